@@ -1,32 +1,36 @@
-// What a host takes of disk, memory and time as it grows: tenants with ten conditions each, shops, tills, and what is kept of
-// events, changes of rules and messages of rates. Prints tables for tests/bench.
+// What a host takes of disk, memory and time as it grows: with tenants of ten conditions each, with shops, and what is kept of
+// each client, event, change of a rule and message of rates. Prints tables for tests/bench.
 //
 //     cargo build --release && node tests/bench_size.mjs [--part tenants|shops|kept] [--tenants N,N] [--shops N,N] [--program PATH]
 //
-// Requests are sent one after another on some connections from this machine, so the times are those of a busy host.
+// It needs redis-server and sqlite3. Host, store and requests share this machine.
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
-import { administrator, ageCondition, evaluation, startHost, tokenOf } from "./hostile/host.mjs";
+import { administrator, ageCondition, evaluation, registration, startHost } from "./hostile/host.mjs";
 import { issuers } from "./hostile/issuer.mjs";
 import { startRedis } from "./hostile/redis.mjs";
 import { ask, json, keepAlive } from "./hostile/wire.mjs";
 
 const CONDITIONS = 10;
-const RATES = 60;
+
+/** How many requests are under way at once. */
 const WORKERS = 16;
 
 /** How long a host is left alone before its memory is looked at. */
 const IDLE_MS = 5_000;
 
+const PAUSE_MS = 100;
+
 const { values } = parseArgs({
   options: {
-    part: { type: "string", multiple: true },
+    part: { type: "string", multiple: true, default: ["tenants", "shops", "kept"] },
     tenants: { type: "string", default: "1000,10000" },
     shops: { type: "string", default: "10000,100000" },
     program: { type: "string" },
@@ -34,34 +38,53 @@ const { values } = parseArgs({
 });
 const program = resolve(values.program ?? new URL("../target/release/tillgate", import.meta.url).pathname);
 const numbers = (text) => text.split(",").map(Number);
-const count = (number) => number.toLocaleString("en");
-const mib = (bytes) => `${(bytes / (1 << 20)).toFixed(bytes < 10 << 20 ? 1 : 0)} MiB`;
 
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
-
-/** Stores of each kind: `{ name, url, bytes(), server(), end() }`, where `bytes` is on disk and `server` the memory of Redis. */
-const STORES = {
-  embedded: async () => {
-    const folder = mkdtempSync(`${tmpdir()}/tillgate-size-`);
-    const file = (name) => statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.size ?? 0;
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-    return { name: "embedded", url: `embedded:${folder}`, bytes: () => file("tillgate.db"), server: () => "", end: () => rmSync(folder, { recursive: true, force: true }) };
-  },
-  redis: async () => {
-    const redis = await startRedis({ isDurable: true });
-    return { name: "Redis", ...redis, server: () => mib(redis.memory()) };
-  },
+const count = (number) => Math.round(number).toLocaleString("en");
+const mib = (bytes) => `${(bytes / (1 << 20)).toFixed(0)} MiB`;
+const seconds = (ms) => `${(ms / 1_000).toFixed(1)} s`;
+const row = (cells) => console.log(`| ${cells.join(" | ")} |`);
+const head = (cells) => {
+  row(cells);
+  console.log(`|${cells.map(() => "---").join("|")}|`);
 };
 
-/** A host on a store; how long it took until it serves; and what it takes once it was left alone. */
+// An interrupted run ends its host too.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+
+/** A store in a folder: `bytes` of its file, and of what is `kept` for longer than an hour. */
+function embedded() {
+  const folder = mkdtempSync(`${tmpdir()}/tillgate-size-`);
+  const end = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", end);
+  const file = `${folder}/tillgate.db`;
+  const kept = () => {
+    const copy = `${folder}/kept.db`;
+    copyFileSync(file, copy);
+    execFileSync("sqlite3", [copy, "DELETE FROM commits; DELETE FROM messages WHERE log IN (SELECT id FROM logs WHERE name = 'changes'); VACUUM"]);
+    const { size } = statSync(copy);
+    rmSync(copy);
+    return size;
+  };
+  return { name: "embedded", url: `embedded:${folder}`, bytes: () => statSync(file).size, memory: () => undefined, kept, end };
+}
+
+/** A store on a Redis that writes before it answers. */
+async function redis() {
+  const server = await startRedis({ isDurable: true });
+  return { name: "Redis", ...server };
+}
+
+const STORES = [embedded, redis];
+
+/** Starts a host on a store, and says how long that took. */
 async function begin(store, files) {
   const from = performance.now();
   const host = await startHost(program, { files, store: store.url });
   return { ...host, startedMs: performance.now() - from };
 }
 
-/** Runs a step for each number below `total`, on some connections; returns how long each took in milliseconds, sorted. */
-async function forEach(total, step) {
+/** Does a step for each number below `total`, some at once; returns how long each took in milliseconds, sorted. */
+async function each(total, step) {
   const took = [];
   let next = 0;
   const work = async () => {
@@ -76,91 +99,188 @@ async function forEach(total, step) {
     agent.destroy();
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
-  return took.sort((a, b) => a - b);
+  return took.sort((one, other) => one - other);
 }
 
-/** Sends a request that must be answered with 2xx; one that has to wait is sent again. */
+/** Sends a request that must succeed; where there is no room for it yet, it is sent again. */
 async function must(host, request) {
   for (;;) {
     const answer = await ask(host, request);
     if (answer.status >= 200 && answer.status < 300) return answer;
-    if (![429, 503].includes(answer.status)) throw new Error(`${answer.what}: ${answer.status} ${answer.why ?? answer.body.toString().slice(0, 200)}`);
-    await sleep(100);
+    if (answer.status !== 429) throw new Error(`${answer.what}: ${answer.status} ${answer.why ?? answer.body.toString().slice(0, 200)}`);
+    await sleep(PAUSE_MS);
   }
 }
 
-const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
-const late = (sorted) => sorted[Math.floor(sorted.length * 0.99)];
-
-async function tenants(kind, total) {
-  const store = await STORES[kind]();
-  const { files, token } = await issuers();
-  let host = await begin(store, files);
-  const tokens = Array.from({ length: total }, (_, at) => token(`tenant-${at}`));
+/** How long something takes, in milliseconds. */
+async function timed(doing) {
   const from = performance.now();
-  await forEach(total * CONDITIONS, (at, agent) => must(host, { ...ageCondition(`rule-${at % CONDITIONS}`), token: tokens[Math.floor(at / CONDITIONS)], agent }));
-  const written = (total * CONDITIONS) / ((performance.now() - from) / 1_000);
-  await host.end();
-  const bytes = store.bytes();
-  host = await begin(store, files);
+  await doing();
+  return performance.now() - from;
+}
+
+/** Tenants with conditions: written, then a host is started anew and asked by each tenant once. */
+async function tenants(makeStore, total) {
+  const store = await makeStore();
+  const { files, token } = await issuers();
+  const tokens = Array.from({ length: total }, (_, at) => token(`tenant-${at}`));
+  const writing = await begin(store, files);
+  const put = (at, agent) => must(writing, { ...ageCondition(`rule-${at % CONDITIONS}`), token: tokens[Math.floor(at / CONDITIONS)], agent });
+  const ms = await timed(() => each(total * CONDITIONS, put));
+  await writing.end();
+  const [bytes, memory] = [store.bytes(), store.memory()];
+  const host = await begin(store, files);
   await sleep(IDLE_MS);
   const idle = host.memory();
-  const first = await forEach(total, (at, agent) => must(host, { ...evaluation("rule-1"), token: tokens[at], agent }));
+  const first = await each(total, (at, agent) => must(host, { ...evaluation("rule-1"), token: tokens[at], agent }));
   await sleep(IDLE_MS);
-  const all = host.memory();
-  console.log(
-    `| ${store.name}, ${count(total)} tenants | ${mib(bytes)} | ${store.server()} | ${(host.startedMs / 1_000).toFixed(1)} s | ${idle.toFixed(0)} MiB | ${all.toFixed(0)} MiB | ${middle(first).toFixed(1)} ms, ${late(first).toFixed(1)} ms | ${count(Math.round(written))}/s |`,
-  );
+  const slowest = first[Math.floor(first.length * 0.99)];
+  const written = (total * CONDITIONS * 1_000) / ms;
+  row([`${store.name}, ${count(total)}`, mib(bytes), memory ? mib(memory) : "", seconds(host.startedMs), `${idle.toFixed(0)} MiB`, `${host.memory().toFixed(0)} MiB`, `${slowest.toFixed(1)} ms`, `${count(written)}/s`]);
   await host.end();
   await store.end();
 }
 
-const EDITOR = ["exr.editor", "exr.subscriber"];
-const MOST_SHOPS = 100_000;
-const CURRENCIES = "AUD BRL CAD CHF CNY CZK DKK GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY USD ZAR AED".split(" ");
+const CURRENCIES = "AED AUD BRL CAD CHF CNY CZK DKK GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY USD ZAR".split(" ");
 
-/** Thirty pairs, both ways. */
-const rates = (value) =>
-  CURRENCIES.flatMap((currency) => [
-    { exchangeRateType: "SALES", currencyIdFrom: currency, currencyIdTo: "EUR", rateValue: value },
-    { exchangeRateType: "SALES", currencyIdFrom: "EUR", currencyIdTo: currency, rateValue: 0.5 },
-  ]).slice(0, RATES);
+/** The most shops of a tenant, its company aside. */
+const MOST_SHOPS = 99_999;
 
-/** So many shops, in companies of at most a tenant's quota. */
-async function shops(kind, total) {
-  const store = await STORES[kind]();
-  let host = await begin(store);
-  const { operator } = host;
-  const admin = await administrator(host);
-  const companies = Math.ceil(total / MOST_SHOPS);
-  const unit = (id, body) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body });
-  const set = (value) => ({ method: "POST", path: "/api/v1/business-units/company/exchange-rates", body: { set: rates(value) } });
-  const opening = [];
+/** Rates of thirty pairs, so that a shop uses sixty. */
+const setRates = (rateValue) => {
+  const set = CURRENCIES.map((currencyIdFrom) => ({ exchangeRateType: "SALES", currencyIdFrom, currencyIdTo: "EUR", rateValue }));
+  return { method: "POST", path: "/api/v1/business-units/company/exchange-rates", body: { set } };
+};
+
+const unit = (id, body) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body });
+const shop = (at) => unit(`shop-${at}`, { type: "STORE", name: `Shop ${at}`, parentId: "company" });
+
+/** Waits until a change has reached all shops. */
+async function settled(host, token, answer) {
+  const path = `/api/v1/exchange-rates/changes/${json(answer).correlationId}`;
+  while (json(await must(host, { path, token })).state === "RUNNING") await sleep(PAUSE_MS);
+}
+
+/** A tenant with so many shops below a company with rates; its token. */
+async function chain(host, admin, name, total) {
+  const { token } = await admin.client(name, ["exr.editor", "exr.subscriber"]);
+  await must(host, { ...unit("company", { type: "COMPANY" }), token });
+  await must(host, { ...setRates(11), token });
+  await each(total, (at, agent) => must(host, { ...shop(at), token, agent }));
+  return token;
+}
+
+/** Shops, in as many tenants as they need; then all their rates change. */
+async function shops(makeStore, total) {
+  const store = await makeStore();
+  const writing = await begin(store);
+  const admin = await administrator(writing);
   const tokens = [];
-  for (let company = 0; company < companies; company += 1) {
-    const { token } = await admin.client(`chain-${company}`, EDITOR);
-    tokens.push(token);
-    await must(host, { ...unit("company", { type: "COMPANY" }), token });
-    await must(host, { ...set(11), token });
-    const from = performance.now();
-    await forEach(Math.min(MOST_SHOPS, total - company * MOST_SHOPS), (at, agent) => must(host, { ...unit(`shop-${at}`, { type: "STORE", name: `Shop ${at}`, parentId: "company" }), token, agent }));
-    opening.push((performance.now() - from) / 1_000);
-  }
-  const settled = async (token, answer) => {
-    const path = `/api/v1/exchange-rates/changes/${json(answer).correlationId}`;
-    while (json(await must(host, { path, token })).state === "RUNNING") await sleep(50);
-  };
-  const from = performance.now();
-  const answers = await Promise.all(tokens.map((token) => must(host, { ...set(12), token })));
-  await Promise.all(answers.map((answer, at) => settled(tokens[at], answer)));
-  const changed = (performance.now() - from) / 1_000;
-  await host.end();
-  const bytes = store.bytes();
-  host = { ...(await begin(store)), operator };
+  const opened = await timed(async () => {
+    for (let left = total; left > 0; left -= MOST_SHOPS) tokens.push(await chain(writing, admin, `chain-${tokens.length}`, Math.min(left, MOST_SHOPS)));
+  });
+  const changed = await timed(() => Promise.all(tokens.map(async (token) => settled(writing, token, await must(writing, { ...setRates(12), token })))));
+  const peak = writing.memory();
+  await writing.end();
+  const [bytes, memory] = [store.bytes(), store.memory()];
+  const host = await begin(store);
   await sleep(IDLE_MS);
-  console.log(
-    `| ${store.name}, ${count(total)} shops | ${mib(bytes)} | ${store.server()} | ${(host.startedMs / 1_000).toFixed(1)} s | ${host.memory().toFixed(0)} MiB | ${(opening.reduce((a, b) => a + b) / 60).toFixed(1)} min | ${changed.toFixed(1)} s |`,
-  );
+  row([`${store.name}, ${count(total)} in ${tokens.length} tenants`, mib(bytes), memory ? mib(memory) : "", seconds(host.startedMs), `${host.memory().toFixed(0)} MiB`, `${peak.toFixed(0)} MiB`, seconds(opened), seconds(changed)]);
   await host.end();
   await store.end();
+}
+
+/** A receiver of webhooks that takes everything. */
+async function receiver() {
+  let got = 0;
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      got += 1;
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { port: server.address().port, got: () => got, end: () => server.close() };
+}
+
+/** Tokens go on when the host is started on another port, and webhooks may lead to this machine. */
+const SETTINGS = 'issuer = "https://tillgate.example/"\n[webhooks]\nallow_http = true\nallow_private = ["127.0.0.0/8"]\n[tokens]\npending_clients = 1000000\n';
+const DATA = { text: "x".repeat(1_000) };
+
+/** What is kept of one of each. */
+const KEPT = [
+  {
+    what: "a client that has registered, such as a till",
+    total: 10_000,
+    prepare: async ({ admin }) => admin.template("acme", "till", { type: "object" }, ["ecs.evaluator"]),
+    make: (host, at) => registration("acme", "till", { workstation_id: at }),
+  },
+  {
+    what: "an event of 1 KiB, delivered to one webhook",
+    total: 10_000,
+    prepare: async ({ host, admin, hook }) => {
+      const { token } = await admin.client("acme", ["exe.editor", "exe.publisher"]);
+      const body = { name: "ERP", callbackUrl: `http://127.0.0.1:${hook.port}/`, eventTypes: ["x.orders.v1"], authentication: { type: "BEARER" } };
+      await must(host, { method: "POST", path: "/api/v1/webhooks", body, token });
+      return token;
+    },
+    make: () => ({ method: "POST", path: "/api/v1/events", body: { type: "x.orders.v1", data: DATA } }),
+    done: async ({ hook, total }) => {
+      while (hook.got() < total) await sleep(PAUSE_MS);
+    },
+  },
+  {
+    what: "a change of a condition, in its history",
+    total: 10_000,
+    prepare: async ({ admin }) => (await admin.client("acme", ["ecs.editor"])).token,
+    make: (host, at) => ageCondition("rule", at % 100),
+  },
+  {
+    what: "a message of a change of one rate, to one of 1,000 shops",
+    total: 20,
+    each: 1_000,
+    prepare: ({ host, admin }) => chain(host, admin, "acme", 1_000),
+    make: (host, at) => ({ method: "PUT", path: "/api/v1/business-units/company/exchange-rates/SALES/SEK/EUR", body: { rateValue: 20 + at } }),
+    inTurn: true,
+  },
+];
+
+async function kept(makeStore, { what, total, each: of = 1, prepare, make, done, inTurn }) {
+  const store = await makeStore();
+  const hook = await receiver();
+  const { operator, ...first } = await begin(store, { "tillgate.toml": SETTINGS });
+  const token = await prepare({ host: first, admin: await administrator({ ...first, operator }), hook });
+  const size = async (host) => {
+    await sleep(IDLE_MS);
+    await host.end();
+    return store.memory() ?? store.kept();
+  };
+  const before = await size(first);
+  const host = await begin(store, { "tillgate.toml": SETTINGS });
+  const send = async (at, agent) => {
+    const request = make(host, at);
+    // One that names an address has a connection of its own.
+    const answer = await must(host, { token: typeof token === "string" ? token : undefined, agent: request.from ? false : agent, ...request });
+    if (inTurn) await settled(host, token, { body: JSON.stringify({ correlationId: answer.headers["correlation-id"] }) });
+  };
+  if (inTurn) for (let at = 0; at < total; at += 1) await send(at);
+  else await each(total, send);
+  await done?.({ hook, total });
+  const bytes = ((await size(host)) - before) / (total * of);
+  hook.end();
+  await store.end();
+  return `${count(bytes)} bytes`;
+}
+
+if (values.part.includes("tenants")) {
+  head([`tenants with ${CONDITIONS} conditions each`, "on disk", "in Redis", "the host starts in", "it takes", "after all have asked", "a tenant's first decision, p99", "written"]);
+  for (const total of numbers(values.tenants)) for (const store of STORES) await tenants(store, total);
+}
+if (values.part.includes("shops")) {
+  head(["shops with 60 rates each", "on disk", "in Redis", "the host starts in", "it takes", "during a change", "opened in", "30 rates of each change in"]);
+  for (const total of numbers(values.shops)) for (const store of STORES) await shops(store, total);
+}
+if (values.part.includes("kept")) {
+  head(["what is kept of", "embedded, on disk", "Redis, in memory"]);
+  for (const one of KEPT) row([one.what, await kept(embedded, one), await kept(redis, one)]);
 }
