@@ -136,9 +136,27 @@ async function tenants(makeStore, total) {
   await sleep(IDLE_MS);
   const slowest = first[Math.floor(first.length * 0.99)];
   const written = (total * CONDITIONS * 1_000) / ms;
-  row([`${store.name}, ${count(total)}`, mib(bytes), memory ? mib(memory) : "", seconds(host.startedMs), `${idle.toFixed(0)} MiB`, `${host.memory().toFixed(0)} MiB`, `${slowest.toFixed(1)} ms`, `${count(written)}/s`]);
+  const all = host.memory();
   await host.end();
+  const moved = memory ? ["", ""] : [await backedUp(store), await copied(store)];
+  row([`${store.name}, ${count(total)}`, mib(bytes), memory ? mib(memory) : "", seconds(host.startedMs), `${idle.toFixed(0)} MiB`, `${all.toFixed(0)} MiB`, `${slowest.toFixed(1)} ms`, `${count(written)}/s`, ...moved]);
   await store.end();
+}
+
+const run = (...args) => execFileSync(program, args, { stdio: ["ignore", "ignore", "pipe"] });
+
+async function backedUp({ url }) {
+  const folder = mkdtempSync(`${tmpdir()}/tillgate-size-`);
+  const ms = await timed(() => run("backup", `${folder}/backup.db`, "--store", url));
+  rmSync(folder, { recursive: true });
+  return seconds(ms);
+}
+
+async function copied({ url }) {
+  const target = await redis();
+  const ms = await timed(() => run("copy", "--from", url, "--to", target.url));
+  target.end();
+  return seconds(ms);
 }
 
 const CURRENCIES = "AED AUD BRL CAD CHF CNY CZK DKK GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY USD ZAR".split(" ");
@@ -273,7 +291,7 @@ async function kept(makeStore, { what, total, each: of = 1, prepare, make, done,
 }
 
 if (values.part.includes("tenants")) {
-  head([`tenants with ${CONDITIONS} conditions each`, "on disk", "in Redis", "the host starts in", "it takes", "after all have asked", "a tenant's first decision, p99", "written"]);
+  head([`tenants with ${CONDITIONS} conditions each`, "on disk", "in Redis", "the host starts in", "it takes", "after all have asked", "a tenant's first decision, p99", "written", "backed up in", "copied to Redis in"]);
   for (const total of numbers(values.tenants)) for (const store of STORES) await tenants(store, total);
 }
 if (values.part.includes("shops")) {

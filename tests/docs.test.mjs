@@ -27,7 +27,7 @@ const DOCUMENTS = {
   "host/docs/embedding.md": { compared: 1 },
   "host/docs/evening.md": { compared: 20, page: /Live · acme/ },
   "host/docs/install.md": {},
-  "host/docs/operate.md": { compared: 6 },
+  "host/docs/operate.md": { compared: 5 },
   "host/docs/upgrade.md": { compared: 2 },
   "engine/README.md": { compared: 1, skip: !PYTHON && "PYTHON is not set to a Python with wasmtime" },
   "js/README.md": { compared: 1, within: "js" },
