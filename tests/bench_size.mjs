@@ -3,10 +3,11 @@
 //
 //     cargo build --release && node tests/bench_size.mjs [--part tenants|shops|kept] [--tenants N,N] [--shops N,N] [--program PATH]
 //
-// It needs redis-server and sqlite3. Host, store and requests share this machine.
+// It needs redis-server and sqlite3. Times are processor time of the host, or of a command, so that others who use the machine change
+// them little.
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
@@ -41,7 +42,7 @@ const numbers = (text) => text.split(",").map(Number);
 
 const count = (number) => Math.round(number).toLocaleString("en");
 const mib = (bytes) => `${(bytes / (1 << 20)).toFixed(0)} MiB`;
-const seconds = (ms) => `${(ms / 1_000).toFixed(1)} s`;
+const time = (ms) => (ms < 1 ? `${count(ms * 1_000)} µs` : ms < 100 ? `${ms.toFixed(1)} ms` : `${(ms / 1_000).toFixed(1)} s`);
 const row = (cells) => console.log(`| ${cells.join(" | ")} |`);
 const head = (cells) => {
   row(cells);
@@ -76,30 +77,40 @@ async function redis() {
 
 const STORES = [embedded, redis];
 
-/** Starts a host on a store, and says how long that took. */
-async function begin(store, files) {
-  const from = performance.now();
-  const host = await startHost(program, { files, store: store.url });
-  return { ...host, startedMs: performance.now() - from };
+/** A second has so many ticks of the clock by which the kernel counts processor time. */
+const TICKS = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+
+/** The processor time that a process has used, in milliseconds. */
+function used(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ");
+  return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS;
 }
 
-/** Does a step for each number below `total`, some at once; returns how long each took in milliseconds, sorted. */
+/** Starts a host on a store, and says how much processor time that took. */
+async function begin(store, files) {
+  const host = await startHost(program, { files, store: store.url });
+  return { ...host, startMs: used(host.pid) };
+}
+
+/** The processor time of a host while something is done. */
+async function timed(host, doing) {
+  const before = used(host.pid);
+  await doing();
+  return used(host.pid) - before;
+}
+
+/** Does a step for each number below `total`, some at once. */
 async function each(total, step) {
-  const took = [];
   let next = 0;
   const work = async () => {
     const agent = keepAlive();
     while (next < total) {
-      const at = next;
       next += 1;
-      const from = performance.now();
-      await step(at, agent);
-      took.push(performance.now() - from);
+      await step(next - 1, agent);
     }
     agent.destroy();
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
-  return took.sort((one, other) => one - other);
 }
 
 /** Sends a request that must succeed; where there is no room for it yet, it is sent again. */
@@ -112,13 +123,6 @@ async function must(host, request) {
   }
 }
 
-/** How long something takes, in milliseconds. */
-async function timed(doing) {
-  const from = performance.now();
-  await doing();
-  return performance.now() - from;
-}
-
 /** Tenants with conditions: written, then a host is started anew and asked by each tenant once. */
 async function tenants(makeStore, total) {
   const store = await makeStore();
@@ -126,37 +130,50 @@ async function tenants(makeStore, total) {
   const tokens = Array.from({ length: total }, (_, at) => token(`tenant-${at}`));
   const writing = await begin(store, files);
   const put = (at, agent) => must(writing, { ...ageCondition(`rule-${at % CONDITIONS}`), token: tokens[Math.floor(at / CONDITIONS)], agent });
-  const ms = await timed(() => each(total * CONDITIONS, put));
+  const writingMs = await timed(writing, () => each(total * CONDITIONS, put));
   await writing.end();
   const [bytes, memory] = [store.bytes(), store.memory()];
   const host = await begin(store, files);
   await sleep(IDLE_MS);
   const idle = host.memory();
-  const first = await each(total, (at, agent) => must(host, { ...evaluation("rule-1"), token: tokens[at], agent }));
+  const firstMs = await timed(host, () => each(total, (at, agent) => must(host, { ...evaluation("rule-1"), token: tokens[at], agent })));
   await sleep(IDLE_MS);
-  const slowest = first[Math.floor(first.length * 0.99)];
-  const written = (total * CONDITIONS * 1_000) / ms;
   const all = host.memory();
   await host.end();
-  const moved = memory ? ["", ""] : [await backedUp(store), await copied(store)];
-  row([`${store.name}, ${count(total)}`, mib(bytes), memory ? mib(memory) : "", seconds(host.startedMs), `${idle.toFixed(0)} MiB`, `${all.toFixed(0)} MiB`, `${slowest.toFixed(1)} ms`, `${count(written)}/s`, ...moved]);
+  const moved = memory ? ["", ""] : [backUp(store), await copy(store)];
+  row([
+    `${store.name}, ${count(total)}`,
+    mib(bytes),
+    memory ? mib(memory) : "",
+    `${idle.toFixed(0)} MiB`,
+    `${all.toFixed(0)} MiB`,
+    time(host.startMs),
+    time(writingMs / total / CONDITIONS),
+    time(firstMs / total),
+    ...moved.map((ms) => ms && time(ms)),
+  ]);
   await store.end();
 }
 
-const run = (...args) => execFileSync(program, args, { stdio: ["ignore", "ignore", "pipe"] });
-
-async function backedUp({ url }) {
-  const folder = mkdtempSync(`${tmpdir()}/tillgate-size-`);
-  const ms = await timed(() => run("backup", `${folder}/backup.db`, "--store", url));
-  rmSync(folder, { recursive: true });
-  return seconds(ms);
+/** The processor time of a command, in milliseconds. */
+function run(...args) {
+  const told = execFileSync("bash", ["-c", 'TIMEFORMAT="%U %S"; { time "$@" > /dev/null 2> /dev/null; } 2>&1', "bash", program, ...args], { encoding: "utf8" });
+  const [user, system] = told.trim().split(" ").map(Number);
+  return (user + system) * 1_000;
 }
 
-async function copied({ url }) {
+function backUp({ url }) {
+  const folder = mkdtempSync(`${tmpdir()}/tillgate-size-`);
+  const ms = run("backup", `${folder}/backup.db`, "--store", url);
+  rmSync(folder, { recursive: true });
+  return ms;
+}
+
+async function copy({ url }) {
   const target = await redis();
-  const ms = await timed(() => run("copy", "--from", url, "--to", target.url));
+  const ms = run("copy", "--from", url, "--to", target.url);
   target.end();
-  return seconds(ms);
+  return ms;
 }
 
 const CURRENCIES = "AED AUD BRL CAD CHF CNY CZK DKK GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY USD ZAR".split(" ");
@@ -194,17 +211,26 @@ async function shops(makeStore, total, areAlike) {
   const writing = await begin(store);
   const admin = await administrator(writing);
   const tokens = [];
-  const opened = await timed(async () => {
+  const openingMs = await timed(writing, async () => {
     for (let left = total; left > 0; left -= MOST_SHOPS) tokens.push(await chain(writing, admin, `chain-${tokens.length}`, Math.min(left, MOST_SHOPS), areAlike));
   });
-  const changed = await timed(() => Promise.all(tokens.map(async (token) => settled(writing, token, await must(writing, { ...setRates(12), token })))));
-  const peak = writing.memory();
+  writing.forgetPeak();
+  const changingMs = await timed(writing, () => Promise.all(tokens.map(async (token) => settled(writing, token, await must(writing, { ...setRates(12), token })))));
+  const peak = writing.peak();
   await writing.end();
   const [bytes, memory] = [store.bytes(), store.memory()];
   const host = await begin(store);
   await sleep(IDLE_MS);
-  const what = `${store.name}, ${count(total)}${areAlike ? "" : ", no two alike"}${tokens.length > 1 ? `, in ${tokens.length} tenants` : ""}`;
-  row([what, mib(bytes), memory ? mib(memory) : "", seconds(host.startedMs), `${host.memory().toFixed(0)} MiB`, `${peak.toFixed(0)} MiB`, seconds(opened), seconds(changed)]);
+  row([
+    `${store.name}, ${count(total)}${areAlike ? "" : ", no two alike"}${tokens.length > 1 ? `, in ${tokens.length} tenants` : ""}`,
+    mib(bytes),
+    memory ? mib(memory) : "",
+    `${host.memory().toFixed(0)} MiB`,
+    `${peak.toFixed(0)} MiB`,
+    time(host.startMs),
+    time(openingMs / total),
+    time(changingMs / total),
+  ]);
   await host.end();
   await store.end();
 }
@@ -292,11 +318,11 @@ async function kept(makeStore, { what, total, each: of = 1, prepare, make, done,
 }
 
 if (values.part.includes("tenants")) {
-  head([`tenants with ${CONDITIONS} conditions each`, "on disk", "in Redis", "the host starts in", "it takes", "after all have asked", "a tenant's first decision, p99", "written", "backed up in", "copied to Redis in"]);
+  head([`tenants with ${CONDITIONS} conditions each`, "on disk", "in Redis", "a host takes", "after all have asked", "time of a start", "of a change", "of a first decision", "of a backup", "of a copy to Redis"]);
   for (const total of numbers(values.tenants)) for (const store of STORES) await tenants(store, total);
 }
 if (values.part.includes("shops")) {
-  head(["shops with 60 rates each", "on disk", "in Redis", "the host starts in", "it takes", "during a change", "opened in", "all rates of all change in"]);
+  head(["shops with 60 rates each", "on disk", "in Redis", "a host takes", "during a change of all", "time of a start", "of opening a shop", "of the change, each shop"]);
   for (const total of numbers(values.shops)) for (const store of STORES) await shops(store, total, true);
   for (const store of STORES) await shops(store, Math.min(...numbers(values.shops)), false);
 }
