@@ -1,7 +1,7 @@
-// A Redis of its own for a run, on a free port, without persistence.
+// A Redis of its own for a run, on a free port.
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,11 +20,15 @@ const answers = (port) =>
     socket.on("close", () => {}).end();
   });
 
-/** Starts a server: `{ url, end() }`. */
-export async function startRedis() {
+/** What it writes to disk before it answers, as a host asks of it; or nothing. */
+const DURABLE = ["--appendonly", "yes", "--appendfsync", "always", "--aof-load-truncated", "no", "--save", ""];
+const VOLATILE = ["--appendonly", "no", "--save", ""];
+
+/** Starts a server: `{ url, bytes(), memory(), end() }`, which takes so many bytes of its disk and of memory. */
+export async function startRedis({ isDurable = false } = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-redis-`);
   const port = await freePort();
-  const child = spawn("redis-server", ["--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder], { stdio: "ignore" });
+  const child = spawn("redis-server", ["--port", port, "--bind", "127.0.0.1", ...(isDurable ? DURABLE : VOLATILE), "--dir", folder], { stdio: "ignore" });
   let error;
   child.on("error", (cause) => (error = cause));
   const end = () => {
@@ -36,6 +40,11 @@ export async function startRedis() {
   if (error || child.exitCode !== null) throw new Error(`redis-server did not start: ${error?.message ?? child.exitCode}`);
   return {
     url: `redis://127.0.0.1:${port}`,
+    bytes: () => {
+      const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+      return files.reduce((sum, { parentPath, path, name }) => sum + statSync(`${parentPath ?? path}/${name}`).size, 0);
+    },
+    memory: () => Number(/^used_memory:(\d+)/m.exec(execFileSync("redis-cli", ["-p", port, "info", "memory"], { encoding: "utf8" }))[1]),
     end: () => {
       process.off("exit", end);
       end();

@@ -1,5 +1,5 @@
-// A shell into which the lines of a document are pasted. It is in a folder with nothing but the npm package, and
-// `cargo build --release` and `cargo run --release` put the built program where the document says that it will be.
+// A shell into which the lines of a document are pasted. It is in a folder with nothing but the npm package and
+// what operates a host, and `cargo build --release` and `cargo run --release` put the built program where the document says that it will be.
 
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -44,11 +44,13 @@ export async function pasted(program, inside = ".") {
 mkdir -p target/release && cp '${folder}/tillgate' target/release/
 [ "$1" = build ] || { shift 3; exec target/release/tillgate "$@"; }\n`,
   );
-  const [redis, host, receiver] = [await freePort(), await freePort(), await freePort()];
-  const addresses = { REDIS: `redis://127.0.0.1:${redis}`, URL: `http://127.0.0.1:${host}`, PORT: `${receiver}` };
+  const address = async (scheme) => `${scheme}://127.0.0.1:${await freePort()}`;
+  const hosts = { URL: await address("http"), SECOND: await address("http") };
+  const addresses = { ...hosts, REDIS: await address("redis"), PROMETHEUS: await address("http"), PORT: `${await freePort()}` };
   const env = { ...process.env, ...addresses, PATH: `${folder}/bin:${process.env.PATH}` };
   const clone = `${folder}/clone`;
   cpSync(`${root}js`, `${clone}/js`, { recursive: true, dereference: true, filter: (file) => !file.endsWith("/node_modules") });
+  cpSync(`${root}host/operations`, `${clone}/host/operations`, { recursive: true });
   cpSync(`${root}LICENSE`, `${clone}/LICENSE`);
   const shell = spawn("bash", [], { cwd: `${clone}/${inside}`, env, detached: true, stdio: "pipe" });
   let output = "";
