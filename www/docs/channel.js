@@ -28,10 +28,8 @@ export function channelView(document, { title, address, description, operations,
 }
 
 /** What this host does: it sends what others receive, or takes what they send. */
-function operationText({ action, title, summary, description }) {
-  const does = action === "send" ? "The host sends this." : "The host receives this.";
-  return h("div", { class: "prose" }, h("p", {}, h("b", {}, does), " ", [title, summary].filter(Boolean)[0]), description && prose(description));
-}
+const operationText = ({ action, summary, description }) =>
+  h("div", { class: "prose" }, h("p", {}, h("b", {}, action === "send" ? "The host sends this." : "The host receives this."), summary && ` ${summary.replace(/\.$/, "")}.`), description && prose(description));
 
 function messagePart(document, { title, summary, description, contentType = "application/json", payload, headers, examples }) {
   const sent = headers !== undefined && h("div", {}, h("h3", {}, "Headers"), schemaTree(document, headers));

@@ -47,7 +47,7 @@ export function operationsOf(document) {
 function operationOf(document, path, method, item) {
   const operation = item[method];
   const known = new Map([...(item.parameters ?? []), ...(operation.parameters ?? [])].map((part) => follow(document, part)).map((each) => [`${each.in} ${each.name}`, each]));
-  const permissions = [operation["x-permission"] ?? []].flat();
+  const security = operation.security ?? document.security ?? [];
   const id = operation.operationId ?? `${method}${path.replace(/\W+/g, "-")}`;
   const title = operation.summary ?? `${method.toUpperCase()} ${path}`;
   return {
@@ -55,28 +55,32 @@ function operationOf(document, path, method, item) {
     id,
     title,
     path,
-    permissions,
+    permissions: permissionsOf(security),
     method: method.toUpperCase(),
     tag: operation.tags?.[0] ?? "other",
     parameters: [...known.values()].filter(({ name, in: place }) => place !== "header" || !/^(accept|authorization|content-type)$/i.test(name)),
     body: follow(document, operation.requestBody),
-    scheme: schemeOf(document, operation.security ?? document.security),
-    sought: [method, path, title, id, operation.tags, permissions].flat().join(" ").toLowerCase(),
+    scheme: schemeOf(document, security),
+    sought: [method, path, title, id, operation.tags, permissionsOf(security)].flat(2).join(" ").toLowerCase(),
   };
 }
 
 /** How a request says who asks: `bearer` or `basic`; undefined where anyone may ask. */
-function schemeOf(document, security = []) {
+function schemeOf(document, security) {
   if (security.length === 0 || security.some((each) => Object.keys(each).length === 0)) return undefined;
   const schemes = security.flatMap(Object.keys).map((name) => follow(document, document.components?.securitySchemes?.[name]));
   return schemes.every((scheme) => scheme?.scheme?.toLowerCase() === "basic") ? "basic" : "bearer";
 }
 
-/** A permission has dots in its name; anything else in its place is a sentence about who may ask. */
-export const isPermission = (text) => /^[\w-]+(\.[\w-]+)+$/.test(text);
+/** The permissions that are needed: alternatives, each of which is all that must be there. None where any token will do. */
+function permissionsOf(security) {
+  const all = security.map((each) => Object.values(each).flat());
+  return all.some((each) => each.length === 0) ? [] : all;
+}
 
-/** Whether who is signed in has one of these permissions; undefined where that is not known. */
-export const isHeld = (permissions, session) => (session && permissions.length > 0 && permissions.every(isPermission) ? permissions.some((each) => session.permissions.has(each)) : undefined);
+/** Whether who is signed in has the permissions that are needed; undefined where there are none, or nobody. */
+export const isHeld = (permissions, session) =>
+  session && permissions.length > 0 ? permissions.some((all) => all.every((each) => session.permissions.has(each))) : undefined;
 
 /** The tags of a document, and those that only its operations name: `{ name, description }`. */
 export function tagsOf(document, operations) {
@@ -107,11 +111,13 @@ function messageOf(document, name, given) {
 
 /** The examples of a body, a parameter or a message: `[name, value]`. */
 export function examplesOf(document, { examples, example, schema }) {
-  if (Array.isArray(examples)) return examples.map((each, at) => [each.summary ?? each.name ?? `Example ${at + 1}`, each.payload ?? each]);
-  if (examples) return Object.entries(examples).map(([name, each]) => [follow(document, each).summary ?? name, follow(document, each).value]);
+  if (Array.isArray(examples)) return examples.map((each) => [each.summary ?? each.name ?? "Example", each.payload]);
+  if (examples) return Object.entries(examples).map(([name, each]) => [capital(follow(document, each).summary ?? name), follow(document, each).value]);
   const { example: one, examples: [first] = [], default: usual } = follow(document, schema) ?? {};
   return [example, one, first, usual].filter((value) => value !== undefined).slice(0, 1).map((value) => ["Example", value]);
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** An example as it is sent. */
 export const exampleText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));

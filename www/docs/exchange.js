@@ -4,7 +4,7 @@
 
 import { button, h } from "../shared/dom.js";
 import { TEXT } from "./documents.js";
-import { codeBlock } from "./prose.js";
+import { codeBlock, folded, inline } from "./prose.js";
 
 /** So much of a body is shown: of a stream the end, otherwise the beginning. */
 const MAX_SHOWN = 100_000;
@@ -43,7 +43,7 @@ export function exchange() {
       const time = `${Math.round(performance.now() - begun)} ms`;
       const meaning = meaningOf(response.status) ?? "The document does not list this status.";
       content.append(headersOf(response.headers));
-      await show(response, (more) => say(response.ok || response.status === 304 ? "allow" : "deny", h("b", {}, `${response.status} ${response.statusText}`.trim()), ` in ${time}, ${more}`, h("span", { class: "meaning" }, meaning)));
+      await show(response, (more) => say(response.ok || response.status === 304 ? "allow" : "deny", h("b", {}, `${response.status} ${response.statusText}`.trim()), ` in ${time}, ${more}`, h("span", { class: "meaning" }, inline(meaning))));
     } catch (error) {
       if (signal.aborted && !content.firstChild) say("none", "Stopped before there was an answer.");
       else if (!signal.aborted) say("deny", error.code ? `It was not sent: ${error.message}.` : LOST);
@@ -89,7 +89,7 @@ export function exchange() {
 
 function headersOf(headers) {
   const text = [...headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-  return h("details", { class: "example" }, h("summary", {}, "Headers"), h("pre", { tabindex: "0", "aria-label": "Headers of the answer" }, text));
+  return folded("Headers", h("pre", { tabindex: "0", "aria-label": "Headers of the answer" }, text));
 }
 
 /** JSON with a line for each member, and its numbers as they were sent. */

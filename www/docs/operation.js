@@ -3,8 +3,8 @@
  */
 
 import { button, h } from "../shared/dom.js";
-import { examplesOf, exampleText, follow, isHeld, isPermission } from "./documents.js";
-import { codeBlock, prose } from "./prose.js";
+import { examplesOf, exampleText, follow, isHeld } from "./documents.js";
+import { codeBlock, folded, inline, prose } from "./prose.js";
 import { requestPanel } from "./request.js";
 import { rows, schemaTree } from "./tree.js";
 
@@ -45,19 +45,26 @@ export function operationView(document, operation, account) {
 
 const fact = (name, ...value) => [h("dt", {}, name), h("dd", {}, value.flat())];
 
-function factsOf({ id, permissions, scheme, "x-limits": limits }, session) {
-  const limitTexts = limits && (limits.constructor === Object ? Object.entries(limits).map(([name, value]) => `${name}: ${value}`) : [limits].flat());
+function factsOf({ id, permissions, scheme, "x-max-body-bytes": size }, session) {
   return [
     ...fact("Permission", permissionText(permissions, scheme), heldText(isHeld(permissions, session))),
-    ...(limitTexts ? fact("Limits", limitTexts.map((text) => prose(String(text))).flat()) : []),
+    ...(size ? fact("Limit", `A body of at most ${sizeText(size)}`) : []),
     ...fact("Name", h("code", {}, id)),
   ];
 }
 
 function permissionText(permissions, scheme) {
-  if (permissions.length > 0) return permissions.flatMap((each, at) => [at > 0 && " or ", isPermission(each) ? h("code", {}, each) : each]);
+  if (permissions.length > 0) return between(" or ", permissions.map((all) => between(" and ", all.map((each) => [h("code", {}, each)]))));
   if (scheme === "basic") return "None; the id and the secret of a client";
   return scheme ? "None; any token that is valid" : "None; anyone may ask";
+}
+
+/** Lists of elements as one, with a text between them. */
+const between = (text, lists) => lists.flatMap((list, at) => (at > 0 ? [text, ...list] : list));
+
+function sizeText(bytes) {
+  const [size, unit] = [[2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "bytes"]].find(([each]) => bytes % each === 0);
+  return `${(bytes / size).toLocaleString("en")} ${unit}`;
 }
 
 const heldText = (held) => held !== undefined && h("span", { class: "held", "data-tone": held ? "allow" : "soft" }, held ? "You have it." : "You do not have it.");
@@ -82,7 +89,7 @@ export const contentsOf = (document, content, noun) =>
   Object.entries(content).flatMap(([type, media]) => [
     h("p", { class: "media-type" }, h("code", {}, type)),
     media.schema !== undefined && schemaTree(document, media.schema),
-    ...examplesOf(document, media).map(([name, value]) => h("details", { class: "example" }, h("summary", {}, name), codeBlock(`Example of ${noun}`, exampleText(value)))),
+    ...examplesOf(document, media).map(([name, value]) => folded(name, codeBlock(`Example of ${noun}`, exampleText(value)))),
   ]);
 
 function answersOf(document, responses) {
@@ -100,7 +107,7 @@ function answerOf(document, status, { description = "", headers = {}, content = 
   return h(
     "details",
     { class: "answer", open: isOpen, "data-tone": toneOf(status) },
-    h("summary", {}, h("b", { class: "status" }, status), h("span", {}, description)),
+    h("summary", {}, h("b", { class: "status" }, status), h("span", {}, inline(description))),
     h("div", { class: "stack tight" }, isEmpty && h("p", { class: "hint" }, "It has no body."), ...contentsOf(document, content, `the answer ${status}`), sent.length > 0 && h("div", {}, h("h3", {}, "Headers"), rows(document, sent))),
   );
 }

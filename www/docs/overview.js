@@ -4,7 +4,7 @@
 
 import { h } from "../shared/dom.js";
 import { AUDIENCE, HOST } from "./documents.js";
-import { codeBlock, prose } from "./prose.js";
+import { codeBlock, inline, prose } from "./prose.js";
 
 /** The view. */
 export function overview({ info = {} }, tags) {
@@ -24,7 +24,7 @@ export function overview({ info = {} }, tags) {
         h("div", { class: "prose" }, h("p", {}, "Most requests need a token, which a client gets for its id and its secret. The commands of this page take it from the variable ", h("code", {}, "TOKEN"), " of the shell:")),
         codeBlock("The command that gets a token", tokenCommand()),
       ),
-      h("section", { class: "stack tight" }, h("h2", {}, "What there is"), h("dl", { class: "facts" }, tags.flatMap(({ name, description: about = "" }) => [h("dt", {}, name), h("dd", {}, about)]))),
+      h("section", { class: "stack tight" }, h("h2", {}, "What there is"), h("dl", { class: "facts" }, tags.flatMap(({ name, description: about = "" }) => [h("dt", {}, name), h("dd", {}, inline(about))]))),
       h(
         "section",
         { class: "stack tight" },

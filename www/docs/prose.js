@@ -19,7 +19,8 @@ export function prose(text) {
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(((?:https?:\/\/|[#./])[^)\s]*)\)/g;
 
-function inline(text) {
+/** The same of one line: a text with code, emphasis and links in it. */
+export function inline(text) {
   const parts = [];
   let from = 0;
   for (const { 0: whole, 1: code, 2: strong, 3: link, 4: href, index } of text.matchAll(INLINE)) {
@@ -28,6 +29,9 @@ function inline(text) {
   }
   return [...parts, text.slice(from)];
 }
+
+/** What is folded away until it is opened. */
+export const folded = (title, ...content) => h("details", { class: "folded" }, h("summary", {}, title), content);
 
 /** A text as it is sent, with a button that copies it: `noun` is what it is. */
 export function codeBlock(noun, text) {

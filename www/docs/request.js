@@ -7,7 +7,7 @@ import { curlOf } from "../shared/curl.js";
 import { button, confirmed, field, h } from "../shared/dom.js";
 import { HOST, TEXT, examplesOf, exampleText, follow, isHeld } from "./documents.js";
 import { exchange } from "./exchange.js";
-import { codeBlock } from "./prose.js";
+import { codeBlock, folded } from "./prose.js";
 import { inside, read } from "./schema.js";
 
 const FORM = "application/x-www-form-urlencoded";
@@ -41,14 +41,14 @@ export function requestPanel(document, operation, account) {
     if (missing.length > 0) return missing[0].input.control.focus();
     if (needsSignIn()) return account.signIn();
     const { url, headers, content } = asked();
-    if (changes(operation) && !(await confirmed(...questionOf(operation, url, places, account.session)))) return;
+    if (changes(operation, places) && !(await confirmed(...questionOf(operation, url, places, account.session)))) return;
     await answer.send(url, { method, headers, body: content }, scheme && account.session.token, (status) => meaningOf(document, responses, status));
   }
 
   changed();
   const fieldsOf = (isRequired) => places.filter(({ required = false }) => required === isRequired).map(({ input }) => input.element);
   const optional = fieldsOf(false);
-  const more = optional.length > 0 && h("details", { class: "example" }, h("summary", {}, optional.length === 1 ? "1 more parameter" : `${optional.length} more parameters`), h("div", { class: "stack tight" }, optional));
+  const more = optional.length > 0 && folded(optional.length === 1 ? "1 more parameter" : `${optional.length} more parameters`, h("div", { class: "stack tight" }, optional));
   const curl = h("div", { class: "stack tight" }, h("h3", {}, "With curl"), command);
   const form = h("form", { class: "card stack", onsubmit, novalidate: true }, h("h2", {}, "Try it"), fieldsOf(true), more, body.element, curl, note, h("div", { class: "actions" }, submit, answer.stop));
   const element = h("section", { class: "request", "aria-label": "Try it" }, form, answer.element);
@@ -58,8 +58,9 @@ export function requestPanel(document, operation, account) {
 /** What a status means, as the document says. */
 const meaningOf = (document, responses, status) => follow(document, responses[status] ?? responses[`${String(status)[0]}XX`] ?? responses.default)?.description;
 
-/** Whether a request may change something: the document says which of those that look so do not. */
-const changes = ({ method, "x-changes-nothing": isSafe }) => !/^(GET|HEAD|OPTIONS)$/.test(method) && !isSafe;
+/** Whether a request may change something: the document says which of those that look so do not, and a dry run does not. */
+const changes = ({ method, "x-changes-nothing": isSafe }, places) =>
+  !/^(GET|HEAD|OPTIONS)$/.test(method) && !isSafe && !places.some(({ name, input }) => name === "dryRun" && input.value() === "true");
 
 function noteOf({ scheme, permissions }, session) {
   if (scheme === "basic") return "This takes the id and the secret of a client in place of a token. Signing in here with them sends it.";
@@ -70,22 +71,22 @@ function noteOf({ scheme, permissions }, session) {
 /** What is asked before something may change: the question, what it does to whose data, and the button. */
 function questionOf({ title, method, path, permissions }, url, places, session) {
   const tenant = places.find(({ name }) => name === "tenantId")?.input.value() ?? session?.tenant;
-  const isForAll = path.includes("/global-") || permissions.some((each) => each.includes(".global-"));
+  const isForAll = path.includes("/global-") || permissions.flat().some((each) => each.includes(".global-"));
   const whose = isForAll ? "every tenant" : tenant ? `the tenant “${tenant}”` : "this host";
   const does = method === "DELETE" ? "deletes" : "changes";
   return [`${title}?`, `${method} ${url.slice(HOST.length)} is sent to ${new URL(url).host} for real. It ${does} data of ${whose} at once.`, `Send ${method}`];
 }
 
-/** The field of a parameter or of a member of a form. It begins with its example where it is required. */
-function inputOf(document, { name, required, isFile, ...about }, onchange) {
+/** The field of a parameter or of a member of a form. It begins with its example where `isFilled` says so, or it is required. */
+function inputOf(document, { name, required, isFilled = required, isFile, ...about }, onchange) {
   const { schema } = read(document, about.schema);
   const [[, example] = []] = examplesOf(document, about);
   const text = example === undefined ? "" : String(example);
   const values = schema.enum ?? (schema.type === "boolean" ? [true, false] : undefined);
   const oninput = () => (element.showFault(), onchange());
   const control = values
-    ? h("select", { onchange: oninput }, [...(required ? [] : [""]), ...values].map((each) => h("option", { selected: required && String(each) === text }, String(each))))
-    : h("input", { type: isFile ? "file" : undefined, spellcheck: "false", autocomplete: "off", placeholder: text, value: required && !isFile ? text : undefined, oninput });
+    ? h("select", { onchange: oninput }, [...(required ? [] : [""]), ...values].map((each) => h("option", { selected: isFilled && String(each) === text }, String(each))))
+    : h("input", { type: isFile ? "file" : undefined, spellcheck: "false", autocomplete: "off", placeholder: text, value: isFilled && !isFile ? text : undefined, oninput });
   const element = field(name, control, { hint: schema.type === "array" ? "Several, with commas between them" : undefined });
   const isMissing = () => {
     const isEmpty = required && control.value === "";
@@ -133,8 +134,8 @@ function formOf(document, media, onchange, type) {
   const [[, example = {}] = []] = examplesOf(document, media);
   const inputs = inside(document, media.schema).filter(({ phrase }) => !phrase).map(({ name, schema, isRequired }) => {
     const { schema: said } = read(document, schema);
-    const isFile = type === MULTIPART && said.format === "binary";
-    return { name, isFile, ...inputOf(document, { name, schema, isFile, required: isRequired, example: example[name] ?? said.const }, onchange) };
+    const isFile = type === MULTIPART && (said.format === "binary" || said.contentMediaType !== undefined);
+    return { name, isFile, ...inputOf(document, { name, schema, isFile, required: isRequired, isFilled: true, example: example[name] ?? said.const }, onchange) };
   });
   const filled = () => inputs.filter(({ isFile, value }) => isFile || value() !== "");
   const readForm = () => {

@@ -11,7 +11,7 @@ const isNull = ({ type, const: value }) => type === "null" || value === null;
 
 /**
  * A schema with what it refers to and what it joins (`allOf`) put into it: `{ schema, names }`, where the names are those of the
- * references. A choice between something and null is that, `isNullable`.
+ * references. A choice between something and null is that, `isNullable`, and one of bare values an enumeration.
  */
 export function read(document, given, followed = []) {
   if (given === false) return { schema: { isNothing: true }, names: [] };
@@ -21,8 +21,9 @@ export function read(document, given, followed = []) {
   const schema = [...all.map((each) => each.schema), own].reduce(joined, {});
   const names = [$ref, ...all.flatMap((each) => each.names)].filter(Boolean);
   const among = schema.anyOf ?? schema.oneOf;
-  if (among?.length !== 2 || !among.some(isNull)) return { schema, names };
   const { anyOf, oneOf, ...rest } = schema;
+  if (among?.every((each) => each.const !== undefined && !each.description)) return { schema: { ...rest, enum: among.map((each) => each.const) }, names };
+  if (among?.length !== 2 || !among.some(isNull)) return { schema, names };
   const other = read(document, among.find((each) => !isNull(each)), followed);
   return { schema: { ...joined(other.schema, rest), isNullable: true }, names: [...names, ...other.names] };
 }
@@ -66,7 +67,12 @@ function typesOf(document, schema, names) {
   });
 }
 
-const alternatives = ({ oneOf, anyOf }) => oneOf ?? anyOf ?? [];
+const choices = ({ oneOf, anyOf }) => oneOf ?? anyOf ?? [];
+
+/** Choices that say no more than which members there must be are a rule. */
+const isDemand = (schema) => choices(schema).length > 0 && choices(schema).every((each) => each.required && Object.keys(each).length === 1);
+
+const alternatives = (schema) => (isDemand(schema) ? [] : choices(schema));
 
 const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 20 });
 
@@ -103,6 +109,7 @@ export function rulesOf(document, given) {
   if (schema.pattern !== undefined) rules.push(["matches", schema.pattern]);
   if (schema.enum) rules.push(["one of", ...schema.enum.map((value) => JSON.stringify(value))]);
   if (schema.not?.enum ?? schema.not?.const) rules.push(["not", ...[schema.not.enum ?? schema.not.const].flat().map((value) => JSON.stringify(value))]);
+  if (isDemand(schema)) rules.push([schema.oneOf ? "exactly one of" : "at least one of", ...choices(schema).map(({ required }) => required.join(" and "))]);
   for (const [name, others] of Object.entries(schema.dependentRequired ?? {})) rules.push([`where there is ${name}, also`, ...others]);
   if (schema.default !== undefined && schema.default !== null) rules.push(["default", JSON.stringify(schema.default)]);
   if (schema.propertyNames) rules.push(...rulesOf(document, schema.propertyNames).map(([text, ...code]) => [`each name: ${text}`, ...code]));
@@ -118,26 +125,28 @@ const entryRules = (document, items) => rulesOf(document, items).filter(([text])
  */
 export function inside(document, given) {
   const { schema } = innermost(document, given);
-  const isRequired = (name) => schema.required?.includes(name) ?? false;
-  const named = Object.entries(schema.properties ?? {}).map(([name, each]) => ({ name, schema: each, isRequired: isRequired(name) }));
+  const all = Object.entries(schema.properties ?? {}).map(([name, each]) => ({ name, schema: each, isRequired: schema.required?.includes(name) ?? false }));
+  const named = all.sort((one, other) => other.isRequired - one.isRequired);
   const matching = Object.entries(schema.patternProperties ?? {}).map(([pattern, each]) => ({ phrase: "each name that matches", name: pattern, schema: each }));
   const other = schema.additionalProperties;
   const others = other && other !== true ? [{ phrase: named.length > 0 ? "each other name" : "each name", schema: other }] : [];
   const places = (schema.prefixItems ?? []).map((each, at) => ({ phrase: `entry ${at + 1}`, schema: each }));
   const rest = schema.prefixItems && schema.items ? [{ phrase: "each other entry", schema: schema.items }] : [];
-  const among = alternatives(schema);
-  const either = among.map((each, at) => ({ phrase: nameOf(document, each) ?? `form ${at + 1}`, schema: each, isForm: true }));
+  const either = alternatives(schema).map((each, at) => ({ phrase: `${named.length > 0 ? "where " : ""}${nameOf(document, each) ?? `form ${at + 1}`}`, schema: each }));
   return [...named, ...matching, ...others, ...places, ...rest, ...either];
 }
 
-/** The name of a choice. */
+/** The name of a choice: its own, or the values of the member by which it is known. */
 function nameOf(document, given) {
   const { schema, names } = read(document, given);
   if (schema.title) return schema.title;
-  const fixed = Object.entries(schema.properties ?? {}).find(([, each]) => each.const !== undefined);
-  if (fixed) return `${fixed[0]} ${JSON.stringify(fixed[1].const)}`;
-  return names[0]?.split("/").at(-1);
+  const [fixed] = Object.entries(schema.properties ?? {}).map(([name, each]) => [name, valuesOf(each)]).filter(([, values]) => values);
+  if (fixed) return `${fixed[0]} ${fixed[1].map((value) => JSON.stringify(value)).join(" or ")}`;
+  const type = typeText(document, given);
+  return names[0]?.split("/").at(-1) ?? (type === "object" ? undefined : type);
 }
+
+const valuesOf = ({ const: value, enum: values = value === undefined ? undefined : [value] }) => values;
 
 /** The names of the references that lead to what is in a schema: one that is open already has itself in it. */
 export const namesIn = (document, given) => innermost(document, given).names;
