@@ -22,6 +22,7 @@ const MAY_IMPORT = {
   "www/rules": ["www/shared", ...PACKAGE],
   "www/rates": ["www/shared", ...PACKAGE],
   "www/webhooks": ["www/shared", ...PACKAGE],
+  "www/docs": ["www/shared", "js/src/shared"],
   "js/src": ["js/src/shared", ...SUBJECTS, "js/engine"],
   "js/src/shared": [],
   ...Object.fromEntries(SUBJECTS.map((folder) => [folder, ["js/src/shared"]])),

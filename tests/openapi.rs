@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use tillgate::http::{Access, Describes, Route};
+use tillgate::http::{Access, Audits, Describes, Route};
 
 use crate::support::host::Host;
 
@@ -66,6 +66,28 @@ async fn every_route_is_described_or_says_why_not() {
         }
     }
     assert_eq!(described, served);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operation_that_changes_nothing_although_it_is_a_post_says_so() {
+    let (_host, routes, document) = host().await;
+    let unchanging: BTreeSet<_> = operations(&document)
+        .filter(|(_, operation)| operation.get("x-changes-nothing") == Some(&json!(true)))
+        .map(|(name, _)| name)
+        .collect();
+    let expected = [
+        "POST /api/v1/conditions/{conditionId}/evaluate",
+        "POST /api/v1/evaluations",
+        "POST /api/v1/exchange-rates/convert",
+        "POST /api/v1/project-restrictions/evaluate",
+        "POST /oauth2/token",
+    ];
+    assert_eq!(unchanging, expected.map(str::to_owned).into());
+    for route in &routes {
+        let name = format!("{} {}", route.method, route.path);
+        let is_audited = matches!(route.audits, Audits::Change(_));
+        assert!(!is_audited || !unchanging.contains(&name), "{name}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -165,3 +165,19 @@ test("the checks of a receiver are made in the page", visit("#/webhooks/signatur
   await control(page, "textbox", "Shared key").fill(key);
   await shows(page, "It matches.");
 }));
+
+test("an operation of the API is found and tried", async () => {
+  const page = await open(browser, `${host.url}/docs`);
+  await found(page, "input[type=search]").fill("decide about an item by a condition");
+  await page.keyboard.press("Enter");
+  await shows(page, "The decision");
+  await control(page, "button", "Sign in to send").click();
+  await control(page, "textbox", "Client id").fill(host.clientId);
+  await found(page, 'input[type="password"]').fill(host.clientSecret);
+  await found(page, "dialog button[type=submit]").click();
+  await control(page, "button", "Send").click();
+  await shows(page, "200 OK");
+  await shows(page, '"decision": "HARD_DENY"');
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});

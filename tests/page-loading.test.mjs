@@ -1,4 +1,4 @@
-// Before there is a session: what is loaded, how much it is, and signing in while the host is unavailable.
+// Before there is a session: what is loaded, how much that is, and signing in while the host is unavailable.
 //
 //     cargo build && node --test tests/page-loading.test.mjs
 
@@ -11,6 +11,10 @@ import { until } from "./support/wait.mjs";
 
 /** What the page may weigh: the sum of all bytes that are sent for the first view. */
 const MAX_BYTES = 170 * 1024;
+
+/** The same of the page of the API's documents, without the documents; and of the files that it alone has. */
+const MAX_DOCS_BYTES = 45 * 1024;
+const MAX_OWN_DOCS_BYTES = 30 * 1024;
 
 const on = onDemo();
 
@@ -35,7 +39,8 @@ test("the form is visible before the module arrives, and what is typed there is 
   await page.close();
 });
 
-test("the page weighs at most 170 KB over the wire, and the rest is loaded when it is opened", async () => {
+/** The files that are sent to a browser which has none yet, by their paths, with how many bytes each takes over the wire. */
+async function sent(work) {
   const own = await browser();
   try {
     const page = await own.newPage();
@@ -45,17 +50,41 @@ test("the page weighs at most 170 KB over the wire, and the rest is loaded when 
     const sizes = new Map();
     cdp.on("Network.responseReceived", ({ requestId, response }) => paths.set(requestId, new URL(response.url).pathname));
     cdp.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(requestId, encodedDataLength));
+    await work(page);
+    const files = [...paths].filter(([, path]) => ["/", "/docs"].includes(path) || path.startsWith("/www/") || path.startsWith("/js/"));
+    await until(() => files.every(([id]) => sizes.has(id)), "the end of every file");
+    return files.map(([id, path]) => ({ path, size: sizes.get(id) }));
+  } finally {
+    await own.close();
+  }
+}
+
+const sum = (files) => files.reduce((total, { size }) => total + size, 0);
+
+test("the page weighs at most 170 KB over the wire", async () => {
+  const files = await sent(async (page) => {
     await page.goto(on.host.url);
     await fill(page);
     await signIn(page);
     await shown(decision(page), "Must not be sold");
-    const files = [...paths].filter(([, path]) => path === "/" || path.startsWith("/www/") || path.startsWith("/js/"));
-    await until(() => files.every(([id]) => sizes.has(id)), "the end of every file");
-    const total = files.reduce((sum, [id]) => sum + sizes.get(id), 0);
-    console.log(`# the page: ${files.length} files, ${total} bytes over the wire`);
-    assert.ok(files.some(([, path]) => path.endsWith(".wasm")));
-    assert.ok(total <= MAX_BYTES, `${total}`);
-    const isLoaded = (folder) => [...paths.values()].some((path) => path.startsWith(`/www/${folder}/`));
+  });
+  console.log(`# the page: ${files.length} files, ${sum(files)} bytes over the wire`);
+  assert.ok(files.some(({ path }) => path.endsWith(".wasm")));
+  assert.ok(!files.some(({ path }) => path.includes("/docs")), "nothing of the API's documents");
+  assert.ok(sum(files) <= MAX_BYTES, `${sum(files)}`);
+});
+
+test("rates and webhooks are loaded when they are opened", async () => {
+  const own = await browser();
+  try {
+    const page = await own.newPage();
+    const paths = new Set();
+    page.on("request", (request) => paths.add(new URL(request.url()).pathname));
+    await page.goto(on.host.url);
+    await fill(page);
+    await signIn(page);
+    await shown(decision(page), "Must not be sold");
+    const isLoaded = (folder) => [...paths].some((path) => path.startsWith(`/www/${folder}/`));
     for (const [title, folder] of [["Rates", "rates"], ["Webhooks", "webhooks"]]) {
       assert.ok(!isLoaded(folder), `${title} is loaded when it is opened`);
       await page.getByRole("link", { name: title, exact: true }).click();
@@ -65,6 +94,19 @@ test("the page weighs at most 170 KB over the wire, and the rest is loaded when 
   } finally {
     await own.close();
   }
+});
+
+test("the page of the API's documents weighs at most 45 KB over the wire, of which 30 KB are its own", async () => {
+  const files = await sent(async (page) => {
+    for (const name of ["openapi.json", "asyncapi.json"]) await page.route(`**/${name}`, (route) => route.fulfill({ path: new URL(`page/${name}`, import.meta.url).pathname }));
+    await page.goto(`${on.host.url}/docs#putCondition`);
+    await page.getByRole("heading", { name: "Create or replace a condition" }).waitFor();
+  });
+  const own = files.filter(({ path }) => path.includes("/docs"));
+  console.log(`# the API's documents: ${files.length} files, ${sum(files)} bytes over the wire; its own: ${own.length} files, ${sum(own)} bytes`);
+  assert.ok(own.length > 5, `${own.length}`);
+  assert.ok(sum(own) <= MAX_OWN_DOCS_BYTES, `${sum(own)}`);
+  assert.ok(sum(files) <= MAX_DOCS_BYTES, `${sum(files)}`);
 });
 
 describe("while the host is unavailable, signing in says so and goes on by itself", () => {

@@ -1,4 +1,4 @@
-//! What the page is told of where people sign in, which requests its policy allows for that, and in which form its files are
+//! What the pages are told of where people sign in, which requests its policy allows for that, and in which form its files are
 //! sent.
 
 use std::io::Read;
@@ -72,6 +72,21 @@ async fn the_page_is_told_where_people_sign_in_and_may_ask_there() {
     assert_eq!(policy.replacen(allowed, OWN_REQUESTS, 1), without);
     let (of_file, _) = read(&host, "/www/main.js").await;
     assert_eq!(of_file, without);
+}
+
+#[tokio::test]
+async fn the_page_of_the_documents_knows_the_audience_and_asks_its_host_alone() {
+    let host = signing_in(sign_in()).await;
+    let (policy, html) = read(&host, "/docs").await;
+    assert!(policy.contains(OWN_REQUESTS), "{policy}");
+    let told = r#"<meta name="tillgate-audience" content="https://api.tillgate.example" />"#;
+    assert!(html.contains(told), "{html}");
+    assert!(!html.contains("sign-in"), "{html}");
+    assert!(!html.contains("{{"), "{html}");
+    let (of_file, _) = read(&host, "/www/docs/docs.js").await;
+    assert_eq!(of_file, policy);
+    let unserved = host.http.get(format!("{}/www/docs/index.html", host.url));
+    assert_eq!(unserved.send().await.unwrap().status(), 404);
 }
 
 #[tokio::test]

@@ -1,17 +1,18 @@
 /**
- * The frame of the page: signing in and out, the view that is shown, the connection and the theme. Each view is a
- * module; all but Preview are loaded when they are first shown.
+ * The page: signing in and out, the view that is shown, and the connection. Each view is a module; all but Preview are loaded
+ * when they are first shown.
  */
 
 import { init } from "../js/src/index.js";
 import { preview } from "./rules/preview.js";
 import { button, confirmed, h, notify } from "./shared/dom.js";
+import { frame } from "./shared/frame.js";
 import { icon } from "./shared/icon.js";
 import { draftCount, forget } from "./shared/memory.js";
 import { counted } from "./shared/messages.js";
+import { Session } from "./shared/session.js";
 import { arrival } from "./shared/sign-in-address.js";
 import { signInView } from "./shared/sign-in.js";
-import { keepFocusUncovered } from "./shared/uncover.js";
 
 /** Each view: its title, the view or how it is loaded, and which changes it follows. */
 const VIEWS = {
@@ -65,7 +66,6 @@ const main = h("main", { id: "main", tabindex: "-1" });
 const nav = h("nav", { "aria-label": "Views", hidden: true });
 const connection = h("p", { class: "connection", role: "status" });
 const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => leave() });
-const themeButton = button("", { iconOnly: true, class: "plain", onclick: () => applyTheme(isDark() ? "light" : "dark") });
 
 /** The views that the user may see. */
 const seen = () => Object.entries(VIEWS).filter(([, { watched }]) => SEEN[watched](session));
@@ -149,7 +149,7 @@ function signOut(reason, arriving) {
   nav.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
-  main.replaceChildren(signInView({ signIn, ready, reason, arriving }));
+  main.replaceChildren(signInView({ open: Session.open, signIn, ready, reason, arriving }));
   (reason ? main : main.querySelector("form > button, input:not([type=radio])")).focus();
 }
 
@@ -175,50 +175,7 @@ function debounceStale(run) {
   };
 }
 
-const isDark = () =>
-  (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-
-/** Applies a theme, light or dark; until one is chosen, it is that of the system. */
-function applyTheme(chosen) {
-  if (chosen) {
-    document.documentElement.dataset.theme = chosen;
-    storeTheme(chosen);
-  }
-  const label = isDark() ? "Use light colours" : "Use dark colours";
-  themeButton.replaceChildren(icon(isDark() ? "sun" : "moon"), h("span", { class: "visually-hidden" }, label));
-  themeButton.title = label;
-}
-
-/** The theme is the only thing that is stored, and only where the browser allows it. */
-function storeTheme(theme) {
-  try {
-    localStorage.setItem("theme", theme);
-  } catch {}
-}
-
-function storedTheme() {
-  try {
-    return localStorage.getItem("theme");
-  } catch {
-    return null;
-  }
-}
-
-document.body.append(
-  h("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, "Skip to the content"),
-  h(
-    "header",
-    {},
-    h("a", { class: "brand", href: "#/" }, h("img", { src: new URL("icon.svg", import.meta.url).href, alt: "", width: "28", height: "28" }), "Tillgate"),
-    nav,
-    h("div", { class: "header-end" }, connection, themeButton, signOutButton),
-  ),
-  main,
-  h("div", { id: "notices", "aria-live": "polite" }),
-);
-applyTheme(storedTheme());
-keepFocusUncovered();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => applyTheme());
+frame({ main, nav, brand: { href: "#/", text: "Tillgate" }, end: (theme) => [connection, theme, signOutButton] });
 addEventListener("hashchange", show);
 document.addEventListener("visibilitychange", () => session?.follow({ isVisible: !document.hidden }));
 addEventListener("beforeunload", (event) => draftCount() > 0 && event.preventDefault());

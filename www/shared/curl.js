@@ -8,16 +8,24 @@ const PLACEHOLDERS = new Map([["bearer", "Bearer $TOKEN"], ["basic", "Basic $CRE
 /** What curl sets by itself. */
 const LEFT_OUT = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding"]);
 
-/** The command that sends `{ method, url, headers, body }` as it is: curl takes no part of it for a pattern or the name of a file. */
-export function curlOf({ method = "POST", url, headers, body }) {
+/**
+ * The command that sends `{ method, url, headers, body }` as it is: curl takes no part of it for a pattern or the name of a file.
+ * In place of a body there may be a `file`, or the `parts` of a form, `{ name, value, file }`. `options` are written as they are.
+ */
+export function curlOf({ method = "POST", url, headers, body, file, parts = [], options = [] }) {
   const sent = Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name.toLowerCase()));
   const lines = [
     `curl --globoff --request ${method} ${quoted(url)}`,
+    ...options,
     ...sent.map(([name, value]) => `--header ${header(name, value)}`),
-    `--data-raw ${quoted(body)}`,
+    ...parts.map(part),
+    ...(file === undefined ? [] : [`--data-binary ${quoted(`@${file}`)}`]),
+    ...(body === undefined ? [] : [`--data-raw ${quoted(body)}`]),
   ];
   return lines.join(" \\\n  ");
 }
+
+const part = ({ name, value, file }) => (file ? `--form ${quoted(`${name}=@"${file.replace(/[\\"]/g, "\\$&")}"`)}` : `--form-string ${quoted(`${name}=${value}`)}`);
 
 /** A header; a secret is a variable of the shell, so that it need not be typed into the command. */
 function header(name, value) {

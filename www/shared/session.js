@@ -6,16 +6,10 @@
 import { TillgateError } from "../../js/src/index.js";
 import { withTimeout } from "../../js/src/shared/deadline.js";
 import { Host } from "../../js/src/shared/host.js";
-import { clientCredentials, toSource } from "../../js/src/shared/token.js";
+import { HOST, readCaller, tokensOf } from "./caller.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
 import { RulesStream } from "./rules-stream.js";
-
-/** The address of the host, which also served this page. */
-export const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
-
-/** How long signing in waits for an answer to one request. */
-const ANSWER_MS = 4000;
 
 const SUBSCRIBE = "exr.rates-changed.subscribe";
 
@@ -38,14 +32,12 @@ export class Session extends EventTarget {
     super();
     this.#token = token;
     this.#person = person;
-    this.#host = new Host({ url: HOST, token: markingUnsent(toSource(token)) });
+    this.#host = new Host({ url: HOST, token: markingUnsent(token) });
   }
 
   /** Signs in with the credentials of a client, or with a token or a token source: of a person, where it is known whose. */
-  static async open({ clientId, clientSecret, token, person }) {
-    const audience = document.querySelector("meta[name=tillgate-audience]").content;
-    const tokenUrl = `${HOST}/oauth2/token`;
-    const session = new Session(token ?? clientCredentials({ tokenUrl, clientId, clientSecret, audience, fetch: fetchInTime }), person);
+  static async open({ person, ...credentials }) {
+    const session = new Session(tokensOf(credentials), person);
     try {
       await session.#start();
     } catch (error) {
@@ -56,9 +48,9 @@ export class Session extends EventTarget {
   }
 
   async #start() {
-    const body = await inTime(this.request("/api/v1/caller").then((response) => response.json()));
-    this.#tenant = body.tenantId;
-    this.#permissions = new Set(body.permissions);
+    const { tenantId, permissions } = await readCaller(this.#host);
+    this.#tenant = tenantId;
+    this.#permissions = new Set(permissions);
     if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
     if (!this.seesRules) return;
     this.#stream = new RulesStream({ url: HOST, token: this.#token });
@@ -299,15 +291,3 @@ const markingUnsent = (source) => (options) =>
   source(options).catch((error) => {
     throw Object.assign(error, { isUnsent: true });
   });
-
-const fetchInTime = (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_MS) });
-
-/** The result of a promise; an error if there is none in time. */
-async function inTime(promise) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    const error = new TillgateError({ code: "unavailable", message: "the host does not answer" });
-    timer = setTimeout(() => reject(error), ANSWER_MS);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}

@@ -4,7 +4,7 @@
  */
 
 import { TillgateError } from "../../js/src/index.js";
-import { HOST } from "./session.js";
+import { HOST } from "./caller.js";
 import { providerSettings, takeTrip } from "./sign-in-trip.js";
 
 const USED =

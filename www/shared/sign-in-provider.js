@@ -7,7 +7,7 @@
 import { TillgateError } from "../../js/src/index.js";
 import * as oauth from "../vendor/oauth4webapi.js";
 import { forget, packed } from "./memory.js";
-import { HOST } from "./session.js";
+import { HOST } from "./caller.js";
 import { keepTrip, providerSettings, takeTrip } from "./sign-in-trip.js";
 
 /** Where the provider sends people back to, after they have signed in or out: this page. */

@@ -5,7 +5,6 @@
 
 import { button, choice, field, h } from "./dom.js";
 import { icon } from "./icon.js";
-import { Session } from "./session.js";
 import { providerSettings } from "./sign-in-trip.js";
 
 /** How long to wait before the host is said to be unavailable, and before it is asked again. */
@@ -17,11 +16,16 @@ const UNAVAILABLE = "The host cannot be reached. You will be signed in as soon a
 const INTRODUCTION =
   "See what the till will decide before it does. Try a customer, an item or a whole basket. Change a rule and watch the decision change as you type.";
 
+/** The view: what the page is for, and the form. */
+export const signInView = (options) =>
+  h("div", { class: "signin" }, h("div", { class: "signin-intro" }, h("h1", { tabindex: "-1" }, "May this be sold?"), h("p", {}, INTRODUCTION)), signInForm(options));
+
 /**
- * The view. `signIn` gets the session, once the module is `ready`; `reason` says why the user has to sign in again. While
- * the host is unavailable, signing in goes on until it answers. With what `arriving` brings it begins by itself.
+ * The form. `open` makes a session of credentials, which `signIn` gets once the module is `ready`; `reason` says why the user has
+ * to sign in again. While the host is unavailable, signing in goes on until it answers. With what `arriving` brings it begins by
+ * itself. `cancel` is a button beside its own.
  */
-export function signInView({ signIn, ready, reason, arriving }) {
+export function signInForm({ open, signIn, ready, reason, arriving, cancel }) {
   const provider = providerSettings();
   const fields = credentialFields();
   const message = h("p", { class: "message", role: "alert" });
@@ -54,7 +58,7 @@ export function signInView({ signIn, ready, reason, arriving }) {
     setBusy(true);
     try {
       const credentials = await coming();
-      const session = credentials && (await openSession(credentials, { isStopped: () => isStopped, onunavailable: showUnavailable }));
+      const session = credentials && (await openSession(open, credentials, { isStopped: () => isStopped, onunavailable: showUnavailable }));
       await ready;
       if (session && !isStopped) signIn(session);
     } catch (error) {
@@ -72,16 +76,11 @@ export function signInView({ signIn, ready, reason, arriving }) {
   if (arriving) enter(atProvider ?? submit, arriving.method, arriving.credentials);
 
   return h(
-    "div",
-    { class: "signin" },
-    h("div", { class: "signin-intro" }, h("h1", { tabindex: "-1" }, "May this be sold?"), h("p", {}, INTRODUCTION)),
-    h(
-      "form",
-      { class: "card stack", onsubmit, novalidate: false },
-      h("h2", {}, "Sign in"),
-      ...ways({ atProvider, fields, message, stop, submit }),
-      h("p", { class: "hint" }, "Credentials are kept in this page’s memory only. Closing or reloading the page signs you out."),
-    ),
+    "form",
+    { class: "card stack", onsubmit, novalidate: false },
+    h("h2", { id: "sign-in" }, "Sign in"),
+    ...ways({ atProvider, fields, message, stop, cancel, submit }),
+    h("p", { class: "hint" }, "Credentials are kept in this page’s memory only. Closing or reloading the page signs you out."),
   );
 }
 
@@ -89,8 +88,8 @@ export function signInView({ signIn, ready, reason, arriving }) {
 const leaveForProvider = async () => (await import("./sign-in-provider.js")).begin();
 
 /** The ways to sign in. Where people do so at an identity provider, that is the first, and the others are folded away. */
-function ways({ atProvider, fields, message, stop, submit }) {
-  if (!atProvider) return [...fields.elements, message, h("div", { class: "actions" }, stop, submit)];
+function ways({ atProvider, fields, message, stop, cancel, submit }) {
+  if (!atProvider) return [...fields.elements, message, h("div", { class: "actions" }, stop, cancel, submit)];
   const others = h("div", { class: "stack" }, ...fields.elements, h("div", { class: "actions" }, submit));
   return [atProvider, message, h("div", { class: "actions" }, stop), h("details", {}, h("summary", {}, "With a client id or a token"), others)];
 }
@@ -122,11 +121,11 @@ function credentialFields() {
 }
 
 /** Opens a session, and tries again while the host is unavailable; undefined when the user has stopped it. */
-async function openSession(credentials, { isStopped, onunavailable }) {
+async function openSession(open, credentials, { isStopped, onunavailable }) {
   while (!isStopped()) {
     const late = setTimeout(onunavailable, LATE_MS);
     try {
-      const session = await Session.open(credentials);
+      const session = await open(credentials);
       if (!isStopped()) return session;
       session.close();
     } catch (error) {

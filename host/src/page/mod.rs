@@ -1,4 +1,5 @@
-//! The page at `/`: the files of `www/`, the package's modules from `js/src/`, and the module itself, embedded.
+//! The page at `/` and that of the API's documents at `/docs`: the files of `www/`, the package's modules from `js/src/`, and
+//! the module itself, embedded.
 //!
 //! Nothing is built and nothing comes from elsewhere: the browser takes the same files that are in the repository, at the
 //! same paths, and the same module that the host decides with. Its policy allows its own scripts, its own requests and
@@ -33,7 +34,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// Where the page's HTML has the audience that a token must be for.
+/// Where the HTML of a page has the audience that a token must be for.
 const AUDIENCE: &str = "{{audience}}";
 
 /// Where it says how people sign in: a comment unless they do at an identity provider.
@@ -46,6 +47,7 @@ const FILES: &str = "/{file}";
 const FOR_BROWSERS: &str = "the page and its files are for browsers";
 
 const INDEX: &str = include_str!("../../../www/index.html");
+const DOCS: &str = include_str!("../../../www/docs/index.html");
 
 /// The page's own files, and the modules of the package.
 static WWW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../www");
@@ -66,7 +68,10 @@ fn media_type(path: &str) -> Option<&'static str> {
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<App>>> {
     let mut routes = vec![
-        Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index)
+Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index)
+            .giving("text/html")
+            .undocumented(FOR_BROWSERS),
+        Route::new(Method::GET, "/docs", Access::Public, Takes::Nothing, docs)
             .giving("text/html")
             .undocumented(FOR_BROWSERS),
     ];
@@ -187,9 +192,20 @@ async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
     let (before, rest) = around(INDEX, AUDIENCE)?;
     let (between, after) = around(rest, SIGN_IN)?;
     let html = [before, &audience, between, &element, after].concat();
-    // Made for each request: brotli would take longer than it saves.
-    let page = Asset::of_type("/".to_owned(), "text/html; charset=utf-8", html.into());
-    Ok(page.answer(&request, policy))
+    Ok(page("/", html).answer(&request, policy))
+}
+
+/// The page of the API's documents. People sign in there as clients, or with a token that they have.
+async fn docs(app: Arc<App>, request: Request) -> Result<Reply> {
+    let audience = escaped(&app.config.audience);
+    let (before, after) = around(DOCS, AUDIENCE)?;
+    let html = [before, &audience, after].concat();
+    Ok(page("/docs", html).answer(&request, POLICY))
+}
+
+/// The HTML of a page. It is made for each request: brotli would take longer than it saves.
+fn page(path: &str, html: String) -> Asset {
+    Asset::of_type(path.to_owned(), "text/html; charset=utf-8", html.into())
 }
 
 /// What stands before and after a placeholder.

@@ -45,6 +45,7 @@ fn project_example() -> Value {
 
 pub(super) fn evaluate_condition() -> Operation {
     let operation = Operation::new("evaluateCondition", Tag::Decisions, "Decide about an item by a condition")
+        .changes_nothing()
         .says("The tenant's condition decides if it is enabled, otherwise the global one if that is. A request is checked before its condition is looked up.");
     let operation = with_condition_id(operation)
         .query("explain", EXPLAIN, flag)
@@ -67,6 +68,7 @@ pub(super) fn evaluate_condition() -> Operation {
 
 pub(super) fn evaluate_project() -> Operation {
     let operation = Operation::new("evaluateProjectRestrictions", Tag::Decisions, "Decide about an item on a project")
+        .changes_nothing()
         .says("A project that the tenant does not have is a soft denial with the reason `project_restriction.project_unreachable`.")
         .query("explain", EXPLAIN, flag)
         .takes(
@@ -87,6 +89,7 @@ pub(super) fn evaluate_project() -> Operation {
 
 pub(super) fn evaluate_basket() -> Operation {
     let operation = Operation::new("evaluateBasket", Tag::Decisions, "Decide about a basket")
+        .changes_nothing()
         .says("Up to 1,000 items with 64 conditions each, 100,000 results in all. `decision` is the worst one. A condition that is not in force makes its item `allow: false`, and counts as a soft denial.")
         .query("explain", EXPLAIN, flag)
         .takes(

@@ -122,6 +122,9 @@ fn operation(route: &Described, operation: &Operation, generator: &mut SchemaGen
     if operation.is_deprecated {
         put("deprecated", json!(true));
     }
+    if operation.changes_nothing {
+        put("x-changes-nothing", json!(true));
+    }
     put("security", security(route.access, operation));
     let parameters = parameters(operation, generator);
     if !parameters.is_empty() {

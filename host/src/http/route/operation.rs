@@ -154,6 +154,7 @@ pub struct Operation {
     pub(in crate::http) has_entity_tag: bool,
     pub(in crate::http) has_preconditions: bool,
     pub(in crate::http) is_deprecated: bool,
+    pub(in crate::http) changes_nothing: bool,
     pub(in crate::http) takes_client: bool,
 }
 
@@ -174,6 +175,7 @@ impl Operation {
             has_entity_tag: false,
             has_preconditions: false,
             is_deprecated: false,
+            changes_nothing: false,
             takes_client: false,
         }
     }
@@ -365,6 +367,13 @@ impl Operation {
     #[must_use]
     pub const fn for_clients(mut self) -> Self {
         self.takes_client = true;
+        self
+    }
+
+    /// Changing nothing, although its method may.
+    #[must_use]
+    pub const fn changes_nothing(mut self) -> Self {
+        self.changes_nothing = true;
         self
     }
 

@@ -243,6 +243,7 @@ pub(super) fn history() -> Operation {
 
 pub(super) fn convert() -> Operation {
     Operation::new("convertAmount", Tag::Rates, "Convert an amount")
+        .changes_nothing()
         .says("With the rate that the business unit uses. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
         .takes(
             schema::conversion,

@@ -21,6 +21,7 @@ pub(in crate::tokens::http) fn issue_token() -> Operation {
     let challenge = "How to authenticate: `Basic realm=\"tillgate\"`.";
     let after = "After how many seconds to try again.";
     let operation = Operation::new("issueToken", Tag::Tokens, "Get an access token")
+        .changes_nothing()
         .says("The client authenticates with its id and secret in `Authorization: Basic`, form-encoded or plain, and in no other way. Errors are those of RFC 6749, section 5.2. No answer may be cached.")
         .for_clients()
         .takes_as(

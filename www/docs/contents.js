@@ -1,0 +1,67 @@
+/**
+ * The contents: every operation by its tag and every channel of events, with a search over all of them.
+ */
+
+import { h } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { methodTag, pathText } from "./operation.js";
+
+const NOTHING = "Nothing is found. Search for a word, a part of a path, or a permission.";
+
+/** The list: `{ element, mark }`. A group is `{ name, entries }`, an entry `{ id, title, sought }` and what it is shown by. */
+export function contents(groups) {
+  const input = h("input", { type: "search", placeholder: "Search", "aria-label": "Search operations and events", spellcheck: "false", oninput: () => filter() });
+  const count = h("p", { class: "hint", role: "status" });
+  const links = new Map();
+  const drawn = groups.map(({ name, entries }) => {
+    const items = entries.map((entry) => {
+      const link = h("a", { href: `#${encodeURIComponent(entry.id)}` }, entryText(entry));
+      links.set(entry.id, link);
+      return { entry, element: h("li", {}, link) };
+    });
+    const number = h("span", { class: "count" }, String(entries.length));
+    return { items, number, element: h("details", { class: "group" }, h("summary", {}, h("span", {}, name), number), h("ul", {}, items.map(({ element }) => element))) };
+  });
+  const all = drawn.flatMap(({ items }) => items);
+  let current;
+
+  function filter() {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const isFound = ({ entry }) => words.every((word) => entry.sought.includes(word));
+    for (const item of all) item.element.hidden = !isFound(item);
+    for (const { items, number, element } of drawn) {
+      const found = items.filter((item) => !item.element.hidden).length;
+      number.textContent = String(found);
+      element.hidden = found === 0;
+      element.open = words.length > 0 || items.some(({ entry }) => entry.id === current);
+    }
+    const found = all.filter(({ element }) => !element.hidden).length;
+    count.textContent = words.length === 0 ? "" : found === 0 ? NOTHING : `${found.toLocaleString("en")} found`;
+  }
+
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const first = all.find(({ element }) => !element.hidden);
+    if (first && input.value.trim() !== "") location.hash = encodeURIComponent(first.entry.id);
+  };
+  filter();
+  return {
+    element: h("nav", { class: "contents", "aria-label": "Operations and events" }, h("form", { class: "search", role: "search", onsubmit }, icon("search"), input), count, drawn.map(({ element }) => element)),
+    /** Marks the entry that is shown. */
+    mark(id) {
+      links.get(current)?.removeAttribute("aria-current");
+      links.get(id)?.setAttribute("aria-current", "page");
+      current = id;
+      const group = drawn.find(({ items }) => items.some(({ entry }) => entry.id === id));
+      if (group) group.element.open = true;
+      links.get(id)?.scrollIntoView({ block: "nearest" });
+    },
+    /** Moves the focus to an entry that was shown. */
+    focus: (id) => (links.get(id) ?? input).focus(),
+  };
+}
+
+const entryText = ({ title, method, path, address, deprecated }) => [
+  h("span", { class: deprecated ? "entry-title old" : "entry-title" }, title),
+  h("span", { class: "entry-path" }, method && methodTag(method), pathText(path ?? address ?? "")),
+];

@@ -1,0 +1,106 @@
+/**
+ * The page of the API's documents: what is listed, what the address names, and who is signed in. It reads what the host serves
+ * for every tool, and knows nothing of the API itself.
+ */
+
+import { button, h, notify } from "../shared/dom.js";
+import { frame } from "../shared/frame.js";
+import { icon } from "../shared/icon.js";
+import { channelView } from "./channel.js";
+import { contents } from "./contents.js";
+import { channelsOf, load, operationsOf, tagsOf } from "./documents.js";
+import { operationView } from "./operation.js";
+import { overview } from "./overview.js";
+
+const main = h("main", { id: "main", tabindex: "-1" });
+const who = h("p", { class: "connection", role: "status" });
+const accountButton = button("Sign in", { class: "plain", onclick: () => (account.session ? signOut() : signIn()) });
+
+/** Who is signed in, and what a request needs of that. */
+const account = { session: undefined, signIn };
+
+let list;
+let entries = new Map();
+let shown;
+let before;
+
+async function signIn() {
+  const loaded = await import("./account.js").catch(() => undefined);
+  if (!loaded) return notify("The host cannot be reached, so you cannot sign in. Try again in a moment.");
+  const session = await loaded.askToSignIn();
+  if (session) setSession(session);
+}
+
+const signOut = () => setSession(undefined);
+
+function setSession(session) {
+  account.session = session;
+  who.textContent = session?.tenant ?? "";
+  accountButton.replaceChildren(session ? "Sign out" : "Sign in");
+  shown?.view.refresh();
+}
+
+/** Shows what the address names. */
+function show() {
+  const id = decoded(location.hash.slice(1));
+  if (shown?.id === id) return;
+  shown?.view.close();
+  const view = (entries.get(id) ?? (() => unknown(id)))();
+  shown = { id, view };
+  document.title = id === "" ? "API · Tillgate" : `${view.title} · API · Tillgate`;
+  main.classList.toggle("at-contents", id === "");
+  main.lastChild.replaceChildren(h("a", { class: "back", href: "#" }, "All operations"), view.element);
+  list.mark(id);
+  scrollTo(0, 0);
+  // On a narrow page the list goes on where it was left.
+  if (id === "" && before) list.focus(before);
+  else if (before !== undefined || id !== "") view.element.querySelector("h1").focus();
+  before = id;
+}
+
+/** A part of the address, decoded; a malformed one is taken as it is. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function unknown(id) {
+  const element = h("div", { class: "empty-state" }, icon("alert"), h("h1", { tabindex: "-1" }, "There is no such operation"), h("p", {}, `The documents of this host have nothing named “${id}”. Search for it, or choose it from the list.`));
+  return { title: "Not found", element, refresh() {}, close() {} };
+}
+
+/** Draws the page anew once the documents are there. */
+async function start() {
+  main.replaceChildren(h("p", { class: "hint", role: "status" }, "Loading the documents of the API…"));
+  const [api, events] = await Promise.allSettled([load("openapi.json"), load("asyncapi.json")]);
+  if (api.status === "rejected") return failed(api.reason);
+  const operations = operationsOf(api.value);
+  const channels = events.status === "fulfilled" ? channelsOf(events.value) : [];
+  const tags = tagsOf(api.value, operations);
+  entries = new Map([
+    ["", () => overview(api.value, tags)],
+    ...channels.map((channel) => [`events/${channel.id}`, () => channelView(events.value, channel)]),
+    ...operations.map((operation) => [operation.id, () => operationView(api.value, operation, account)]),
+  ]);
+  const groups = tags.map(({ name }) => ({ name, entries: operations.filter(({ tag }) => tag === name) }));
+  if (channels.length > 0) groups.push({ name: "messages", entries: channels.map((each) => ({ ...each, id: `events/${each.id}` })) });
+  list = contents(groups);
+  const side = h("div", { class: "side-list" }, list.element, events.status === "rejected" && h("div", { class: "message" }, h("p", {}, events.reason.message), again()));
+  main.replaceChildren(side, h("div", { class: "shown" }));
+  shown = undefined;
+  show();
+}
+
+const again = () => button("Load again", { image: "retry", onclick: start });
+
+function failed({ message }) {
+  main.replaceChildren(h("div", { class: "empty-state" }, icon("alert"), h("h1", { tabindex: "-1" }, "The documents of the API cannot be loaded"), h("p", {}, message), again()));
+}
+
+const nav = h("nav", { "aria-label": "Pages" }, h("a", { href: "#", "aria-current": "page" }, "API"));
+frame({ main, nav, brand: { href: "./", text: "Tillgate" }, end: (theme) => [who, theme, accountButton] });
+addEventListener("hashchange", () => list && show());
+start();

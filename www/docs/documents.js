@@ -1,0 +1,123 @@
+/**
+ * The two documents of the API, and what is read from them: operations, messages, examples, who may ask. Knows no elements.
+ */
+
+/** The address of the host, and what its tokens must be for. This page is at `/docs` of it. */
+export const HOST = new URL(".", location.href).href.replace(/\/$/, "");
+export const AUDIENCE = document.querySelector("meta[name=tillgate-audience]").content;
+
+/** The media types that are texts. */
+export const TEXT = /^(text\/|application\/([\w.-]+\+)?(json|xml|x-ndjson|javascript))/;
+
+const METHODS = ["get", "put", "post", "delete", "patch", "head", "options"];
+
+/** Loads a document. An error says what is wrong and what to do, as a sentence. */
+export async function load(name) {
+  let response;
+  try {
+    response = await fetch(`${HOST}/${name}`);
+  } catch (cause) {
+    throw new Error(`${HOST}/${name} cannot be reached. Try again once the host answers.`, { cause });
+  }
+  if (!response.ok) throw new Error(`${HOST}/${name} is answered with ${response.status}, although every host has this document. Is something in front of the host that does not let it through?`);
+  try {
+    return await response.json();
+  } catch (cause) {
+    throw new Error(`What ${HOST}/${name} answers is not JSON, so it is not from a host. Is something in front of the host that answers in its place?`, { cause });
+  }
+}
+
+/** What a reference of a document names; undefined when there is none. */
+export function resolve(document, reference) {
+  const keys = reference.replace(/^#\/?/, "").split("/").map((key) => decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~"));
+  return keys.reduce((part, key) => (part && Object.hasOwn(part, key) ? part[key] : undefined), document);
+}
+
+/** A part of a document, or what it refers to. */
+export const follow = (document, part) => (part?.$ref ? { ...resolve(document, part.$ref), ...part } : part);
+
+/** The operations in the order of the tags: `{ id, method, path, tag, title, parameters, permissions, scheme, body, ... }`. */
+export function operationsOf(document) {
+  const paths = Object.entries(document.paths ?? {});
+  const all = paths.flatMap(([path, item]) => METHODS.filter((method) => item[method]).map((method) => operationOf(document, path, method, item)));
+  const tags = tagsOf(document, all).map(({ name }) => name);
+  return all.sort((one, other) => tags.indexOf(one.tag) - tags.indexOf(other.tag));
+}
+
+function operationOf(document, path, method, item) {
+  const operation = item[method];
+  const known = new Map([...(item.parameters ?? []), ...(operation.parameters ?? [])].map((part) => follow(document, part)).map((each) => [`${each.in} ${each.name}`, each]));
+  const security = operation.security ?? document.security ?? [];
+  const id = operation.operationId ?? `${method}${path.replace(/\W+/g, "-")}`;
+  const title = operation.summary ?? `${method.toUpperCase()} ${path}`;
+  return {
+    ...operation,
+    id,
+    title,
+    path,
+    permissions: permissionsOf(security),
+    method: method.toUpperCase(),
+    tag: operation.tags?.[0] ?? "other",
+    parameters: [...known.values()].filter(({ name, in: place }) => place !== "header" || !/^(accept|authorization|content-type)$/i.test(name)),
+    body: follow(document, operation.requestBody),
+    scheme: schemeOf(document, security),
+    sought: [method, path, title, id, operation.tags, permissionsOf(security)].flat(2).join(" ").toLowerCase(),
+  };
+}
+
+/** How a request says who asks: `bearer` or `basic`; undefined where anyone may ask. */
+function schemeOf(document, security) {
+  if (security.length === 0 || security.some((each) => Object.keys(each).length === 0)) return undefined;
+  const schemes = security.flatMap(Object.keys).map((name) => follow(document, document.components?.securitySchemes?.[name]));
+  return schemes.every((scheme) => scheme?.scheme?.toLowerCase() === "basic") ? "basic" : "bearer";
+}
+
+/** The permissions that are needed: alternatives, each of which is all that must be there. None where any token will do. */
+function permissionsOf(security) {
+  const all = security.map((each) => Object.values(each).flat());
+  return all.some((each) => each.length === 0) ? [] : all;
+}
+
+/** Whether who is signed in has the permissions that are needed; undefined where there are none, or nobody. */
+export const isHeld = (permissions, session) =>
+  session && permissions.length > 0 ? permissions.some((all) => all.every((each) => session.permissions.has(each))) : undefined;
+
+/** The tags of a document, and those that only its operations name: `{ name, description }`. */
+export function tagsOf(document, operations) {
+  const named = document.tags ?? [];
+  const others = new Set(operations.map(({ tag }) => tag).filter((tag) => !named.some(({ name }) => name === tag)));
+  return [...named, ...[...others].map((name) => ({ name }))].filter(({ name }) => operations.some(({ tag }) => tag === name));
+}
+
+/** The channels of the other document: `{ id, title, address, messages, operations, ... }`. */
+export function channelsOf(document) {
+  const operations = Object.values(document.operations ?? {});
+  return Object.entries(document.channels ?? {}).map(([id, given]) => {
+    const channel = follow(document, given);
+    const messages = Object.entries(channel.messages ?? {}).map(([name, message]) => messageOf(document, name, message));
+    const title = channel.title ?? channel.summary ?? channel.address ?? id;
+    const own = operations.filter((each) => each.channel?.$ref === `#/channels/${id}`);
+    const sought = [id, title, channel.address, messages.flatMap((each) => [each.name, each.title])].flat().join(" ").toLowerCase();
+    return { ...channel, id, title, messages, operations: own, sought };
+  });
+}
+
+/** A message with its schemas, each of which may say in which format it is. */
+function messageOf(document, name, given) {
+  const message = follow(document, follow(document, given));
+  const schema = (part) => (part?.schemaFormat ? part.schema : part);
+  return { name, ...message, title: message.title ?? message.name ?? name, payload: schema(message.payload), headers: schema(message.headers) };
+}
+
+/** The examples of a body, a parameter or a message: `[name, value]`. */
+export function examplesOf(document, { examples, example, schema }) {
+  if (Array.isArray(examples)) return examples.map((each) => [each.summary ?? each.name ?? "Example", each.payload]);
+  if (examples) return Object.entries(examples).map(([name, each]) => [capital(follow(document, each).summary ?? name), follow(document, each).value]);
+  const { example: one, examples: [first] = [], default: usual } = follow(document, schema) ?? {};
+  return [example, one, first, usual].filter((value) => value !== undefined).slice(0, 1).map((value) => ["Example", value]);
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** An example as it is sent. */
+export const exampleText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));

@@ -1,0 +1,102 @@
+/**
+ * Sending a request, and its answer: status, time, headers and body as they come. A stream is read until it is stopped.
+ */
+
+import { button, h } from "../shared/dom.js";
+import { TEXT } from "./documents.js";
+import { codeBlock, folded, inline } from "./prose.js";
+
+/** So much of a body is shown: of a stream the end, otherwise the beginning. */
+const MAX_SHOWN = 100_000;
+
+const LOST = "There was no answer: the host cannot be reached, or the connection has ended. Send it again once the host answers.";
+
+/** What is sent and shown: `{ element, stop, send, close }`. */
+export function exchange() {
+  const status = h("p", { class: "status-line", role: "status" });
+  const content = h("div", { class: "stack tight" });
+  const element = h("section", { class: "card stack tight result", "aria-label": "Answer", hidden: true }, h("h2", {}, "Answer"), status, content);
+  const stop = button("Stop", { class: "plain", hidden: true, onclick: () => close() });
+  let sending;
+
+  const close = () => sending?.abort();
+  const say = (tone, ...text) => {
+    element.hidden = false;
+    element.dataset.tone = tone;
+    status.replaceChildren(...text);
+    element.scrollIntoView({ block: "nearest" });
+  };
+
+  /** `getToken` gets the token that it is sent with, if any, and `meaningOf` says what a status means. */
+  async function send(url, request, getToken, meaningOf) {
+    if (new URL(url).origin !== location.origin) throw new Error(`${url} is not of this host`);
+    close();
+    const { signal } = (sending = new AbortController());
+    stop.hidden = false;
+    content.replaceChildren();
+    say("none", "Sent. Waiting for the answer…");
+    try {
+      const headers = getToken ? { ...request.headers, Authorization: `Bearer ${await getToken()}` } : request.headers;
+      const begun = performance.now();
+      // The token goes to this host only, wherever an answer may lead.
+      const response = await fetch(url, { ...request, headers, signal, mode: "same-origin", credentials: "omit", cache: "no-store" });
+      const time = `${Math.round(performance.now() - begun)} ms`;
+      const meaning = meaningOf(response.status) ?? "The document does not list this status.";
+      content.append(headersOf(response.headers));
+      await show(response, (more) => say(response.ok || response.status === 304 ? "allow" : "deny", h("b", {}, `${response.status} ${response.statusText}`.trim()), ` in ${time}, ${more}`, h("span", { class: "meaning" }, inline(meaning))));
+    } catch (error) {
+      if (signal.aborted && !content.firstChild) say("none", "Stopped before there was an answer.");
+      else if (!signal.aborted) say("deny", error.code ? `It was not sent: ${error.message}.` : LOST);
+    } finally {
+      stop.hidden = sending.signal === signal;
+    }
+  }
+
+  /** Shows a body as it comes, and has `told` what there is of it. */
+  async function show(response, tell) {
+    const type = response.headers.get("Content-Type") ?? "";
+    if (type.startsWith("text/event-stream")) return showStream(response.body, tell);
+    const bytes = await response.arrayBuffer();
+    const size = `${bytes.byteLength.toLocaleString("en")} bytes`;
+    if (bytes.byteLength === 0 || !TEXT.test(type)) return tell(bytes.byteLength === 0 ? "without a body" : `${size} of ${type || "no media type"}`);
+    const text = new TextDecoder().decode(bytes);
+    const shown = /json/.test(type) ? indented(text) : text;
+    content.prepend(codeBlock("The body", shown.slice(0, MAX_SHOWN)));
+    tell(shown.length > MAX_SHOWN ? `${size}, of which the beginning is shown` : size);
+  }
+
+  async function showStream(stream, tell) {
+    const block = codeBlock("The events", "");
+    const pre = block.firstChild;
+    content.prepend(block);
+    tell("events come as they happen, until you stop");
+    try {
+      const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return tell("the host has ended the stream");
+        const isAtEnd = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 8;
+        pre.textContent = (pre.textContent + value).slice(-MAX_SHOWN);
+        if (isAtEnd) pre.scrollTop = pre.scrollHeight;
+      }
+    } catch (error) {
+      tell(error.name === "AbortError" ? "stopped" : "the connection has ended");
+    }
+  }
+
+  return { element, stop, send, close };
+}
+
+function headersOf(headers) {
+  const text = [...headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+  return folded("Headers", h("pre", { tabindex: "0", "aria-label": "Headers of the answer" }, text));
+}
+
+/** JSON with a line for each member, and its numbers as they were sent. */
+function indented(json) {
+  let depth = 0;
+  const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{[]\s*[}\]]|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
+  const line = (by) => `\n${"  ".repeat((depth += by))}`;
+  const written = { "{": () => `{${line(1)}`, "[": () => `[${line(1)}`, "}": () => `${line(-1)}}`, "]": () => `${line(-1)}]`, ",": () => `,${line(0)}`, ":": () => ": " };
+  return tokens.map((token) => written[token]?.() ?? token.replace(/^([{[])\s+/, "$1")).join("");
+}

@@ -1,0 +1,34 @@
+/**
+ * Who calls the host: the tokens of a client or of a person, and what the host says of them. Tokens are kept in memory only.
+ */
+
+import { TillgateError } from "../../js/src/shared/error.js";
+import { clientCredentials, toSource } from "../../js/src/shared/token.js";
+
+/** The address of the host, which also served this page. */
+export const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
+
+/** How long signing in waits for an answer to one request. */
+const ANSWER_MS = 4000;
+
+/** What a token must be for, as the host has told the page. */
+export const audience = () => document.querySelector("meta[name=tillgate-audience]").content;
+
+/** A source of the tokens of a client, or of a token or a source that is there already. */
+export const tokensOf = ({ clientId, clientSecret, token }) =>
+  toSource(token ?? clientCredentials({ tokenUrl: `${HOST}/oauth2/token`, clientId, clientSecret, audience: audience(), fetch: fetchInTime }));
+
+/** The tenant and the permissions of who asks: `{ tenantId, permissions }`. */
+export const readCaller = (host) => inTime(host.request("/api/v1/caller").then((response) => response.json()));
+
+const fetchInTime = (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_MS) });
+
+/** The result of a promise; an error if there is none in time. */
+async function inTime(promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    const error = new TillgateError({ code: "unavailable", message: "the host does not answer" });
+    timer = setTimeout(() => reject(error), ANSWER_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
