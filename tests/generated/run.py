@@ -31,7 +31,9 @@ class Host:
         self.operator_file = Path(folder, "operator.json")
         arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", self.operator_file]
         self.log = open(Path(folder, "log"), "w+")
-        self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd=folder)
+        # Without a record, what is handed in for it is refused with 503.
+        environment = {**os.environ, "TILLGATE_DECISIONS__LOG": "decisions.jsonl"}
+        self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd=folder, env=environment)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
         self.operator = json.loads(self.operator_file.read_text())
 

@@ -128,14 +128,15 @@ export class Report {
     }
     this.#failures = 0;
     // Where nothing was handed in before, a clock that was set back has led to numbers that this till has used already.
-    if (receipt.repeated > 0 && !this.#isRepeated) return this.#renumber(receipt.sequence);
+    if (receipt.repeated > 0 && !this.#isRepeated) return this.#renumber(receipt);
     this.#sent = [];
     this.#isRepeated = false;
   }
 
-  /** Numbers go on after the last one that the host knows. */
-  #renumber(last) {
-    this.#sequence = last;
+  /** Numbers go on after the last one that the host knows: those of the first that were sent are taken. */
+  #renumber({ sequence, repeated }) {
+    this.#sequence = sequence;
+    this.#sent.length = repeated;
     for (const decision of [...this.#sent, ...this.#waiting]) decision.sequence = this.#sequence += 1;
   }
 
