@@ -234,8 +234,11 @@ async fn listing(url: Option<&StoreUrl>) -> Result<String, String> {
 /// What the host that runs answers.
 async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
     let config = config.ok_or("the address of the host is not known")?;
-    let address = config.metrics.address()?.unwrap_or(config.listen);
-    let answer = host::get(address, path).await;
+    let (scheme, address) = match config.metrics.address()? {
+        Some(metrics) => ("http", metrics),
+        None => (config.scheme(), config.listen),
+    };
+    let answer = host::get(scheme, address, path).await;
     let answer = answer.map_err(|cause| format!("no host answers at {address}: {cause}"))?;
     let is_answer = answer.status.is_success() || answer.status == StatusCode::SERVICE_UNAVAILABLE;
     match is_answer {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::report::{Finding, fail, ok, warn};
 use crate::cli::health::reachable;
-use crate::egress::{Answer, Client, Destinations, EgressError, Limits};
+use crate::egress::{Answer, Client, Destinations, EgressError, Limits, Trust};
 use crate::engine::MODULE_SHA256;
 
 const PORT: &str = "port";
@@ -67,17 +67,22 @@ struct Warning {
     why: String,
 }
 
-/// Asks a path of the host at an address of this machine.
-pub(super) async fn get(listen: SocketAddr, path: &str) -> Result<Answer, EgressError> {
-    let url = Url::parse(&format!("http://{}{path}", reachable(listen)));
+/// Asks a path of the host at an address of this machine, by `http` or `https`.
+pub(super) async fn get(
+    scheme: &str,
+    listen: SocketAddr,
+    path: &str,
+) -> Result<Answer, EgressError> {
+    let url = Url::parse(&format!("{scheme}://{}{path}", reachable(listen)));
     let url = url.map_err(|cause| EgressError::Broken(cause.to_string()))?;
-    let client = Client::new(LIMITS)?;
+    // Its certificate is for the name that clients use, not for this address, and nothing secret is sent.
+    let client = Client::trusting(LIMITS, Trust::Any)?;
     client.send(client.request(Method::GET, url)).await
 }
 
 /// Finds out who listens at an address of this machine.
-pub(super) async fn listener(listen: SocketAddr) -> Listener {
-    let readiness = match get(listen, "/readyz").await {
+pub(super) async fn listener(scheme: &str, listen: SocketAddr) -> Listener {
+    let readiness = match get(scheme, listen, "/readyz").await {
         Ok(answer) => answer.body,
         Err(EgressError::Unreachable(_)) => return Listener::Nobody,
         Err(cause) => return Listener::Other(cause),
@@ -85,7 +90,7 @@ pub(super) async fn listener(listen: SocketAddr) -> Listener {
     if serde_json::from_slice::<Readiness>(&readiness).is_err() {
         return Listener::OtherHttp;
     }
-    let engine = get(listen, ENGINE).await.ok();
+    let engine = get(scheme, listen, ENGINE).await.ok();
     Listener::Host(Running {
         readiness,
         engine: engine.and_then(|answer| engine_of(&String::from_utf8_lossy(&answer.body))),

@@ -123,10 +123,10 @@ async fn look_at(config: &Config) -> Vec<Finding> {
     }
     findings.extend(host::check(
         config.listen,
-        &host::listener(config.listen).await,
+        &host::listener(config.scheme(), config.listen).await,
     ));
     if let Ok(Some(metrics)) = config.metrics.address() {
-        findings.extend(match host::listener(metrics).await {
+        findings.extend(match host::listener("http", metrics).await {
             Listener::Host(_) => vec![ok("port", format!("metrics are served at {metrics}"))],
             other => host::check(metrics, &other),
         });
