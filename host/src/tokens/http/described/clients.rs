@@ -3,12 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::schema::{client_id, clients as schema, status};
-use super::{ENTITY_TAG, NO_STORE, with_limit, with_tenant};
+use super::{CLIENT_ID, ENTITY_TAG, NO_STORE, SECRET, with_limit, with_tenant};
 use crate::http::schema::duration;
 use crate::http::{Operation, Tag};
 
-const CLIENT_ID: &str = "c2Z3OiBvZmZpY2VAMUBhY21lCnRpZDogYWNtZQo";
-const SECRET: &str = "5f1d0c2b7a9e4c6f8b3d1e0a2c4f6b8d5f1d0c2b7a9e4c6f8b3d1e0a2c4f6b8d";
 const UNKNOWN: &str = "The tenant has no client with this id.";
 const MAY_GRANT: &str = "The caller must be able to grant every permission that the client has.";
 

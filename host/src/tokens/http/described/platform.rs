@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::schema::{name, platform as schema};
 use super::with_tenant;
+use crate::http::schema::schema_of;
 use crate::http::{Operation, Tag};
+use crate::keys::KeyState;
 
 const NO_ROLE: &str = "There is no such role.";
 const BUILT_IN: &str = "The role is built in.";
@@ -109,7 +111,7 @@ pub(in crate::tokens::http) fn list_keys() -> Operation {
         .answers(
             200,
             "The keys, the newest last",
-            schema::keys,
+            schema_of::<Vec<KeyState>>,
             json!([key_example("signing")]),
         )
         .with_entity_tag()
@@ -118,6 +120,6 @@ pub(in crate::tokens::http) fn list_keys() -> Operation {
 pub(in crate::tokens::http) fn rotate_keys() -> Operation {
     Operation::new("rotateSigningKey", Tag::Platform, "Publish a new signing key")
         .says("It signs once every cache of the JWKS has it. The key before it is removed when the last token that it signed has expired.")
-        .answers(201, "The new key", schema::key, key_example("published"))
+        .answers(201, "The new key", schema_of::<KeyState>, key_example("published"))
         .refuses(409, "A new key is published already and does not sign yet.")
 }

@@ -3,11 +3,9 @@
 use serde_json::json;
 
 use super::super::schema::public as schema;
-use super::NO_STORE;
+use super::{CLIENT_ID, NO_STORE, SECRET};
 use crate::http::{Operation, Tag};
 
-const CLIENT_ID: &str = "c2Z3OiBvZmZpY2VAMUBhY21lCnRpZDogYWNtZQo";
-const SECRET: &str = "5f1d0c2b7a9e4c6f8b3d1e0a2c4f6b8d5f1d0c2b7a9e4c6f8b3d1e0a2c4f6b8d";
 const MAX_AGE: &str = "How long it may be cached: `public, max-age=300`.";
 
 /// An error of the token endpoint, which is no problem document.

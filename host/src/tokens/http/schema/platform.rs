@@ -3,8 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::name;
-use crate::http::schema::{component, schema_of, tenant_id, time, title};
-use crate::keys::KeyState;
+use crate::http::schema::{component, tenant_id, time, title};
 
 fn permissions() -> Schema {
     json_schema!({
@@ -74,14 +73,4 @@ pub(in crate::tokens::http) fn tenant(generator: &mut SchemaGenerator) -> Schema
 /// Tenants.
 pub(in crate::tokens::http) fn tenants(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": tenant(generator) })
-}
-
-/// A key that signs.
-pub(in crate::tokens::http) fn key(generator: &mut SchemaGenerator) -> Schema {
-    schema_of::<KeyState>(generator)
-}
-
-/// Keys that sign.
-pub(in crate::tokens::http) fn keys(generator: &mut SchemaGenerator) -> Schema {
-    schema_of::<Vec<KeyState>>(generator)
 }

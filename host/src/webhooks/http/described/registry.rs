@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::schema::{deliveries, registry as schema};
 use super::{DELIVERY, NO_WEBHOOK, WEBHOOK, with_webhook};
-use crate::http::schema::duration;
+use crate::http::schema::{duration, schema_of};
 use crate::http::{Operation, Tag};
+use crate::keys::KeyState;
 
 const TOO_MANY: &str = "The tenant has as many webhooks as it may.";
 const LOCATION: (&str, &str) = ("Location", "The path of the webhook.");
@@ -222,7 +223,7 @@ pub(in crate::webhooks::http) fn list_keys() -> Operation {
     .answers(
         200,
         "The keys, the newest last",
-        schema::keys,
+        schema_of::<Vec<KeyState>>,
         json!([key_example("signing")]),
     )
     .with_entity_tag()
@@ -231,6 +232,6 @@ pub(in crate::webhooks::http) fn list_keys() -> Operation {
 pub(in crate::webhooks::http) fn rotate_identity_key() -> Operation {
     Operation::new("rotateWebhookKey", Tag::Platform, "Publish a new key for the tokens of deliveries")
         .says("It signs once every cache of the certificates has it. The key before it is removed when the last token that it signed has expired.")
-        .answers(201, "The new key", schema::key, key_example("published"))
+        .answers(201, "The new key", schema_of::<KeyState>, key_example("published"))
         .refuses(409, "A new key is published already and does not sign yet.")
 }

@@ -4,7 +4,6 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{event_types, shared_key, short_text, url};
 use crate::http::schema::{component, schema_of, time, title, uuid};
-use crate::keys::KeyState;
 use crate::webhooks::delivery::limiter::BreakerState;
 use crate::webhooks::registry::webhook::DisabledReason;
 
@@ -199,14 +198,4 @@ pub(in crate::webhooks::http) fn certificates(generator: &mut SchemaGenerator) -
             "additionalProperties": { "type": "string", "pattern": "^-----BEGIN CERTIFICATE-----" },
         })
     })
-}
-
-/// A key of the identity provider.
-pub(in crate::webhooks::http) fn key(generator: &mut SchemaGenerator) -> Schema {
-    schema_of::<KeyState>(generator)
-}
-
-/// Keys of the identity provider.
-pub(in crate::webhooks::http) fn keys(generator: &mut SchemaGenerator) -> Schema {
-    schema_of::<Vec<KeyState>>(generator)
 }
