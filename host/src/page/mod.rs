@@ -68,7 +68,7 @@ fn media_type(path: &str) -> Option<&'static str> {
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<App>>> {
     let mut routes = vec![
-Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index)
+        Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index)
             .giving("text/html")
             .undocumented(FOR_BROWSERS),
         Route::new(Method::GET, "/docs", Access::Public, Takes::Nothing, docs)
