@@ -218,7 +218,7 @@ impl Load {
             } else {
                 caller.connecting()
             };
-            let rate = move |count| {
+            let rate = move |count: usize| {
                 let value = (round + 1) * 100_000 + count;
                 (value.to_string(), json!({ "rateValue": value }))
             };

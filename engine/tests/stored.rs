@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::json::Document;
-use tillgate_engine::restriction::{Project, ProjectId};
+use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests::{condition_from_put, project_from_put, split};
 
 /// Texts that look like what stands around tests.
@@ -20,10 +20,13 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.concat())
 }
 
+/// The members of a project's body.
+const MEMBERS: &[&str] = &["projectId", "name", "restrictions", "tests"];
+
 /// A project as it is stored, with and without its tests.
 fn stored(body: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let id = ProjectId::new("3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001").unwrap();
-    let document = Document::parse_members(body, Project::MEMBERS).unwrap();
+    let document = Document::parse_members(body, MEMBERS).unwrap();
     let (project, tests) = project_from_put(id, &document).unwrap();
     let without = serde_json::to_vec(&project).unwrap();
     let mut with = without.clone();

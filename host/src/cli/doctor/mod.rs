@@ -71,8 +71,8 @@ pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
     let flags = Flags {
         listen: arguments.listen,
         store: arguments.store,
-        require_durable_store: None,
         operator_file: arguments.operator_file,
+        ..Flags::default()
     };
     let Examined { loaded, faults } = Loaded::examine(arguments.config.as_deref(), &flags);
     // A host that runs goes first.
