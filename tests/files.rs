@@ -277,7 +277,7 @@ async fn a_plan_is_printed_for_people_and_for_programs_and_a_dry_run_writes_noth
             "~ change  rates/se-001",
             "      SALES SEK EUR: 11.05 -> 11.5",
             "~ change  webhooks/Loyalty (card)",
-            "      $.callbackUrl: \"https://loyalty.example/hook\" -> \"http://127.0.0.1:9/hook?***\"",
+            "      $.callbackUrl: \"https://127.0.0.1:9/hook\" -> \"http://127.0.0.1:9/hook?***\"",
             &format!(
                 "22 files and the tenant platform at {} differ: 4 to change",
                 shop.host.url

@@ -161,6 +161,13 @@ async fn clients(s: &mut Session) {
         .await;
     s.get(of_acme).await;
     s.get(&format!("{of_acme}/till/1")).await;
+    let mut labelled = template.clone();
+    labelled["managedBy"] = json!("tillgate-apply");
+    let replaced = format!("{of_acme}/till/1");
+    s.ask(PUT, &replaced, &labelled, 200).await;
+    s.get(&replaced).await;
+    s.ask(PUT, &format!("{of_acme}/till/2"), &template, 400)
+        .await;
     s.ask(GET, &format!("{of_acme}/till/2"), &NOTHING, 404)
         .await;
 

@@ -255,7 +255,11 @@ async fn administer(walk: &mut Walk) {
     );
     let key = json!({ "tenant": "acme", "key": "template/acme/till/1" });
     let templates = "POST /v1/tenants/{tenantId}/templates";
-    walk.step(templates, &["acme"], (template, 201), key.clone())
+    walk.step(templates, &["acme"], (template.clone(), 201), key.clone())
+        .await;
+    let replace = "PUT /v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
+    let values = ["acme", "till", "1"];
+    walk.step(replace, &values, (template, 200), key.clone())
         .await;
 
     let statement = with(&software, json!({ "usingGlobalTemplate": false }));

@@ -293,7 +293,7 @@ fn resources() -> Vec<(String, Value)> {
     let markup = json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "markupPercentage": 2.5 });
     let tolerance = json!({ "exchangeRateType": "PURCHASE", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "tolerancePercentage": 20 });
     let webhook = |name: &str, more: Value| {
-        let mut webhook = json!({ "name": name, "callbackUrl": "https://loyalty.example/hook", "eventTypes": ["*"], "authentication": { "type": "BEARER" } });
+        let mut webhook = json!({ "name": name, "callbackUrl": "https://127.0.0.1:9/hook", "eventTypes": ["*"], "authentication": { "type": "BEARER" } });
         webhook
             .as_object_mut()
             .unwrap()

@@ -29,10 +29,10 @@ async fn mutate(shop: &Shop, number: usize) -> &'static str {
     match number {
         0 => {
             put("/api/v1/entity-conditions/beer", |body| {
-                body["condition_value"]["minimum_age"] = json!(17)
+                body["condition_value"]["minimum_age"] = json!(19)
             })
             .await;
-            "$.condition_value.minimum_age: 17 -> 18"
+            "$.condition_value.minimum_age: 19 -> 18"
         }
         1 => {
             put("/api/v1/entity-conditions/spirits", |body| {
@@ -157,7 +157,7 @@ async fn mutate(shop: &Shop, number: usize) -> &'static str {
             "+ create  global-templates/till/1"
         }
         21 => {
-            let webhook = json!({ "name": "mine", "callbackUrl": "https://a.example", "eventTypes": ["*"], "authentication": { "type": "BEARER" }, "managedBy": "tillgate-apply" });
+            let webhook = json!({ "name": "mine", "callbackUrl": "https://127.0.0.1:9/a", "eventTypes": ["*"], "authentication": { "type": "BEARER" }, "managedBy": "tillgate-apply" });
             shop.send(Method::POST, "/api/v1/webhooks", webhook).await;
             "- delete  webhooks/mine"
         }

@@ -67,6 +67,15 @@ pub fn title(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max, "pattern": NO_CONTROLS })
 }
 
+/// Which program manages a resource.
+#[must_use]
+pub fn managed_by() -> Schema {
+    json_schema!({
+        "type": ["string", "null"], "pattern": "^[A-Za-z0-9._-]{1,64}$",
+        "description": "Which program manages it, such as `tillgate-apply`. It decides nothing. A PUT without it removes it; an answer has it only where it is set.",
+    })
+}
+
 /// A duration, such as `24h`.
 pub fn duration(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -15,7 +15,7 @@ use super::secrets::{Secrets, read_secrets};
 use super::shape::write_object;
 use super::unit_rates::UnitRates;
 use crate::error::Error;
-use crate::identity::{NAME_RULE, is_name};
+use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
 use crate::rates::{self, UnitId};
 use crate::{tokens, webhooks};
 
@@ -108,10 +108,13 @@ fn name_of(kind: Kind, root: Node<'_, '_>, faults: &mut Faults) -> Option<String
         let node = faults.required(root, member)?;
         let text = node.text().map(|text| text.as_ref());
         let found = text.and_then(|text| spelled(kind, text));
-        if found.is_none() {
-            faults.add(node, rule(kind));
+        match found {
+            // A webhook's path has the id that the host gives it.
+            Some(name) if is_step(&name) && kind != Kind::Webhooks => faults.add(node, STEP_RULE),
+            Some(name) => return Some(name),
+            None => faults.add(node, rule(kind)),
         }
-        found
+        None
     });
     let parts: Vec<Option<String>> = parts.collect();
     let parts: Option<Vec<String>> = parts.into_iter().collect();

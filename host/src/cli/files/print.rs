@@ -211,10 +211,6 @@ struct LeftJson<'p> {
     rates: Option<usize>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
 const fn is_zero(count: &usize) -> bool {
     *count == 0
 }

@@ -88,13 +88,23 @@ impl Tree {
             Some(_) => match self.depth(unit) {
                 Some(depth) if depth < MAX_DEPTH => return None,
                 Some(_) => "would make the tree deeper than 32 levels".to_owned(),
-                None => format!("would put the business unit below itself: {parent}"),
+                None if self.stands_below_itself(unit) => {
+                    format!("would put the business unit below itself: {parent}")
+                }
+                // Another one does, and is named.
+                None => return None,
             },
         };
         Some(format!("{file}: $.parentId {fault}"))
     }
 
-    /// How many units stand above one; `None` where it stands below itself.
+    fn stands_below_itself(&self, unit: &str) -> bool {
+        let parent = |unit: &String| self.places.get(unit)?.parent.clone();
+        let above = std::iter::successors(parent(&unit.to_owned()), parent);
+        above.take(self.places.len()).any(|above| above == unit)
+    }
+
+    /// How many units stand above one; `None` where these are a circle.
     pub(super) fn depth(&self, unit: &str) -> Option<usize> {
         let mut seen = BTreeSet::from([unit]);
         let mut unit = unit;

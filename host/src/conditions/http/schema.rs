@@ -6,7 +6,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use tillgate_engine::decision::Reason;
 
-use crate::http::schema::component;
+use crate::http::schema::{component, managed_by};
 
 /// The ids of conditions. In a path, `.` and `..` are none.
 const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
@@ -298,6 +298,7 @@ pub(super) fn condition_put(generator: &mut SchemaGenerator) -> Schema {
                 "enabled": { "type": "boolean", "default": true, "description": "Whether it is in force." },
                 "condition_value": { "type": "object" },
                 "tests": tests,
+                "managedBy": managed_by(),
             },
         }))
     })
@@ -317,6 +318,7 @@ pub(super) fn condition(generator: &mut SchemaGenerator) -> Schema {
                 "enabled": { "type": "boolean" },
                 "condition_value": { "type": "object" },
                 "tests": tests,
+                "managedBy": managed_by(),
             },
         }))
     })
@@ -392,6 +394,7 @@ pub(super) fn project_put(generator: &mut SchemaGenerator) -> Schema {
                 "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$" },
                 "restrictions": restrictions,
                 "tests": tests,
+                "managedBy": managed_by(),
             },
         })
     })
@@ -425,6 +428,7 @@ pub(super) fn project(generator: &mut SchemaGenerator) -> Schema {
             "required": ["projectId", "restrictions"],
             "properties": {
                 "projectId": id, "name": { "type": "string" }, "restrictions": restrictions, "tests": tests,
+                "managedBy": managed_by(),
             },
         })
     })

@@ -3,7 +3,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use crate::http::schema::{component, tenant_id};
+use crate::http::schema::{component, managed_by, tenant_id};
 
 /// The ids of business units.
 const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
@@ -123,6 +123,7 @@ fn unit_members(generator: &mut SchemaGenerator) -> serde_json::Map<String, serd
         "tolerances",
         json_schema!({ "type": ["array", "null"], "maxItems": 1000, "items": tolerances }),
     );
+    put("managedBy", managed_by());
     members
 }
 
@@ -177,6 +178,7 @@ pub(super) fn set_rate(generator: &mut SchemaGenerator) -> Schema {
             date_time("When its value was last changed."),
         ),
         ("reference", reference()),
+        ("managedBy", managed_by()),
     ];
     let schema = of_rate(generator, &[("rateValue", rate_value())], &optional);
     component(generator, "SetRate", |_| schema)
@@ -229,13 +231,14 @@ pub(super) fn rate_put(generator: &mut SchemaGenerator) -> Schema {
     component(
         generator,
         "RatePut",
-        |_| json_schema!({ "type": "object", "required": ["rateValue"], "properties": { "rateValue": rate_value() } }),
+        |_| json_schema!({ "type": "object", "required": ["rateValue"], "properties": { "rateValue": rate_value(), "managedBy": managed_by() } }),
     )
 }
 
 /// Many changes of rates at a unit.
 pub(super) fn rates_change(generator: &mut SchemaGenerator) -> Schema {
-    let set = of_rate(generator, &[("rateValue", rate_value())], &[]);
+    let label = [("managedBy", managed_by())];
+    let set = of_rate(generator, &[("rateValue", rate_value())], &label);
     let delete = of_rate(generator, &[], &[]);
     component(generator, "RatesChange", |_| {
         json_schema!({

@@ -47,7 +47,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             json,
             "template.put",
             put_template,
-        ),
+        )
+        .described(described::put_template),
         Route::changing(
             Method::DELETE,
             TEMPLATE,

@@ -54,6 +54,16 @@ pub(in crate::tokens::http) fn get_template() -> Operation {
         .with_entity_tag()
 }
 
+pub(in crate::tokens::http) fn put_template() -> Operation {
+    of_template("putTemplate", "Create or replace a registration template")
+        .says("`softwareId` and `softwareVersion` must be those of the path. Clients that have registered with it stay as they are. The caller must be able to grant every permission of its roles.")
+        .takes(schema::new_template, example())
+        .answers(200, "It was replaced", schema::template, example())
+        .answers(201, "It was created", schema::template, example())
+        .with_preconditions()
+        .refuses(409, "The tenant has as many templates as it may.")
+}
+
 pub(in crate::tokens::http) fn delete_template() -> Operation {
     of_template("deleteTemplate", "Delete a registration template")
         .says("Clients that have registered with it stay.")

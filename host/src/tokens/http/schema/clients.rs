@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{claims, client_id, name, page, roles_of, secret, status};
-use crate::http::schema::{component, duration, tenant_id, time, title, uuid};
+use crate::http::schema::{component, duration, managed_by, tenant_id, time, title, uuid};
 
 /// A client's new secret.
 pub(in crate::tokens::http) fn credentials(generator: &mut SchemaGenerator) -> Schema {
@@ -58,10 +58,11 @@ fn template_members(generator: &mut SchemaGenerator) -> Schema {
             "description": "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.",
         },
         "roles": roles_of(&name),
+        "managedBy": managed_by(),
     })
 }
 
-/// The body that creates a template.
+/// The body that creates or replaces a template.
 pub(in crate::tokens::http) fn new_template(generator: &mut SchemaGenerator) -> Schema {
     let members = template_members(generator);
     component(generator, "NewTemplate", |_| {

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::name;
-use crate::http::schema::{component, tenant_id, time, title};
+use crate::http::schema::{component, managed_by, tenant_id, time, title};
 
 fn permissions() -> Schema {
     json_schema!({
@@ -18,7 +18,7 @@ pub(in crate::tokens::http) fn role_put(generator: &mut SchemaGenerator) -> Sche
     component(
         generator,
         "RolePut",
-        |_| json_schema!({ "type": "object", "required": ["permissions"], "properties": { "permissions": permissions() } }),
+        |_| json_schema!({ "type": "object", "required": ["permissions"], "properties": { "permissions": permissions(), "managedBy": managed_by() } }),
     )
 }
 
@@ -32,6 +32,7 @@ pub(in crate::tokens::http) fn role(generator: &mut SchemaGenerator) -> Schema {
             "properties": {
                 "roleId": name, "permissions": permissions(),
                 "builtIn": { "type": "boolean", "description": "Whether it comes with the service, and cannot be changed." },
+                "managedBy": managed_by(),
             },
         })
     })

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{event_types, shared_key, short_text, url};
-use crate::http::schema::{component, schema_of, time, title, uuid};
+use crate::http::schema::{component, managed_by, schema_of, time, title, uuid};
 use crate::webhooks::delivery::limiter::BreakerState;
 use crate::webhooks::registry::webhook::DisabledReason;
 
@@ -65,6 +65,7 @@ fn settings(generator: &mut SchemaGenerator, id: &str) -> Schema {
             },
             "maxPerSecond": { "type": ["integer", "null"], "minimum": 1, "maximum": 10_000, "description": "How many deliveries it takes in a second." },
             "enabled": { "type": ["boolean", "null"], "default": true, "description": "While it is not, its deliveries are held for a week." },
+            "managedBy": managed_by(),
         },
     })
 }
@@ -121,6 +122,7 @@ pub(in crate::webhooks::http) fn webhook(generator: &mut SchemaGenerator) -> Sch
                 "disabledAt": time.clone(),
                 "createdAt": time.clone(),
                 "lastModified": time,
+                "managedBy": managed_by(),
             },
         })
     })
