@@ -134,10 +134,11 @@ fn a_store_is_left_as_it_is() {
             &[],
         );
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(
-            files(&folder.path().join("store")) == before,
-            "files have changed"
-        );
+        let mut after = files(&folder.path().join("store"));
+        // SQLite may leave an empty log, and the index of it.
+        let log = after.remove("tillgate.db-wal").unwrap_or_default();
+        after.remove("tillgate.db-shm");
+        assert!(log.is_empty() && after == before, "files have changed");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }

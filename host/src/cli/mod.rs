@@ -90,7 +90,7 @@ Examples:
     /// Check the settings, the store, the folder, the port and the host that runs, and say what to do
     #[command(
         after_help = "A line for each check: ok, warn or fail, what it is, and what to do. Reads everything in an embedded store to find damage.
-Run it as the user that runs the host, while it runs or not. Nothing is written.
+Run it as the user that runs the host, while it runs or not. Nothing is written to the store.
 
 Exit codes: 0 nothing fails, 1 something fails, or with --strict warns.
 

@@ -221,7 +221,7 @@ mod tests {
                 partition: Partition::named(partition),
                 name: name.to_owned(),
             };
-            assert_eq!(id.to_string().parse(), Ok(id));
+            assert_eq!(id.to_string().parse::<SetAsideId>(), Ok(id));
         }
         // No base64, no UTF-8, no line break, no partition, a NUL, and a key that is too long.
         let long = format!("YQox{}", "eHh4".repeat(400));

@@ -1,10 +1,10 @@
-//! What the API's documents say of the routes that belong to no feature: probes, metrics, usage.
+//! What the API's documents say of the routes that belong to no feature: probes, metrics, usage, jobs that were set aside.
 
-use schemars::{SchemaGenerator, json_schema};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::ready::Ready;
-use crate::http::schema::{SchemaOf, schema_of, tenant_id, text};
+use crate::http::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 use crate::http::{Operation, Tag};
 use crate::observe::metrics::MEDIA_TYPE;
 
@@ -125,4 +125,90 @@ pub(super) fn usage(schema: SchemaOf) -> Operation {
         schema,
         Value::Object(example),
     )
+}
+
+/// The id of a job that was set aside, and its example.
+const JOB: &str = "dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE3";
+const NO_JOB: &str = "No job with this id is set aside.";
+
+fn job_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{2,1400}$", "examples": [JOB] })
+}
+
+fn set_aside(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "SetAsideJob", |generator| {
+        let texts = ["queue", "job", "partition", "error"];
+        let mut properties =
+            Map::from_iter(texts.map(|name| (name.to_owned(), text(generator).to_value())));
+        let others: [(&str, SchemaOf); 3] =
+            [("id", job_id), ("tenantId", tenant_id), ("failedAt", time)];
+        for (name, schema) in others {
+            properties.insert(name.to_owned(), schema(generator).to_value());
+        }
+        let attempts = json!({ "type": "integer", "minimum": 0 });
+        properties.insert("attempts".to_owned(), attempts);
+        json_schema!({
+            "type": "object", "properties": properties,
+            "required": ["id", "queue", "job", "partition", "attempts", "failedAt", "error"],
+        })
+    })
+}
+
+fn set_aside_page(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object", "required": ["items"],
+        "properties": {
+            "items": { "type": "array", "items": set_aside(generator) },
+            "next": job_id(generator),
+        },
+    })
+}
+
+fn job() -> Value {
+    json!({
+        "id": JOB, "queue": "webhook-fan-out", "job": "17", "tenantId": "acme", "partition": "tenant:acme", "attempts": 20,
+        "failedAt": "2026-11-20T17:40:00.000Z", "error": "it did not finish in time",
+    })
+}
+
+pub(super) fn list_set_aside() -> Operation {
+    Operation::new(
+        "listSetAsideJobs",
+        Tag::Platform,
+        "List the jobs that failed too often",
+    )
+    .says("Of all tenants and of the platform. A page may be empty and still have a `next`. What a job was to do is not shown.")
+    .query("cursor", "`next` of the page before.", job_id)
+    .query("limit", "How many jobs the page has at most.", limit)
+    .answers(200, "A page of jobs", set_aside_page, json!({ "items": [job()], "next": JOB }))
+}
+
+pub(super) fn retry_set_aside() -> Operation {
+    with_job(Operation::new(
+        "retrySetAsideJob",
+        Tag::Platform,
+        "Have a job tried again that failed too often",
+    ))
+    .says("It is put back on its queue, where it takes the place of one with the same id.")
+    .answers(
+        202,
+        "It is tried again; this is what it was",
+        set_aside,
+        job(),
+    )
+}
+
+pub(super) fn drop_set_aside() -> Operation {
+    with_job(Operation::new(
+        "dropSetAsideJob",
+        Tag::Platform,
+        "Drop a job that failed too often",
+    ))
+    .empty(204, "It is gone, and what it should have done is not done")
+}
+
+fn with_job(operation: Operation) -> Operation {
+    operation
+        .path("jobId", "The id of the job, from the list.", job_id)
+        .refuses(404, NO_JOB)
 }

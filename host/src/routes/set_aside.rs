@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
+use super::described;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, Reply, Request, Route, Takes};
@@ -25,9 +26,13 @@ pub(super) fn routes() -> Vec<Route<Arc<App>>> {
     let (read, write) = (Access::With(P::JobsRead), Access::With(P::JobsWrite));
     vec![
         // It looks at one partition after another.
-        Route::new(Method::GET, ALL, read, none, list_jobs).heavy(),
-        Route::changing(Method::POST, RETRY, write, none, "job.retried", retry_job),
-        Route::changing(Method::DELETE, ONE, write, none, "job.dropped", drop_job),
+        Route::new(Method::GET, ALL, read, none, list_jobs)
+            .heavy()
+            .described(described::list_set_aside),
+        Route::changing(Method::POST, RETRY, write, none, "job.retried", retry_job)
+            .described(described::retry_set_aside),
+        Route::changing(Method::DELETE, ONE, write, none, "job.dropped", drop_job)
+            .described(described::drop_set_aside),
     ]
 }
 
@@ -40,7 +45,7 @@ async fn list_jobs(app: Arc<App>, request: Request) -> Result<Reply> {
     let after = request.query_param("cursor").map(|cursor| {
         let rule = "must be a cursor from an earlier answer";
         cursor
-            .parse()
+            .parse::<SetAsideId>()
             .map_err(|()| Error::invalid("$.cursor", rule))
     });
     let page = list(&app.store, after.transpose()?, limit).await?;
@@ -59,7 +64,7 @@ async fn drop_job(app: Arc<App>, request: Request) -> Result<Audited> {
 }
 
 fn id_of(request: &Request) -> Result<SetAsideId> {
-    let id = request.param(0)?.parse();
+    let id = request.param(0)?.parse::<SetAsideId>();
     id.map_err(|()| Error::NotFound("no job with this id is set aside".to_owned()))
 }
 

@@ -29,8 +29,10 @@ const ENGINE: &str = "/js/engine/engine.js";
 
 /// Who listens at an address.
 pub(super) enum Listener {
-    /// Nobody.
+    /// Nobody, and a host could.
     Nobody,
+    /// Nobody, and nobody can.
+    Unusable(std::io::Error),
     /// A host.
     Host(Running),
     /// Another program, or one that does not answer.
@@ -80,11 +82,15 @@ pub(super) async fn get(
     client.send(client.request(Method::GET, url)).await
 }
 
-/// Finds out who listens at an address of this machine.
+/// Finds out who listens at an address of this machine. One at which nobody does is listened on for a moment.
 pub(super) async fn listener(scheme: &str, listen: SocketAddr) -> Listener {
+    match TcpListener::bind(listen) {
+        Ok(_) => return Listener::Nobody,
+        Err(cause) if cause.kind() != ErrorKind::AddrInUse => return Listener::Unusable(cause),
+        Err(_) => {}
+    }
     let readiness = match get(scheme, listen, "/readyz").await {
         Ok(answer) => answer.body,
-        Err(EgressError::Unreachable(_)) => return Listener::Nobody,
         Err(cause) => return Listener::Other(cause),
     };
     if serde_json::from_slice::<Readiness>(&readiness).is_err() {
@@ -111,7 +117,8 @@ pub(super) fn check(listen: SocketAddr, listener: &Listener) -> Vec<Finding> {
     let busy = "stop it, or have the host listen elsewhere (listen)";
     match listener {
         _ if listen.port() == 0 => vec![ok(PORT, "each start takes a free port")],
-        Listener::Nobody => vec![free(listen)],
+        Listener::Nobody => vec![ok(PORT, format!("{listen} is free, so no host runs there"))],
+        Listener::Unusable(cause) => vec![unusable(listen, cause)],
         Listener::Host(running) => vec![
             ok(PORT, format!("a host answers at {listen}")),
             readiness(running),
@@ -132,11 +139,8 @@ pub(super) fn check(listen: SocketAddr, listener: &Listener) -> Vec<Finding> {
     }
 }
 
-/// Whether a host could listen at an address at which nobody does.
-pub(super) fn free(listen: SocketAddr) -> Finding {
-    let Err(cause) = TcpListener::bind(listen) else {
-        return ok(PORT, format!("{listen} is free, so no host runs there"));
-    };
+/// An address at which no host can listen.
+fn unusable(listen: SocketAddr, cause: &std::io::Error) -> Finding {
     let remedy = match cause.kind() {
         ErrorKind::PermissionDenied => {
             "choose a port from 1024 on, or let the host's user have it (CAP_NET_BIND_SERVICE)"
@@ -144,11 +148,8 @@ pub(super) fn free(listen: SocketAddr) -> Finding {
         ErrorKind::AddrNotAvailable => "choose an address that this machine has",
         _ => "choose another address (listen)",
     };
-    fail(
-        PORT,
-        format!("{listen} cannot be listened on: {cause}"),
-        remedy,
-    )
+    let what = format!("{listen} cannot be listened on: {cause}");
+    fail(PORT, what, remedy)
 }
 
 /// How a host is.
