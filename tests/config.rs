@@ -27,6 +27,10 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         r#"["conditions", "workers"]"#,
         "workers,conditions",
     ),
+    ("decisions.log", r#""decisions.jsonl""#, "decisions.jsonl"),
+    ("decisions.file_bytes", r#""10.0 MiB""#, "10.0 MiB"),
+    ("decisions.old_files", "3", "3"),
+    ("decisions.queue_bytes", r#""10.0 MiB""#, "10.0 MiB"),
     ("max_stale", r#""1h""#, "1h"),
     ("max_stale_callers", r#""0s""#, "0s"),
     ("snapshot", r#""/var/lib/tillgate""#, "/var/lib/tillgate"),
@@ -92,6 +96,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("quotas.business_unit_bytes", r#""10.0 MiB""#, "10.0 MiB"),
     ("quotas.exchange_rates", "500", "500"),
     ("quotas.rate_passes", "500", "500"),
+    ("quotas.tills", "500", "500"),
     ("quotas.webhooks", "500", "500"),
     ("quotas.event_consumers", "500", "500"),
     ("quotas.events_per_second", "500", "500"),
@@ -169,8 +174,9 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "cors",
+    "decisions",
     "tls",
     "log",
     "metrics",
@@ -478,7 +484,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "roles",
         "[\"Token\"]",
         "[Token]",
-        "\"Token\" is not a role: roles are token, conditions, rates, webhooks, workers, page",
+        "\"token\" is not a role: roles are token, conditions, rates, webhooks, workers, page",
     ),
     (
         "roles",

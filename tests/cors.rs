@@ -35,7 +35,9 @@ fn about_origins(headers: &HeaderMap) -> Vec<(&str, &str)> {
         .iter()
         .map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
     let mut about: Vec<_> = all
-        .filter(|(name, _)| name.starts_with("access-control-") || *name == "vary")
+        .filter(|(name, value)| {
+            name.starts_with("access-control-") || (*name == "vary" && *value != "accept-encoding")
+        })
         .collect();
     about.sort_unstable();
     about

@@ -3,6 +3,7 @@
 mod bundle;
 
 use std::collections::BTreeMap;
+use std::fs::{Permissions, set_permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -94,6 +95,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn a_host_that_runs_and_all_that_it_needs_are_found_well() {
     let folder = TempDir::new().unwrap();
+    set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
     let program = Program::serve(folder.path());
     let listen = program.url.strip_prefix("http://").unwrap();
     let store = url_of(folder.path());

@@ -97,8 +97,8 @@ async fn a_label_of_a_project_is_no_part_of_what_decides() {
         )
         .await;
     assert_eq!(decided.1["allow"], false, "{}", decided.1);
-    let history = get(&host, &format!("{PROJECT}/history"), &token).await.0;
-    assert!(history.contains(r#""managedBy":"a""#), "{history}");
+    let (_, history) = host.get(&format!("{PROJECT}/history"), &token).await;
+    assert_eq!(history["items"][0]["after"]["managedBy"], "a", "{history}");
 }
 
 #[tokio::test]

@@ -346,6 +346,9 @@ fn a_store_on_redis_is_listed_without_content() {
         (&json!("entries"), &json!(1))
     );
     assert!(clients["bytes"].as_u64() > Some(100), "{clients}");
-    assert!(kinds.iter().any(|kind| kind["of"] == "jobs"), "{listing}");
+    assert!(
+        kinds.iter().any(|kind| kind["of"] == "messages"),
+        "{listing}"
+    );
     assert!(listing["bytes"].as_u64() > Some(100_000), "{listing}");
 }

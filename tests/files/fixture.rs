@@ -19,7 +19,7 @@ const OTHER_PROJECT: &str = "5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e924";
 
 /// Where the secrets of the webhooks are.
 pub const SECRETS: [(&str, &str); 2] = [
-    ("WEBHOOK_ERP_PASSWORD", "a password"),
+    ("WEBHOOK_ERP_PASSWORD", "hunter2 of the ERP"),
     ("WEBHOOK_ERP_SHARED_KEY", "correct horse battery staple"),
 ];
 
@@ -301,7 +301,7 @@ fn resources() -> Vec<(String, Value)> {
         webhook
     };
     let erp = json!({
-        "authentication": { "type": "BASIC", "username": "till", "password": "a password" }, "sharedKey": "correct horse battery staple",
+        "authentication": { "type": "BASIC", "username": "till", "password": "hunter2 of the ERP" }, "sharedKey": "correct horse battery staple",
         "eventTypes": ["x.order-updates.v1", "projects.events.v1"], "signatureHeader": "X-Signature", "maxPerSecond": 10,
     });
     let filter = json!([{ "path": "$.data.total", "in": [1.50, "a", true] }]);

@@ -59,6 +59,7 @@ const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("tillgate_rate_changes_shops", "counter", &[]),
     ("tillgate_reference_rates_age_business_days", "gauge", &[]),
     ("tillgate_reference_rates_stale", "gauge", &[]),
+    ("tillgate_role", "gauge", &["role"]),
     ("tillgate_status", "gauge", &["status"]),
     (
         "tillgate_store_request_duration_seconds",

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A part of what hosts do.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+#[schemars(rename = "HostRole")]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Serves clients, keys and tokens.
