@@ -28,7 +28,7 @@ pub(super) fn file_names<'a>(ids: impl Iterator<Item = &'a String>) -> BTreeMap<
         if is_shared || name.len() > MAX || is_device(&name) {
             name.truncate(MAX);
             name += "~";
-            name += &hex::encode(Sha256::digest(id)).get(..8).unwrap_or_default();
+            name += hex::encode(Sha256::digest(id)).get(..8).unwrap_or_default();
         }
         (id, name + ".json")
     };
