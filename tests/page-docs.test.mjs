@@ -87,7 +87,7 @@ describe("with documents that have every construct", () => {
         await eventually(async () => assert.deepEqual(await list(page).locator("a:visible .entry-title").allInnerTexts(), titles, text));
       };
       await finds("entity-conditions put", "Create or replace a condition");
-      await finds("ecs.condition.DELETE", "Delete a condition");
+      await finds("ecs.condition.DELETE", "Create or replace a condition", "Delete a condition");
       await finds("rates changed", "Rates of a shop have changed");
       await finds("no tag", "Has no tag and no name");
       await page.getByText("1 found").waitFor();
@@ -151,7 +151,8 @@ describe("with documents that have every construct", () => {
       await taken.getByRole("button", { name: "rule" }).click();
       await says(taken.locator("li").filter({ hasText: "By the customer's age" }).last(), '"AGE_RESTRICTION" By the customer\'s age');
       const answers = section(page, "Answers");
-      assert.deepEqual(await answers.locator("summary").filter({ hasText: /^\d/ }).allInnerTexts(), ["200\nIt was replaced", "201\nIt was created", "409\nThe id is that of a global condition"].map((text) => text.replace("\n", " ")));
+      const titles = await answers.locator("summary").filter({ hasText: /^\d/ }).allInnerTexts();
+      assert.deepEqual(titles.map((text) => text.replace("\n", " ")), ["200 It was replaced", "201 It was created", "409 The id is that of a global condition"]);
       await answers.getByText("The id is that of a global condition").click();
       await answers.getByText("application/problem+json").waitFor();
       await says(row(answers, "message").and(page.locator(":visible")), "message one of 2 forms required One sentence, or several");
