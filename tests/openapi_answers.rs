@@ -296,12 +296,12 @@ async fn webhooks(s: &mut Session, receiver: &Receiver) -> String {
     let bearer = json!({
         "name": "ERP", "callbackUrl": receiver.url, "eventTypes": ["x.order-updates.v1", "x.receipts.v1"],
         "filter": [{ "path": "$.data['shop']", "in": ["SE-001", 1, true] }],
-        "authentication": { "type": "BEARER" }, "sharedKey": "generate",
+        "authentication": { "type": "BEARER" }, "sharedKey": "generate", "maxPerSecond": 50,
     });
     let basic = json!({
         "name": "ERP", "callbackUrl": receiver.url, "eventTypes": ["*"], "filter": null,
         "authentication": { "type": "BASIC", "username": "erp", "password": "secret" },
-        "signatureHeader": "X-Signature", "maxPerSecond": 50, "enabled": true, "sharedKey": null,
+        "signatureHeader": "X-Signature", "maxPerSecond": null, "enabled": true, "sharedKey": null,
     });
     let made = s.ask(POST, all, &bearer, 201).await;
     let id = text(&made["id"]);
