@@ -4,9 +4,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::StoppedClock;
+use tillgate::data::records::Change;
+use tillgate::error::Error;
+use tillgate::identity::TenantId;
+use tillgate::jobs::{Queue, Scope};
 use tillgate::store::MemoryStore;
 
 use crate::support::documented::{Documented, Exchange};
@@ -291,12 +296,12 @@ async fn webhooks(s: &mut Session, receiver: &Receiver) -> String {
     let bearer = json!({
         "name": "ERP", "callbackUrl": receiver.url, "eventTypes": ["x.order-updates.v1", "x.receipts.v1"],
         "filter": [{ "path": "$.data['shop']", "in": ["SE-001", 1, true] }],
-        "authentication": { "type": "BEARER" }, "sharedKey": "generate",
+        "authentication": { "type": "BEARER" }, "sharedKey": "generate", "maxPerSecond": 50,
     });
     let basic = json!({
         "name": "ERP", "callbackUrl": receiver.url, "eventTypes": ["*"], "filter": null,
         "authentication": { "type": "BASIC", "username": "erp", "password": "secret" },
-        "signatureHeader": "X-Signature", "maxPerSecond": 50, "enabled": true, "sharedKey": null,
+        "signatureHeader": "X-Signature", "maxPerSecond": null, "enabled": true, "sharedKey": null,
     });
     let made = s.ask(POST, all, &bearer, 201).await;
     let id = text(&made["id"]);
@@ -447,10 +452,42 @@ async fn listener(s: &mut Session) {
     s.ask(GET, &path, &NOTHING, 404).await;
 }
 
+async fn set_aside(s: &mut Session) {
+    let (name, app) = ("orders", &s.host.app);
+    let queue = Queue {
+        max_attempts: 1,
+        ..Queue::new(name, Scope::AllPartitions)
+    };
+    let failed = || Err::<(), _>(Error::Bug("it fails".to_owned()));
+    app.runner.register(queue, move |_| async move { failed() });
+    let mut change = Change::default();
+    for job in ["1", "2"] {
+        change.enqueue(name, job, app.clock.now(), Bytes::new());
+    }
+    let records = app.records(TenantId::new("acme").unwrap().partition());
+    records.commit(change).await.unwrap();
+    s.host.run_due().await;
+    let all = "/v1/jobs/set-aside";
+    let page = s.get(all).await;
+    let [first, second] = [0, 1].map(|index| text(&page["items"][index]["id"]));
+    s.get(&format!("{all}?limit=1&cursor={first}")).await;
+    s.ask(POST, &format!("{all}/{first}/retry"), &NOTHING, 202)
+        .await;
+    let dropped = format!("{all}/{second}");
+    s.ask(DELETE, &dropped, &NOTHING, 204).await;
+    s.ask(DELETE, &dropped, &NOTHING, 404).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_and_answered_is_documented() {
     let (mut s, receiver) = (Session::open().await, Receiver::start().await);
-    for path in ["/healthz", "/readyz", "/metrics", "/openapi.json"] {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/asyncapi.json",
+    ] {
         s.get(path).await;
     }
     tenants_and_roles(&mut s).await;
@@ -459,6 +496,7 @@ async fn what_is_taken_and_answered_is_documented() {
     events(&mut s, &receiver).await;
     deliveries(&mut s, &receiver, &webhook).await;
     listener(&mut s).await;
+    set_aside(&mut s).await;
     s.host.run_due().await;
     let all = s.documented.tagged(TAGS).into_iter();
     let left: Vec<_> = all.filter(|id| !s.succeeded.contains(id)).collect();
