@@ -257,34 +257,28 @@ fn tests(generator: &mut SchemaGenerator, request: Schema, name: &'static str) -
     })
 }
 
-/// The two kinds of conditions; `extra` are members that both have.
-fn rules(extra: &Schema) -> Schema {
-    json_schema!({
-        "type": "object",
-        "required": ["rule", "condition_value"],
-        "allOf": [
-            extra,
-            {
-                "oneOf": [
-                    {
-                        "properties": {
-                            "rule": { "type": "string", "const": "AGE_RESTRICTION" },
-                            "condition_value": {
-                                "type": "object", "required": ["minimum_age"], "additionalProperties": false,
-                                "properties": { "minimum_age": { "type": "integer", "minimum": 0, "maximum": 150 } },
-                            },
-                        },
-                    },
-                    {
-                        "properties": {
-                            "rule": { "type": "string", "const": "LICENSE_REQUIREMENT" },
-                            "condition_value": { "type": "object", "additionalProperties": false },
-                        },
-                    },
-                ],
-            },
-        ],
-    })
+/// The two kinds of conditions. Each is whole, so that generated types tell them apart by their rule; `members` are those that
+/// both have, of which `required` names those that are always there.
+fn rules(required: &[&str], members: &Schema) -> Schema {
+    let kind = |rule: &str, value: Schema| {
+        let mut required = required.to_vec();
+        required.extend(["rule", "condition_value"]);
+        let mut properties = members.as_object().cloned().unwrap_or_default();
+        let rule = json_schema!({ "type": "string", "const": rule });
+        properties.insert("rule".to_owned(), rule.to_value());
+        properties.insert("condition_value".to_owned(), value.to_value());
+        json_schema!({ "type": "object", "required": required, "properties": properties })
+    };
+    let age = json_schema!({
+        "type": "object", "required": ["minimum_age"], "additionalProperties": false,
+        "properties": { "minimum_age": { "type": "integer", "minimum": 0, "maximum": 150 } },
+    });
+    let license = json_schema!({ "type": "object", "additionalProperties": false });
+    let kinds = [
+        kind("AGE_RESTRICTION", age),
+        kind("LICENSE_REQUIREMENT", license),
+    ];
+    json_schema!({ "oneOf": kinds })
 }
 
 /// The body of a PUT of a condition.
@@ -292,15 +286,12 @@ pub(super) fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     let request = condition_request(generator);
     let tests = tests(generator, request, "ConditionTests");
     component(generator, "ConditionPut", |_| {
-        rules(&json_schema!({
-            "properties": {
-                "rule": { "type": "string", "enum": ["AGE_RESTRICTION", "LICENSE_REQUIREMENT"] },
-                "enabled": { "type": "boolean", "default": true, "description": "Whether it is in force." },
-                "condition_value": { "type": "object" },
-                "tests": tests,
-                "managedBy": managed_by(),
-            },
-        }))
+        let members = json_schema!({
+            "enabled": { "type": "boolean", "default": true, "description": "Whether it is in force." },
+            "tests": tests,
+            "managedBy": managed_by(),
+        });
+        rules(&[], &members)
     })
 }
 
@@ -309,18 +300,14 @@ pub(super) fn condition(generator: &mut SchemaGenerator) -> Schema {
     let (id, request) = (condition_id(generator), condition_request(generator));
     let tests = tests(generator, request, "ConditionTests");
     component(generator, "EntityCondition", |_| {
-        rules(&json_schema!({
-            "required": ["id", "scope", "enabled"],
-            "properties": {
-                "id": id,
-                "rule": { "type": "string", "enum": ["AGE_RESTRICTION", "LICENSE_REQUIREMENT"] },
-                "scope": { "type": "string", "enum": ["GLOBAL", "TENANT"], "description": "GLOBAL: the platform's, for every tenant." },
-                "enabled": { "type": "boolean" },
-                "condition_value": { "type": "object" },
-                "tests": tests,
-                "managedBy": managed_by(),
-            },
-        }))
+        let members = json_schema!({
+            "id": id,
+            "scope": { "type": "string", "enum": ["GLOBAL", "TENANT"], "description": "GLOBAL: the platform's, for every tenant." },
+            "enabled": { "type": "boolean" },
+            "tests": tests,
+            "managedBy": managed_by(),
+        });
+        rules(&["id", "scope", "enabled"], &members)
     })
 }
 
