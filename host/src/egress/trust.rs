@@ -44,15 +44,20 @@ impl Trust {
 
 /// Why the certificate of the other end was not accepted, if that is what an error comes from.
 pub(super) fn distrust(error: &reqwest::Error) -> Option<String> {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        // An error of a socket does not have what it contains as its source.
-        let io = error.downcast_ref::<std::io::Error>();
-        let inner = io.and_then(|io| io.get_ref()?.downcast_ref::<rustls::Error>());
-        if let Some(inner @ rustls::Error::InvalidCertificate(_)) = inner {
-            return Some(inner.to_string());
-        }
-        cause = error.source();
+    match tls_error(error)? {
+        cause @ rustls::Error::InvalidCertificate(_) => Some(cause.to_string()),
+        _ => None,
     }
-    None
+}
+
+/// The error of TLS that an error comes from. One of a socket does not have what it contains as its source.
+fn tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(found) = error.downcast_ref() {
+        return Some(found);
+    }
+    let io = error.downcast_ref::<std::io::Error>();
+    match io.and_then(std::io::Error::get_ref) {
+        Some(contained) => tls_error(contained),
+        None => tls_error(error.source()?),
+    }
 }
