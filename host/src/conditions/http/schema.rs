@@ -19,6 +19,11 @@ pub(super) fn condition_id(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// The id of a condition in a body, where `.` and `..` are ids as well.
+pub(super) fn body_condition_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": CONDITION_ID })
+}
+
 /// The id of a project.
 pub(super) fn project_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -110,7 +115,7 @@ pub(super) fn project_request(generator: &mut SchemaGenerator) -> Schema {
 
 /// A request to decide about a basket.
 pub(super) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
-    let context = context(generator);
+    let (context, condition_id) = (context(generator), body_condition_id(generator));
     let project_id = project_id(generator);
     component(generator, "BasketRequest", |_| {
         json_schema!({
@@ -123,7 +128,7 @@ pub(super) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
                         "type": "object", "required": ["id"],
                         "properties": {
                             "id": item_id(),
-                            "conditionIds": { "type": "array", "maxItems": 64, "items": { "type": "string", "pattern": CONDITION_ID } },
+                            "conditionIds": { "type": "array", "maxItems": 64, "items": condition_id },
                             "additionalProperties": properties(),
                         },
                     },

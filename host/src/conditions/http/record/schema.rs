@@ -2,7 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use crate::conditions::http::schema::{condition_id, project_id};
+use crate::conditions::http::schema::{body_condition_id, project_id};
 use crate::http::schema::{component, time, uuid};
 
 /// The greatest number of a decision.
@@ -42,7 +42,7 @@ fn digest() -> Schema {
 }
 
 fn reported(generator: &mut SchemaGenerator) -> Schema {
-    let (condition, project) = (condition_id(generator), project_id(generator));
+    let (condition, project) = (body_condition_id(generator), project_id(generator));
     let (time, uuid) = (time(generator), uuid(generator));
     component(generator, "ReportedDecision", |_| {
         json_schema!({
