@@ -222,3 +222,38 @@ async fn the_document_is_the_same_for_everyone_and_is_not_sent_twice() {
     let again = host.http.get(&url).header("if-none-match", tag);
     assert_eq!(again.send().await.unwrap().status(), 304);
 }
+
+/// All sources of the host below a folder.
+fn sources(folder: &std::path::Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let texts = entries.map(|entry| {
+        let path = entry.unwrap().path();
+        match path.extension() {
+            _ if path.is_dir() => sources(&path),
+            Some(extension) if extension == "rs" => std::fs::read_to_string(path).unwrap(),
+            _ => String::new(),
+        }
+    });
+    texts.collect()
+}
+
+/// A name that both have would be that of one schema in the document, whichever came first.
+#[test]
+fn no_schema_by_hand_has_the_name_of_a_derived_one() {
+    let sources = sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let by_hand = regex::Regex::new(r#"component\(\s*generator,\s*"(\w+)""#).unwrap();
+    let by_hand = by_hand.captures_iter(&sources);
+    let by_hand: BTreeSet<_> = by_hand.map(|found| found[1].to_owned()).collect();
+    let derived = r"#\[derive\([^)]*JsonSchema[^)]*\)\](?:\s*(?:#\[[^\n]*\]|///[^\n]*))*\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum) (\w+)";
+    let derived = regex::Regex::new(derived).unwrap();
+    let renamed = regex::Regex::new(r#"schemars\(rename = "(\w+)""#).unwrap();
+    let derived = derived.captures_iter(&sources).map(|found| {
+        let other = renamed.captures(&found[0]);
+        let name = other.as_ref().unwrap_or(&found);
+        name[1].to_owned()
+    });
+    let derived: BTreeSet<_> = derived.collect();
+    assert!(by_hand.len() > 50 && derived.len() > 10, "{derived:?}");
+    let clashes: Vec<_> = by_hand.intersection(&derived).collect();
+    assert!(clashes.is_empty(), "{clashes:?}");
+}

@@ -30,7 +30,13 @@ fn sign_in() -> SignIn {
     }
 }
 
-/// The policy and the content of a file of the page.
+/// The content of a file of the page.
+async fn text(host: &Host, path: &str) -> String {
+    let (_, content) = coded(host, path, "identity").await;
+    String::from_utf8(content).unwrap()
+}
+
+/// The policy and the content of a page.
 async fn read(host: &Host, path: &str) -> (String, String) {
     let answer = host.http.get(format!("{}{path}", host.url)).send().await;
     let answer = answer.unwrap();
@@ -70,8 +76,8 @@ async fn the_page_is_told_where_people_sign_in_and_may_ask_there() {
     assert!(policy.contains(allowed), "{policy}");
     let (without, _) = read(&Host::start().await, "/").await;
     assert_eq!(policy.replacen(allowed, OWN_REQUESTS, 1), without);
-    let (of_file, _) = read(&host, "/www/main.js").await;
-    assert_eq!(of_file, without);
+    let (of_worker, _) = read(&host, "/www/rules/apart-worker.js").await;
+    assert_eq!(of_worker, without);
 }
 
 #[tokio::test]
@@ -83,8 +89,6 @@ async fn the_page_of_the_documents_knows_the_audience_and_asks_its_host_alone() 
     assert!(html.contains(told), "{html}");
     assert!(!html.contains("sign-in"), "{html}");
     assert!(!html.contains("{{"), "{html}");
-    let (of_file, _) = read(&host, "/www/docs/docs.js").await;
-    assert_eq!(of_file, policy);
     let unserved = host.http.get(format!("{}/www/docs/index.html", host.url));
     assert_eq!(unserved.send().await.unwrap().status(), 404);
 }
@@ -92,12 +96,12 @@ async fn the_page_of_the_documents_knows_the_audience_and_asks_its_host_alone() 
 #[tokio::test]
 async fn the_library_with_which_people_sign_in_is_served_with_its_licence() {
     let host = Host::start().await;
-    let (_, licence) = read(&host, "/www/vendor/oauth4webapi-LICENSE.txt").await;
+    let licence = text(&host, "/www/vendor/oauth4webapi-LICENSE.txt").await;
     assert!(
         licence.contains("Permission is hereby granted"),
         "{licence}"
     );
-    let (_, library) = read(&host, "/www/vendor/oauth4webapi.js").await;
+    let library = text(&host, "/www/vendor/oauth4webapi.js").await;
     assert!(library.contains("validateAuthResponse"));
 }
 
@@ -157,7 +161,7 @@ async fn files_of_the_page_are_sent_in_the_smallest_form_that_is_accepted() {
                 .get("content-encoding")
                 .map(|it| it.to_str().unwrap());
             assert_eq!(sent, coding, "{path}, {accepted}");
-            for name in ["etag", "vary", "content-type", "content-security-policy"] {
+            for name in ["etag", "vary", "content-type"] {
                 assert_eq!(of_form[name], headers[name], "{path}, {accepted}");
             }
             assert_eq!(of_form["vary"], "accept-encoding");
@@ -168,6 +172,28 @@ async fn files_of_the_page_are_sent_in_the_smallest_form_that_is_accepted() {
             unreachable!()
         };
         assert!(br < gzip && gzip < identity, "{path}: {sizes:?}");
+    }
+}
+
+#[tokio::test]
+async fn pages_pictures_and_workers_have_the_policy_and_what_they_load_does_not_repeat_it() {
+    let host = Host::start().await;
+    let (page, _) = read(&host, "/").await;
+    for (path, policy) in [
+        ("/docs", Some(&*page)),
+        ("/www/icon.svg", Some(&*page)),
+        ("/www/rules/apart-worker.js", Some(&*page)),
+        ("/www/main.js", None),
+        ("/www/style.css", None),
+        ("/js/engine/tillgate_bg.wasm", None),
+    ] {
+        let answer = host.http.get(format!("{}{path}", host.url)).send().await;
+        let answer = answer.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        let headers = answer.headers();
+        assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
+        let sent = headers.get("content-security-policy");
+        assert_eq!(sent.map(|it| it.to_str().unwrap()), policy, "{path}");
     }
 }
 

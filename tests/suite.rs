@@ -81,6 +81,8 @@ mod streams;
 mod tail;
 mod tls;
 mod tokens;
+#[cfg(feature = "opentelemetry")]
+mod traces;
 mod vectors;
 mod vectors_http;
 mod webhooks;

@@ -35,7 +35,6 @@ const { values } = parseArgs({
     idle: { type: "string", default: "15" },
     settle: { type: "string", default: "120" },
   },
-  allowPositionals: true,
 });
 
 const program = resolve(values.program ?? new URL("../../target/release/tillgate", import.meta.url).pathname);

@@ -197,20 +197,22 @@ class ValueListEditor {
 
   /** Finds what is sought now, and says how many values that are. */
   async #seek() {
-    await this.#find();
+    if (!(await this.#find())) return;
     const { length } = this.#found;
     this.#say(length === 0 && this.#isFiltered() ? "No value matches." : foundText(length, this.#list.values.length, "value"));
   }
 
+  /** Finds what is sought in the list; answers false when another search has begun meanwhile. */
   async #find() {
     const turn = (this.#searches += 1);
     const list = this.#list;
     const found = await inSlices(finding(list, this.#stored, { sought: this.#search.value, shown: this.#show.value }), () => turn === this.#searches);
-    if (found === undefined) return;
+    if (found === undefined) return false;
     this.#shown = list;
     this.#found = found;
     this.#rows.element.hidden = found.length === 0;
     this.#rows.show(found);
+    return true;
   }
 
   #isFiltered() {

@@ -23,21 +23,19 @@ mod output;
 mod progress;
 mod reconnect;
 mod rule_tests;
+mod serve;
 mod session;
 mod signals;
 mod tail;
 
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
-use crate::config::{Flags, Loaded, Log, TlsFlags};
+use self::serve::log_to_stderr;
 use crate::load::give_back;
-use crate::server;
 
 /// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
 #[derive(Debug, Parser)]
@@ -56,7 +54,7 @@ enum Command {
   tillgate serve --listen 0.0.0.0:8443 --tls-cert fullchain.pem --tls-key privkey.pem
   tillgate serve --store redis://localhost --roles token,conditions --operator-file operator.json
   tillgate serve --config tillgate.toml --print-config")]
-    Serve(Serve),
+    Serve(serve::Serve),
     /// Serve a demo shop on a temporary store, and print how to use it
     #[command(after_help = "Example:
   tillgate demo --listen 127.0.0.1:0
@@ -248,37 +246,6 @@ Examples:
 }
 
 #[derive(Args, Debug)]
-struct Serve {
-    /// Address to listen on; port 0 selects a free port
-    #[arg(long, value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
-    /// Store for all data: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:, or @FILE with its URL
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
-    /// Refuse to start on a store that may lose acknowledged writes
-    #[arg(long)]
-    require_durable_store: bool,
-    /// What this host does, when several share the work: some of token,conditions,rates,webhooks,workers,page [default: all]
-    #[arg(long, value_name = "ROLES")]
-    roles: Option<String>,
-    /// Certificate to end TLS with, followed by those between it and its authority, in PEM; read again when it changes
-    #[arg(long, value_name = "FILE")]
-    tls_cert: Option<PathBuf>,
-    /// Private key of the certificate, in PEM
-    #[arg(long, value_name = "FILE")]
-    tls_key: Option<PathBuf>,
-    /// Configuration file, in TOML
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// File for the operator's credentials, written at the first start
-    #[arg(long, value_name = "FILE")]
-    operator_file: Option<PathBuf>,
-    /// Print the settings in force and where each one comes from, and exit
-    #[arg(long)]
-    print_config: bool,
-}
-
-#[derive(Args, Debug)]
 struct Demo {
     /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
@@ -308,7 +275,7 @@ const FOUND: u8 = 4;
 pub fn main() -> ExitCode {
     let mut success = ExitCode::SUCCESS;
     let done = match Cli::parse().command {
-        Command::Serve(arguments) => run(serve(arguments)),
+        Command::Serve(arguments) => run(serve::run(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments)),
         Command::Copy(arguments) => run(copy::run(arguments)),
         Command::Backup(arguments) => backup::run_backup(arguments),
@@ -372,53 +339,4 @@ fn run<T>(command: impl Future<Output = Result<T, String>>) -> Result<T, String>
     runtime
         .map_err(|cause| cause.to_string())?
         .block_on(command)
-}
-
-async fn serve(arguments: Serve) -> Result<(), String> {
-    let Serve {
-        listen,
-        store,
-        require_durable_store,
-        roles,
-        tls_cert,
-        tls_key,
-        config,
-        operator_file,
-        print_config,
-    } = arguments;
-    let flags = Flags {
-        listen,
-        store,
-        require_durable_store: require_durable_store.then_some(true),
-        operator_file,
-        roles,
-        tls: TlsFlags {
-            cert: tls_cert,
-            key: tls_key,
-        },
-    };
-    let loaded = Loaded::read(config.as_deref(), &flags)?;
-    if print_config {
-        return output::print(&format!("{}\n", loaded.describe().trim_end()));
-    }
-    let config = loaded.config;
-    log_to_stderr(&config.log)?;
-    server::serve(config).await
-}
-
-fn log_to_stderr(log: &Log) -> Result<(), String> {
-    let filter = EnvFilter::try_new(&log.level)
-        .map_err(|cause| format!("log.level is not a filter: {cause}"))?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        // It says on stderr that stderr is closed, and panics.
-        .log_internal_errors(false)
-        .with_writer(std::io::stderr);
-    if log.format == "json" {
-        lines.json().init();
-    } else {
-        lines.init();
-    }
-    Ok(())
 }

@@ -9,7 +9,8 @@ use figment::providers::{Format, Serialized, Toml};
 use figment::value::Value;
 use strsim::normalized_damerau_levenshtein;
 
-use super::{Config, DEFAULTS, Flags, Loaded, PREFIX, STEP, store_url};
+use super::loaded::{PREFIX, STEP};
+use super::{Config, DEFAULTS, Flags, Loaded, store_url};
 use crate::egress::with_urls_shown;
 
 /// How many faults are named.

@@ -55,6 +55,7 @@ use crate::identity::Caller;
 use crate::load::budget::{Budget, Limit};
 use crate::load::{Requester, Workers};
 use crate::observe::metrics::Tenants;
+use crate::observe::traces::RequestSpan;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
@@ -160,7 +161,16 @@ impl Server {
         let cors = cors.map(|cors| (cors, cors.reader(&head.headers)));
         let mut body = std::pin::pin!(body);
         let unread = Unread::of(&head.headers);
-        let (mut reply, unread, recorder) = match self.find(&head, correlation) {
+        let found = self.find(&head, correlation);
+        let route = found.as_ref().ok().map(|(found, _)| found.route.path);
+        let span = RequestSpan::begin(
+            &head.method,
+            head.uri.path(),
+            &head.headers,
+            route,
+            correlation,
+        );
+        let (mut reply, unread, recorder) = match found {
             Ok((Measured { route, recorder }, params)) => {
                 let is_private = !matches!(route.access, Access::Public);
                 let serving = self.serve(route, params, head, correlation, body.as_mut(), unread);
@@ -173,6 +183,7 @@ impl Server {
             Err(reply) => (*reply, unread, &self.table.unrouted),
         };
         recorder.record(reply.status().as_u16(), begin.elapsed());
+        span.end(reply.status());
         if !unread.drain(body).await || self.streams.is_stopping() {
             reply = reply.with(CONNECTION, HeaderValue::from_static("close"));
         }

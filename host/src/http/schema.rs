@@ -40,6 +40,11 @@ pub fn limit(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 })
 }
 
+/// Where a page of what is kept by time begins.
+pub fn cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[0-9]{1,19}$" })
+}
+
 /// A text.
 pub fn text(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string" })

@@ -12,7 +12,9 @@ use futures_util::future::BoxFuture;
 use super::queue::{DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Work};
 use crate::clock::{Clock, Timestamp};
 use crate::data::records::{Change, Records};
+use crate::egress::with_urls_shown;
 use crate::error::{Error, Result};
+use crate::observe::traces::AttemptSpan;
 use crate::store::Store;
 
 /// The pause before a partition is read again after the store has failed.
@@ -76,23 +78,32 @@ impl Attempts {
                 .dead_letter(&work, "its hosts crashed while it ran")
                 .await;
         }
+        let Work {
+            queue,
+            partition,
+            job,
+        } = &work;
+        let mut span = AttemptSpan::begin(queue, partition.as_str(), &job.id, job.attempt);
         let deadline = self.queue.lease.mul_f64(0.8);
-        match tokio::time::timeout(deadline, (self.handler)(work.clone())).await {
+        let cause = match tokio::time::timeout(deadline, (self.handler)(work.clone())).await {
             // Another host has the job, or what it is about has changed meanwhile.
-            Ok(Ok(()) | Err(Error::Conflict(_))) => {}
+            Ok(Ok(()) | Err(Error::Conflict(_))) => return,
             // The store's failures are not the job's.
             Ok(Err(cause @ (Error::Unavailable(_) | Error::Busy))) => {
                 tracing::debug!(queue = work.queue, job = work.job.id, %cause, "a job waits for the store");
-                self.hand_back(&work, STORE_PAUSE).await;
+                return self.hand_back(&work, STORE_PAUSE).await;
             }
-            Ok(Err(Error::Bug(cause))) => self.failed(&work, &cause).await,
-            Ok(Err(cause)) => self.failed(&work, &cause.to_string()).await,
-            Err(_) => self.failed(&work, "it did not finish in time").await,
-        }
+            Ok(Err(Error::Bug(cause))) => cause,
+            Ok(Err(cause)) => cause.to_string(),
+            Err(_) => "it did not finish in time".to_owned(),
+        };
+        span.fail(&cause);
+        self.failed(&work, &cause).await;
     }
 
     /// Schedules another attempt at a job that failed, or makes it a dead letter.
     pub(super) async fn failed(&self, work: &Work, cause: &str) {
+        let cause = &*with_urls_shown(cause);
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
         let Work {
             queue,

@@ -1,5 +1,7 @@
-//! What is seen of a host from outside: its metrics, whether it can decide, and the audit log.
+//! What is seen of a host from outside: its metrics, whether it can decide, the audit log, and traces.
 
 pub mod audit;
 pub mod metrics;
 pub mod readiness;
+#[cfg_attr(not(feature = "opentelemetry"), path = "not_traced.rs")]
+pub mod traces;

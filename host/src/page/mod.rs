@@ -32,6 +32,9 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
+/// What a file that starts a worker is called: a browser takes the policy of a worker from its script.
+const WORKER: &str = "-worker.js";
+
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// Where the HTML of a page has the audience that a token must be for.
@@ -178,7 +181,23 @@ impl Asset {
         // One tag for all forms, which makes it a weak one.
         let weak = [b"W/".as_slice(), self.etag.as_bytes()].concat();
         let weak = HeaderValue::from_bytes(&weak).unwrap_or_else(|_| self.etag.clone());
-        protected(reply.tagged(weak), policy)
+        // Each visit revalidates it: a page that decides with an old module would not agree with its host.
+        let reply = reply
+            .tagged(weak)
+            .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
+            .with(VARY, HeaderValue::from_static("accept-encoding"));
+        if self.has_policy() {
+            protected(reply, policy)
+        } else {
+            reply
+        }
+    }
+
+    /// Whether a browser applies the policy of this answer: to a document and to a worker, not to what they load.
+    fn has_policy(&self) -> bool {
+        self.media_type.starts_with("text/html")
+            || self.media_type == "image/svg+xml"
+            || self.path.ends_with(WORKER)
     }
 }
 
@@ -221,16 +240,13 @@ fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
 }
 
-/// Adds the headers that protect the page. Each visit revalidates it: a page that decides with an old module would not
-/// agree with its host.
+/// Adds the headers that protect a page.
 fn protected(reply: Reply, policy: HeaderValue) -> Reply {
     let plain = HeaderValue::from_static;
     reply
         .with(CONTENT_SECURITY_POLICY, policy)
         .with(REFERRER_POLICY, plain("no-referrer"))
         .with(OPENER_POLICY, plain("same-origin"))
-        .with(CACHE_CONTROL, plain("no-cache"))
-        .with(VARY, plain("accept-encoding"))
 }
 
 fn gzip(content: &[u8]) -> Option<Bytes> {

@@ -36,7 +36,7 @@ pub async fn serve(config: Config) -> Result<(), String> {
     }
     if !matches!(url, StoreUrl::Redis(_)) && !config.roles.missing().is_empty() {
         let roles = config.roles.missing();
-        tracing::warn!(store = %url, roles, "nobody does what these roles are for: only one host has this store");
+        tracing::warn!(store = %url, roles, "no other host can have the remaining roles: this store is for one host");
     }
     let store = match open_store(&config, &url).await {
         Ok(store) => store,

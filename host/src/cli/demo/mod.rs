@@ -25,6 +25,7 @@ use crate::data::etag::Preconditions;
 use crate::error::{Error, Result};
 use crate::http::Listener;
 use crate::identity::TenantId;
+use crate::observe::traces::Traces;
 use crate::routes::Features;
 use crate::server::{Serving, bind, error_text, listening, open_store, start_on};
 use crate::store::StoreUrl;
@@ -94,6 +95,7 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     // It is tried out on this machine.
     config.tls = Tls::default();
     log_to_stderr(&config.log)?;
+    let _traces = Traces::begin()?;
     let listener = match listen {
         Some(address) => bind(address).await?,
         None => bind_somewhere(config.listen).await?,

@@ -1,4 +1,4 @@
-//! `tillgate doctor --bundle FILE`: what somebody who helps needs to know, in one file, with a list of what is in it. What
+//! `tillgate doctor --bundle FILE`: what support needs to know, in one file, with a list of what is in it. What
 //! cannot be had, such as the metrics of a host that is dead, is named with the reason.
 //!
 //! No secret gets into it: settings are printed as `--print-config` does, the store is listed without content, the log goes

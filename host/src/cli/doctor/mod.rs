@@ -43,7 +43,7 @@ pub(super) struct Doctor {
     /// Exit with 1 for warnings too
     #[arg(long)]
     strict: bool,
-    /// Write what somebody who helps needs to know to a zip file, without secrets; it must not exist
+    /// Write what support needs to know to a zip file, without secrets; the file must not exist
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
     /// Log of the host, of which the end goes into the bundle

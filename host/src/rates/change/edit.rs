@@ -291,8 +291,11 @@ impl Edits<'_> {
         shop: &Node,
         now: Timestamp,
     ) -> Result<bool> {
-        let used = read_used(&self.records, shop.unit().used_rates.as_deref()).await?;
-        let call = DifferenceCall::new(used, &[], &now.to_millis_text())?;
+        let call = DifferenceCall {
+            before: read_used(&self.records, shop.unit().used_rates.as_deref()).await?,
+            levels: Vec::new(),
+            at: now.to_millis_text(),
+        };
         let difference = math::differences(self.app, vec![call]).await?.pop();
         remove_used(change, shop.unit());
         let Some(lists) = difference.ok_or_else(math::no_answer)?.lists else {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::schema;
-use crate::http::schema::{flag, limit, tenant_id, text, time, uuid};
+use crate::http::schema::{cursor, flag, limit, tenant_id, text, time, uuid};
 use crate::http::{Operation, Tag};
 
 const CORRELATION: &str = "f8a1c9d2-5c1b-4f0e-8d6a-3b2e7c4d5a60";
@@ -231,7 +231,7 @@ pub(super) fn history() -> Operation {
         .required_query("currencyIdTo", "The currency that is priced.", schema::currency)
         .query("since", "From when on; 400 days ago, unless configured otherwise.", time)
         .query("limit", "How many items the page has at most.", limit)
-        .query("cursor", "`next` of the page before.", schema::cursor)
+        .query("cursor", "`next` of the page before.", cursor)
         .answers(
             200,
             "The values, the oldest first",

@@ -117,7 +117,11 @@ impl<'a> Differences<'a> {
             }
             let used = self.used(group.used.as_deref()).await?;
             let at = self.at.max(path.changed_at()).to_millis_text();
-            let call = DifferenceCall::new(used, &levels(shop, path), &at)?;
+            let call = DifferenceCall {
+                before: used,
+                levels: levels(shop, path),
+                at,
+            };
             bytes += call.len();
             calls.push(call);
             groups.push(group.clone());
@@ -155,11 +159,9 @@ impl<'a> Differences<'a> {
 }
 
 /// The units whose levels a shop stands at, itself first.
-fn levels<'n>(shop: &'n Node, path: &'n Path) -> Vec<&'n Node> {
+fn levels(shop: &Arc<Node>, path: &Path) -> Vec<Arc<Node>> {
     let own = (!shop.says_nothing()).then_some(shop);
-    own.into_iter()
-        .chain(path.nodes.iter().map(AsRef::as_ref))
-        .collect()
+    own.into_iter().chain(&path.nodes).cloned().collect()
 }
 
 fn group_of(shop: &Node) -> Group {

@@ -85,39 +85,43 @@ impl Difference {
     }
 }
 
-/// The call for what has changed for a shop, in as many parts as its size needs.
+/// The call for what has changed for a shop that used `before` and stands at the levels of these units, its own first, at a
+/// time in text. It is written when it is made, since it may be large.
 #[derive(Debug)]
 pub(in crate::rates) struct DifferenceCall {
-    before: Bytes,
-    parts: Vec<String>,
+    pub(in crate::rates) before: Bytes,
+    pub(in crate::rates) levels: Vec<Arc<Node>>,
+    pub(in crate::rates) at: String,
 }
 
 impl DifferenceCall {
-    /// What has changed for a shop that used `before` and stands at the levels of these units, its own first, at a time in
-    /// text.
-    ///
-    /// # Errors
-    /// [`Error::Bug`] when what was stored is damaged.
-    pub(in crate::rates) fn new(before: Bytes, levels: &[&Node], at: &str) -> Result<Self> {
-        let parts = parts::of(&before, levels)?.into_iter();
+    /// About how many bytes it takes.
+    pub(in crate::rates) fn len(&self) -> usize {
+        self.before.len()
+            + self
+                .levels
+                .iter()
+                .map(|node| parts::len(node))
+                .sum::<usize>()
+    }
+
+    /// Its text, in as many parts as its size needs.
+    fn parts(&self) -> Result<Vec<String>> {
+        let at = &self.at;
+        let levels: Vec<&Node> = self.levels.iter().map(AsRef::as_ref).collect();
+        let parts = parts::of(&self.before, &levels)?.into_iter();
         let call = |part: Part| {
             let (used, levels) = (part.used, part.levels);
             format!(r#"{{"op":"difference","before":{used},"levels":[{levels}],"at":"{at}"}}"#)
         };
-        let parts = parts.map(call).collect();
-        Ok(Self { before, parts })
-    }
-
-    /// Its size in bytes.
-    pub(in crate::rates) fn len(&self) -> usize {
-        self.parts.iter().map(String::len).sum()
+        Ok(parts.map(call).collect())
     }
 }
 
 /// What has changed for each of these shops.
 ///
 /// # Errors
-/// [`Error::Bug`] when the module does not answer.
+/// [`Error::Bug`] when what was stored is damaged, or the module does not answer.
 pub(in crate::rates) async fn differences(
     app: &Arc<App>,
     calls: Vec<DifferenceCall>,
@@ -125,8 +129,9 @@ pub(in crate::rates) async fn differences(
     let run = move |app: &App| {
         let (mut shops, mut texts) = (Vec::new(), Vec::new());
         for call in calls {
-            shops.push((call.before, call.parts.len()));
-            texts.extend(call.parts);
+            let parts = call.parts()?;
+            shops.push((call.before, parts.len()));
+            texts.extend(parts);
         }
         let mut answers = call_all(app, texts)?.into_iter();
         let read = |(before, parts): (Bytes, usize)| {

@@ -26,13 +26,17 @@ pub(super) struct Part {
     pub(super) levels: String,
 }
 
+/// How many bytes the level of a unit takes.
+pub(super) fn len(node: &Node) -> usize {
+    node.level_head.len() + node.rates.record.len()
+}
+
 /// The parts of a call with these used rates, a list, and with the levels of these units.
 ///
 /// # Errors
 /// [`Error::Bug`] when what was stored is damaged.
 pub(super) fn of(used: &[u8], levels: &[&Node]) -> Result<Vec<Part>> {
-    let size = |node: &&Node| node.level_head.len() + node.rates.record.len();
-    let bytes = used.len() + levels.iter().map(size).sum::<usize>();
+    let bytes = used.len() + levels.iter().map(|node| len(node)).sum::<usize>();
     let parts = bytes.div_ceil(PART).max(1);
     if parts == 1 {
         let mut whole = Part {

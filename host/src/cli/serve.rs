@@ -1,0 +1,96 @@
+//! `tillgate serve`: a host, as its settings say.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use tracing_subscriber::EnvFilter;
+
+use super::output;
+use crate::config::{Flags, Loaded, Log, TlsFlags};
+use crate::observe::traces::Traces;
+use crate::server;
+
+#[derive(Args, Debug)]
+pub(super) struct Serve {
+    /// Address to listen on; port 0 selects a free port
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Store for all data: embedded:FOLDER, redis://HOST:PORT, redis+cluster://HOST:PORT,... or memory:, or @FILE with its URL
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Refuse to start on a store that may lose acknowledged writes
+    #[arg(long)]
+    require_durable_store: bool,
+    /// What this host does, when several share the work: some of token,conditions,rates,webhooks,workers,page [default: all]
+    #[arg(long, value_name = "ROLES")]
+    roles: Option<String>,
+    /// Certificate to end TLS with, followed by those between it and its authority, in PEM; read again when it changes
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+    /// Configuration file, in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// File for the operator's credentials, written at the first start
+    #[arg(long, value_name = "FILE")]
+    operator_file: Option<PathBuf>,
+    /// Print the settings in force and where each one comes from, and exit
+    #[arg(long)]
+    print_config: bool,
+}
+
+/// Runs until it is told to end.
+pub(super) async fn run(arguments: Serve) -> Result<(), String> {
+    let Serve {
+        listen,
+        store,
+        require_durable_store,
+        roles,
+        tls_cert,
+        tls_key,
+        config,
+        operator_file,
+        print_config,
+    } = arguments;
+    let flags = Flags {
+        listen,
+        store,
+        require_durable_store: require_durable_store.then_some(true),
+        operator_file,
+        roles,
+        tls: TlsFlags {
+            cert: tls_cert,
+            key: tls_key,
+        },
+    };
+    let loaded = Loaded::read(config.as_deref(), &flags)?;
+    if print_config {
+        return output::print(&format!("{}\n", loaded.describe().trim_end()));
+    }
+    let config = loaded.config;
+    log_to_stderr(&config.log)?;
+    let _traces = Traces::begin()?;
+    server::serve(config).await
+}
+
+/// Logs what the settings say to stderr.
+pub(super) fn log_to_stderr(log: &Log) -> Result<(), String> {
+    let filter = EnvFilter::try_new(&log.level)
+        .map_err(|cause| format!("log.level is not a filter: {cause}"))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        // It says on stderr that stderr is closed, and panics.
+        .log_internal_errors(false)
+        .with_writer(std::io::stderr);
+    if log.format == "json" {
+        lines.json().init();
+    } else {
+        lines.init();
+    }
+    Ok(())
+}

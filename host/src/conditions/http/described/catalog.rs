@@ -1,0 +1,38 @@
+//! The catalog.
+
+use serde_json::json;
+
+use super::{age_condition, license_condition, project_example, schema};
+use crate::http::schema::flag;
+use crate::http::{Operation, Tag};
+
+pub(in crate::conditions::http) fn get_catalog() -> Operation {
+    let operation = Operation::new("getCatalog", Tag::Catalog, "Get everything that is needed to decide elsewhere")
+        .query("tests", "Whether rules come with their tests; that answer has an entity tag of its own.", flag)
+        .answers(
+            200,
+            "The catalog",
+            schema::catalog,
+            json!({
+                "tenantId": "acme", "digest": "gA5pPtUZFA5sF3ZQbZ0z2w",
+                "engine": { "version": "0.1.0", "sha256": "0".repeat(64) },
+                "global": [license_condition()], "tenant": [age_condition()], "projects": [project_example()],
+            }),
+        );
+    operation.may_be_stale().with_entity_tag()
+}
+
+pub(in crate::conditions::http) fn catalog_changes() -> Operation {
+    let operation = Operation::new("followCatalog", Tag::Catalog, "Follow the changes of the catalog")
+        .says("Server-sent events: the digest of the catalog, `{\"digest\"}`, now and after each change. A comment comes every 15 seconds. Who reads too slowly is disconnected, and begins with the newest digest again.")
+        .answers_as(
+            "text/event-stream",
+            200,
+            "Events without end",
+            crate::http::schema::text,
+            json!("id: gA5pPtUZFA5sF3ZQbZ0z2w\ndata: {\"digest\":\"gA5pPtUZFA5sF3ZQbZ0z2w\"}\n\n"),
+        );
+    operation
+        .may_be_stale()
+        .refuses(409, "The tenant has as many event streams as it may.")
+}

@@ -1,0 +1,166 @@
+//! Conditions, their findings and their history.
+
+use serde_json::json;
+
+use super::{
+    ACCEPT_FAILING, age_condition, findings_example, history_example, license_condition, paged,
+    schema, with_condition_id,
+};
+use crate::http::{Operation, Tag};
+
+pub(in crate::conditions::http) fn list_conditions() -> Operation {
+    let operation = Operation::new("listConditions", Tag::Conditions, "List the conditions that a tenant sees")
+        .says("The global ones and the tenant's own, by id. Where both have an id, the global one is listed.")
+        .answers(200, "The conditions", schema::conditions, json!([age_condition(), license_condition()]));
+    operation.may_be_stale().with_entity_tag()
+}
+
+pub(in crate::conditions::http) fn get_condition() -> Operation {
+    let operation = Operation::new("getCondition", Tag::Conditions, "Get a condition")
+        .says("The global one if it exists, otherwise the tenant's.");
+    let operation = with_condition_id(operation).answers(
+        200,
+        "The condition",
+        schema::condition,
+        age_condition(),
+    );
+    operation.may_be_stale().with_entity_tag().refuses(
+        404,
+        "Neither a global condition nor one of the tenant has this id.",
+    )
+}
+
+fn put_of(operation: Operation) -> Operation {
+    with_condition_id(operation)
+        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first.")
+        .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
+        .takes(schema::condition_put, json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } }))
+        .or_takes("license", json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} }))
+        .or_takes("with a test", json!({
+            "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 },
+            "tests": [{
+                "name": "fifteen is too young",
+                "request": { "item": { "id": "cola" }, "context": { "customer": { "customer_age": 15 } } },
+                "expect": { "decision": "HARD_DENY", "reasons": ["age_restriction.underage"] },
+            }],
+        }))
+}
+
+pub(in crate::conditions::http) fn put_condition() -> Operation {
+    put_of(Operation::new("putCondition", Tag::Conditions, "Create or replace a condition of the tenant"))
+        .answers(200, "It was replaced", schema::condition, age_condition())
+        .answers(201, "It was created", schema::condition, age_condition())
+        .with_preconditions()
+        .refuses(409, "A global condition has this id, tests of it fail (`message` names each), or a quota is used up.")
+}
+
+pub(in crate::conditions::http) fn put_global_condition() -> Operation {
+    let failing = "How many tests of tenants fail now.";
+    put_of(Operation::new(
+        "putGlobalCondition",
+        Tag::Conditions,
+        "Create or replace a global condition",
+    ))
+    .answers(
+        200,
+        "It was replaced",
+        schema::condition,
+        license_condition(),
+    )
+    .with_header("Tillgate-Failing-Tests", failing)
+    .answers(
+        201,
+        "It was created",
+        schema::condition,
+        license_condition(),
+    )
+    .with_header("Tillgate-Failing-Tests", failing)
+    .with_preconditions()
+    .refuses(
+        409,
+        "Tests of it fail (`message` names each), or a quota is used up.",
+    )
+}
+
+pub(in crate::conditions::http) fn delete_condition() -> Operation {
+    with_condition_id(Operation::new(
+        "deleteCondition",
+        Tag::Conditions,
+        "Delete a condition of the tenant",
+    ))
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(404, "The tenant has no condition with this id.")
+    .refuses(409, "A global condition has this id.")
+}
+
+pub(in crate::conditions::http) fn delete_global_condition() -> Operation {
+    with_condition_id(Operation::new(
+        "deleteGlobalCondition",
+        Tag::Conditions,
+        "Delete a global condition",
+    ))
+    .empty(204, "It was deleted")
+    .with_header(
+        "Tillgate-Failing-Tests",
+        "How many tests of tenants fail now.",
+    )
+    .with_preconditions()
+    .refuses(404, "No global condition has this id.")
+}
+
+pub(in crate::conditions::http) fn condition_findings() -> Operation {
+    let operation = with_condition_id(Operation::new(
+        "getConditionFindings",
+        Tag::Conditions,
+        "Find out what is wrong with a condition",
+    ))
+    .answers(
+        200,
+        "What is wrong with it, or probably is",
+        schema::findings,
+        findings_example(),
+    );
+    operation.may_be_stale().refuses(
+        404,
+        "Neither a global condition nor one of the tenant has this id.",
+    )
+}
+
+pub(in crate::conditions::http) fn condition_history() -> Operation {
+    let operation = Operation::new(
+        "getConditionHistory",
+        Tag::Conditions,
+        "Get the history of a condition of the tenant",
+    );
+    paged(with_condition_id(operation))
+        .answers(
+            200,
+            "The changes, newest first",
+            schema::condition_history,
+            history_example(&age_condition()),
+        )
+        .refuses(
+            404,
+            "There is neither such a condition nor a history of it.",
+        )
+}
+
+pub(in crate::conditions::http) fn global_condition_history() -> Operation {
+    let operation = Operation::new(
+        "getGlobalConditionHistory",
+        Tag::Conditions,
+        "Get the history of a global condition",
+    );
+    paged(with_condition_id(operation))
+        .answers(
+            200,
+            "The changes, newest first",
+            schema::condition_history,
+            history_example(&license_condition()),
+        )
+        .refuses(
+            404,
+            "There is neither such a condition nor a history of it.",
+        )
+}

@@ -1,0 +1,74 @@
+//! What the API's documents say of conditions, projects, decisions and the catalog. What several operations share stands here.
+
+mod catalog;
+mod conditions;
+mod decisions;
+mod projects;
+
+use serde_json::{Value, json};
+
+pub(super) use self::catalog::{catalog_changes, get_catalog};
+pub(super) use self::conditions::{
+    condition_findings, condition_history, delete_condition, delete_global_condition,
+    get_condition, global_condition_history, list_conditions, put_condition, put_global_condition,
+};
+pub(super) use self::decisions::{evaluate_basket, evaluate_condition, evaluate_project};
+use self::projects::restrictions_example;
+pub(super) use self::projects::{
+    delete_project, get_project, get_restrictions, list_projects, project_findings,
+    project_history, put_project,
+};
+use super::schema;
+use crate::http::Operation;
+use crate::http::schema::{cursor, limit};
+
+const ENGINE: (&str, &str) = ("Tillgate-Engine", "The SHA-256 of the module that decided.");
+const ACCEPT_FAILING: &str = "`accept`: store it although tests of it fail.";
+const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+
+fn engine(operation: Operation) -> Operation {
+    operation.with_header(ENGINE.0, ENGINE.1).may_be_stale()
+}
+
+fn with_condition_id(operation: Operation) -> Operation {
+    operation.path(
+        "conditionId",
+        "The id of the condition; of a license condition, also the id of the license.",
+        schema::condition_id,
+    )
+}
+
+fn with_project_id(operation: Operation) -> Operation {
+    operation.path("projectId", "The id of the project.", schema::project_id)
+}
+
+fn age_condition() -> Value {
+    json!({ "id": "alcohol", "rule": "AGE_RESTRICTION", "scope": "TENANT", "enabled": true, "condition_value": { "minimum_age": 18 } })
+}
+
+fn license_condition() -> Value {
+    json!({ "id": "pesticide", "rule": "LICENSE_REQUIREMENT", "scope": "GLOBAL", "enabled": true, "condition_value": {} })
+}
+
+fn project_example() -> Value {
+    json!({ "projectId": PROJECT, "name": "School, new building", "restrictions": restrictions_example() })
+}
+
+fn findings_example() -> Value {
+    json!({ "findings": [{
+        "kind": "INEFFECTIVE", "message": "A minimum age of 0 forbids nothing to anyone whose age is known.", "places": ["$.condition_value.minimum_age"],
+    }] })
+}
+
+fn paged(operation: Operation) -> Operation {
+    operation
+        .query("limit", "How many items the page has at most.", limit)
+        .query("cursor", "`next` of the page before.", cursor)
+}
+
+fn history_example(after: &Value) -> Value {
+    json!({ "items": [{
+        "at": "2026-11-20T17:40:00.000Z", "by": { "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" },
+        "action": "CREATED", "before": null, "after": after,
+    }] })
+}

@@ -1,0 +1,87 @@
+//! The schemas of the catalog and of what has changed.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::conditions::{condition, conditions};
+use super::projects::{project, projects};
+use crate::http::schema::component;
+
+/// The history of a rule, whose versions are of this schema.
+fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> Schema {
+    component(generator, name, |_| {
+        let version = |description: &str| json_schema!({ "description": description, "oneOf": [of, { "type": "null" }] });
+        json_schema!({
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["at", "by", "action", "before", "after"],
+                        "properties": {
+                            "at": { "type": "string", "format": "date-time" },
+                            "by": {
+                                "type": "object",
+                                "description": "Who made the change: a client, or a person of a trusted issuer.",
+                                "properties": {
+                                    "clientId": { "type": "string" }, "issuer": { "type": "string" },
+                                    "subject": { "type": "string" }, "name": { "type": "string" },
+                                },
+                            },
+                            "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
+                            "before": version("What it was before; null when there was none, or when it is not kept."),
+                            "after": version("What it was afterwards."),
+                            "failingTests": { "type": "integer", "description": "How many of its tests failed when the change was made all the same." },
+                            "documentsKept": { "type": "boolean", "const": false, "description": "A version that there was is not kept." },
+                        },
+                    },
+                },
+                "next": { "type": "string", "description": "The `cursor` of the following page." },
+            },
+        })
+    })
+}
+
+/// The history of a condition.
+pub(in crate::conditions::http) fn condition_history(generator: &mut SchemaGenerator) -> Schema {
+    let of = condition(generator);
+    history(generator, &of, "ConditionHistory")
+}
+
+/// The history of a project.
+pub(in crate::conditions::http) fn project_history(generator: &mut SchemaGenerator) -> Schema {
+    let of = project(generator);
+    history(generator, &of, "ProjectHistory")
+}
+
+/// The catalog.
+pub(in crate::conditions::http) fn catalog(generator: &mut SchemaGenerator) -> Schema {
+    let (conditions, projects) = (conditions(generator), projects(generator));
+    component(generator, "Catalog", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "Everything that the module needs to decide for a tenant.",
+            "required": ["tenantId", "digest", "engine", "global", "tenant", "projects"],
+            "properties": {
+                "tenantId": { "type": "string" },
+                "digest": { "type": "string", "description": "Names what is decided with; the entity tag." },
+                "engine": {
+                    "type": "object", "required": ["version", "sha256"],
+                    "properties": { "version": { "type": "string" }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" } },
+                },
+                "global": conditions.clone(), "tenant": conditions, "projects": projects,
+            },
+        })
+    })
+}
+
+/// An event of the catalog's changes.
+pub(crate) fn catalog_event(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "CatalogEvent", |_| {
+        json_schema!({
+            "type": "object", "required": ["digest"],
+            "properties": { "digest": { "type": "string", "description": "The entity tag of the catalog." } },
+        })
+    })
+}

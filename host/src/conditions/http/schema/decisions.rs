@@ -1,0 +1,201 @@
+//! The schemas of requests to decide, and of decisions.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::{body_condition_id, decision, project_id};
+use crate::http::schema::component;
+
+pub(super) fn item_id() -> Schema {
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": 256 })
+}
+
+pub(super) fn properties() -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "The item's attributes. A number matches nothing.",
+        "additionalProperties": { "type": ["string", "boolean", "number"] },
+    })
+}
+
+fn context(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Context", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "What is known of the customer; `{}` when nothing is.",
+            "properties": {
+                "customer": {
+                    "type": ["object", "null"],
+                    "properties": {
+                        "customer_age": { "type": ["integer", "null"], "minimum": 0, "maximum": 150 },
+                        "licenses": {
+                            "type": ["array", "null"],
+                            "items": {
+                                "oneOf": [
+                                    { "type": "string" },
+                                    { "type": "object", "required": ["id"], "properties": { "id": { "type": "string" } } },
+                                ],
+                            },
+                        },
+                    },
+                },
+            },
+        })
+    })
+}
+
+/// A request to decide by a condition.
+pub(in crate::conditions::http) fn condition_request(generator: &mut SchemaGenerator) -> Schema {
+    let context = context(generator);
+    component(generator, "ConditionRequest", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["item", "context"],
+            "properties": {
+                "item": { "type": "object", "required": ["id"], "properties": { "id": item_id() } },
+                "context": context,
+            },
+        })
+    })
+}
+
+/// A request to decide by the restrictions of a project.
+pub(in crate::conditions::http) fn project_request(generator: &mut SchemaGenerator) -> Schema {
+    let project_id = project_id(generator);
+    component(generator, "ProjectRequest", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["projectId", "item"],
+            "properties": {
+                "projectId": project_id,
+                "item": {
+                    "type": "object", "required": ["id"],
+                    "properties": { "id": item_id(), "additionalProperties": properties() },
+                },
+            },
+        })
+    })
+}
+
+/// A request to decide about a basket.
+pub(in crate::conditions::http) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
+    let (context, condition_id) = (context(generator), body_condition_id(generator));
+    let project_id = project_id(generator);
+    component(generator, "BasketRequest", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["items", "context"],
+            "properties": {
+                "items": {
+                    "type": "array", "minItems": 1, "maxItems": 1000,
+                    "items": {
+                        "type": "object", "required": ["id"],
+                        "properties": {
+                            "id": item_id(),
+                            "conditionIds": { "type": "array", "maxItems": 64, "items": condition_id },
+                            "additionalProperties": properties(),
+                        },
+                    },
+                },
+                "projectId": project_id,
+                "context": context,
+            },
+        })
+    })
+}
+
+fn explanation(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Explanation", |_| {
+        json_schema!({
+            "description": "What was compared, for `explain=true`; null for a project that the tenant does not have.",
+            "type": ["object", "null"],
+            "properties": {
+                "minimumAge": { "type": "integer" },
+                "customerAge": { "type": ["integer", "null"] },
+                "licenseId": { "type": "string" },
+                "licenses": { "type": ["array", "null"], "items": { "type": "string" }, "maxItems": 10 },
+                "licensesCount": { "type": ["integer", "null"] },
+                "restrictionIndex": { "type": "integer", "minimum": 0, "description": "The position of the restriction in the project." },
+                "propertyName": { "type": "string" },
+                "value": { "type": ["string", "boolean", "number", "null"] },
+                "wants": { "type": "array", "items": { "type": ["string", "boolean"] }, "maxItems": 10, "description": "The first ten of the values that are listed." },
+                "wantsCount": { "type": "integer" },
+            },
+        })
+    })
+}
+
+fn result(generator: &mut SchemaGenerator) -> Schema {
+    let (decision, explanation) = (decision(generator), explanation(generator));
+    component(generator, "Result", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "What one check decided.",
+            "required": ["allow", "decision", "reason", "rule"],
+            "properties": {
+                "id": { "type": "string", "description": "The id of the condition, when the result is of one." },
+                "allow": { "type": "boolean" },
+                "decision": decision,
+                "reason": {
+                    "type": ["string", "null"],
+                    "description": "Why it is not allowed; null for ALLOW. More reasons may be added.",
+                    "examples": ["age_restriction.underage"],
+                },
+                "rule": { "type": "string", "enum": ["AGE_RESTRICTION", "LICENSE_REQUIREMENT", "PROJECT_RESTRICTION"] },
+                "source": { "type": "string", "const": "PROJECT_RESTRICTION", "description": "Only of a project's restrictions." },
+                "restriction": { "type": ["string", "null"], "description": "The property that was checked, or `itemId`; only of a project's restrictions." },
+                "explanation": explanation,
+            },
+        })
+    })
+}
+
+/// What was decided about an item.
+pub(in crate::conditions::http) fn item_decision(generator: &mut SchemaGenerator) -> Schema {
+    let result = result(generator);
+    component(generator, "ItemDecision", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["id", "allow", "results"],
+            "properties": {
+                "id": { "type": "string", "description": "The id of the item." },
+                "allow": { "type": "boolean", "description": "Whether every result allows it." },
+                "results": { "type": "array", "items": result },
+            },
+        })
+    })
+}
+
+/// What was decided about a basket.
+pub(in crate::conditions::http) fn basket_decision(generator: &mut SchemaGenerator) -> Schema {
+    let (decision, result) = (decision(generator), result(generator));
+    component(generator, "BasketDecision", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["allow", "decision", "items"],
+            "properties": {
+                "allow": { "type": "boolean" },
+                "decision": decision,
+                "items": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["id", "allow", "results"],
+                        "properties": {
+                            "id": { "type": "string" },
+                            "allow": { "type": "boolean" },
+                            "results": { "type": "array", "items": result },
+                            "errors": {
+                                "type": "array",
+                                "description": "Conditions that are not in force.",
+                                "items": {
+                                    "type": "object", "required": ["conditionId", "status"],
+                                    "properties": { "conditionId": { "type": "string" }, "status": { "type": "integer", "const": 404 } },
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        })
+    })
+}

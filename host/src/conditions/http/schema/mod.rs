@@ -1,0 +1,58 @@
+//! The schemas of conditions, projects, decisions and the catalog, for the documents of the API. They are by hand, as the
+//! module's reader and writer of them are; `tests/openapi.rs` and the generated requests of the tests hold them to what is
+//! answered. What several of them share stands here.
+
+mod changes;
+mod conditions;
+mod decisions;
+mod projects;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+pub(crate) use self::changes::catalog_event;
+pub(super) use self::changes::{catalog, condition_history, project_history};
+pub(super) use self::conditions::{condition, condition_put, conditions, findings};
+pub(super) use self::decisions::{
+    basket_decision, basket_request, condition_request, item_decision, project_request,
+};
+pub(super) use self::projects::{project, project_put, projects, restrictions};
+use crate::http::schema::component;
+
+/// The ids of conditions. In a path, `.` and `..` are none.
+const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
+
+/// The id of a condition.
+pub(super) fn condition_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": CONDITION_ID, "not": { "enum": [".", ".."] },
+        "examples": ["alcohol"],
+    })
+}
+
+/// The id of a condition in a body, where `.` and `..` are ids as well.
+pub(super) fn body_condition_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": CONDITION_ID })
+}
+
+/// The id of a project.
+pub(super) fn project_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "format": "uuid",
+        "pattern": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
+        "examples": ["0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90"],
+    })
+}
+
+fn decision(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Decision", |_| {
+        json_schema!({
+            "type": "string", "enum": ["ALLOW", "SOFT_DENY", "HARD_DENY"],
+            "description": "SOFT_DENY: something was not asked yet, and asking may turn the decision. HARD_DENY: what is known denies it.",
+        })
+    })
+}
+
+/// What is to happen when tests fail.
+pub(super) fn failing_tests(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": "accept" })
+}

@@ -1,0 +1,59 @@
+//! The schemas of documents of reference rates.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::set::dry_run;
+use super::unit_id;
+use crate::http::schema::component;
+
+/// A document of reference rates in a form.
+pub(in crate::rates::http) fn import_form(generator: &mut SchemaGenerator) -> Schema {
+    let unit = unit_id(generator);
+    component(generator, "ReferenceRatesForm", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["businessUnitId", "exchangeRateTypes", "source", "document"],
+            "properties": {
+                "businessUnitId": unit,
+                "exchangeRateTypes": { "type": "string", "description": "One or more, separated by commas." },
+                "source": { "type": "string", "const": "ECB" },
+                "crosses": { "type": "string", "enum": ["true", "false"] },
+                "document": { "type": "string", "contentMediaType": "application/octet-stream" },
+            },
+        })
+    })
+}
+
+/// A document of reference rates.
+pub(in crate::rates::http) fn document(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string" })
+}
+
+/// What an import has done.
+pub(in crate::rates::http) fn imported(generator: &mut SchemaGenerator) -> Schema {
+    let dry_run = dry_run(generator);
+    let imported = component(generator, "ReferenceRatesImported", |_| {
+        let count = |description: &str| json_schema!({ "type": "integer", "minimum": 0, "description": description });
+        let codes = |description: &str| json_schema!({ "type": "array", "items": { "type": "string" }, "description": description });
+        json_schema!({
+            "type": "object",
+            "required": ["correlationId", "date", "created", "updated", "unchanged", "stale", "skipped", "older", "filledDays"],
+            "properties": {
+                "correlationId": { "type": "string", "format": "uuid" },
+                "date": { "type": "string", "format": "date", "description": "The newest day of the document." },
+                "created": count("Rates that were not there."), "updated": count("Rates with another value."),
+                "unchanged": count("Rates with the value that they had."), "filledDays": count("Days that have added something to the history."),
+                "stale": codes("Currencies that the document lacks; their rates are kept."),
+                "skipped": codes("Currencies of the document of which no rate is set."),
+                "older": { "type": "boolean", "description": "Whether a later document was imported before: the rates of such a type stay." },
+                "deviations": { "type": "array", "description": "Rates that were left out, because they would move by more than they may." },
+            },
+        })
+    });
+    json_schema!({ "anyOf": [imported, dry_run] })
+}
+
+/// Whose reference rates they are.
+pub(in crate::rates::http) fn source(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": "ECB" })
+}

@@ -1,0 +1,95 @@
+//! The schemas of business units, exchange rates and their messages, for the documents of the API. They are by hand, since
+//! decimals are read and written as text, exactly. What several of them share stands here.
+
+mod import;
+mod set;
+mod topic;
+mod units;
+mod used;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+pub(super) use self::import::{document, import_form, imported, source};
+pub(super) use self::set::{
+    change, changed_or_dry_run, dry_run, rate_or_dry_run, rate_put, rates_change, set_rate,
+    set_rates,
+};
+pub(crate) use self::topic::topic_event;
+pub(super) use self::topic::{initial_state, topic_cursor};
+pub(super) use self::units::{unit, unit_or_dry_run, unit_put, units};
+pub(super) use self::used::{conversion, converted, used_rates, values};
+use crate::http::schema::component;
+
+/// The ids of business units.
+const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
+
+/// The id of a business unit.
+pub(super) fn unit_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
+}
+
+/// Where a page of units begins.
+pub(super) fn unit_cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID })
+}
+
+/// What a rate is for.
+pub(super) fn rate_type(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
+}
+
+/// A currency.
+pub(super) fn currency(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code.", "examples": ["EUR"] })
+}
+
+/// A value of a rate.
+fn rate_value() -> Schema {
+    json_schema!({
+        "type": "number", "exclusiveMinimum": 0,
+        "description": "How many units of `currencyIdFrom` one unit of `currencyIdTo` is worth: at most six decimals and 15 significant digits.",
+    })
+}
+
+/// A percentage.
+fn percentage(description: &str) -> Schema {
+    json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100, "description": description })
+}
+
+/// The members that name a rate of a unit, and others.
+fn of_rate(
+    generator: &mut SchemaGenerator,
+    more: &[(&str, Schema)],
+    optional: &[(&str, Schema)],
+) -> Schema {
+    let names = ["exchangeRateType", "currencyIdFrom", "currencyIdTo"];
+    let schemas = [
+        rate_type(generator),
+        currency(generator),
+        currency(generator),
+    ];
+    let key = names.into_iter().zip(schemas);
+    let required = key.chain(more.iter().cloned());
+    let (mut names, mut properties) = (Vec::new(), serde_json::Map::new());
+    for (name, schema) in required {
+        names.push(name.to_owned());
+        properties.insert(name.to_owned(), schema.to_value());
+    }
+    for (name, schema) in optional {
+        properties.insert((*name).to_owned(), schema.clone().to_value());
+    }
+    json_schema!({ "type": "object", "required": names, "properties": properties })
+}
+
+fn date_time(description: &str) -> Schema {
+    json_schema!({ "type": "string", "format": "date-time", "description": description })
+}
+
+/// The id of a change.
+pub(super) fn correlation(generator: &mut SchemaGenerator) -> Schema {
+    component(
+        generator,
+        "Correlation",
+        |_| json_schema!({ "type": "object", "required": ["correlationId"], "properties": { "correlationId": { "type": "string", "format": "uuid" } } }),
+    )
+}

@@ -1,0 +1,170 @@
+//! The schemas of rates that are set, of changes of them, and of what a change would do.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::topic::message_lists;
+use super::{date_time, of_rate, rate_value};
+use crate::http::schema::{component, managed_by};
+
+/// The document that a rate was imported from.
+pub(super) fn reference() -> Schema {
+    json_schema!({
+        "type": "object", "required": ["source", "date", "stale"],
+        "properties": {
+            "source": { "type": "string", "const": "ECB" },
+            "date": { "type": "string", "format": "date" },
+            "stale": { "type": "boolean", "description": "Whether a later document had no rate of this currency any more." },
+        },
+    })
+}
+
+/// A rate that is set at a unit.
+pub(in crate::rates::http) fn set_rate(generator: &mut SchemaGenerator) -> Schema {
+    let optional = [
+        ("createdDate", date_time("When it was first set.")),
+        ("createdBy", json_schema!({ "type": "string" })),
+        (
+            "lastModified",
+            date_time("When its value was last changed."),
+        ),
+        ("reference", reference()),
+        ("managedBy", managed_by()),
+    ];
+    let schema = of_rate(generator, &[("rateValue", rate_value())], &optional);
+    component(generator, "SetRate", |_| schema)
+}
+
+/// The rates that are set at a unit.
+pub(in crate::rates::http) fn set_rates(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": set_rate(generator) })
+}
+
+/// The body of a PUT of a rate.
+pub(in crate::rates::http) fn rate_put(generator: &mut SchemaGenerator) -> Schema {
+    component(
+        generator,
+        "RatePut",
+        |_| json_schema!({ "type": "object", "required": ["rateValue"], "properties": { "rateValue": rate_value(), "managedBy": managed_by() } }),
+    )
+}
+
+/// Many changes of rates at a unit.
+pub(in crate::rates::http) fn rates_change(generator: &mut SchemaGenerator) -> Schema {
+    let label = [("managedBy", managed_by())];
+    let set = of_rate(generator, &[("rateValue", rate_value())], &label);
+    let delete = of_rate(generator, &[], &[]);
+    component(generator, "RatesChange", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "1 to 1,000 rates in `set` and `delete` together, each once.",
+            "anyOf": [{ "required": ["set"] }, { "required": ["delete"] }],
+            "properties": {
+                "set": { "type": ["array", "null"], "maxItems": 1000, "items": set },
+                "delete": { "type": ["array", "null"], "maxItems": 1000, "items": delete },
+            },
+        })
+    })
+}
+
+/// What a change of many rates has done.
+fn rates_changed(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "RatesChanged", |_| {
+        let count = || json_schema!({ "type": "integer", "minimum": 0 });
+        json_schema!({
+            "type": "object",
+            "required": ["correlationId", "created", "updated", "deleted", "unchanged"],
+            "properties": {
+                "correlationId": { "type": "string", "format": "uuid" },
+                "created": count(), "updated": count(), "deleted": count(), "unchanged": count(),
+            },
+        })
+    })
+}
+
+/// What a dry run answers.
+pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema {
+    let (lists, deviation) = (message_lists(generator), deviation(generator));
+    component(generator, "DryRun", |_| {
+        let count = |description: &str| json_schema!({ "type": "integer", "minimum": 0, "description": description });
+        json_schema!({
+            "type": "object",
+            "description": "What a change would publish, for `dryRun=true`.",
+            "required": ["businessUnits", "sample"],
+            "properties": {
+                "businessUnits": {
+                    "type": "object", "required": ["total", "affected", "shielded"],
+                    "properties": {
+                        "total": count("Shops at or below the unit."),
+                        "affected": count("Those that would get a message."),
+                        "shielded": count("Those that would not, because a rate that is set nearer to them decides."),
+                    },
+                },
+                "sample": {
+                    "type": "array", "maxItems": 20,
+                    "items": { "allOf": [
+                        { "type": "object", "required": ["businessUnitId"], "properties": { "businessUnitId": { "type": "string" } } },
+                        lists,
+                    ] },
+                },
+                "deviations": { "type": "array", "items": deviation },
+            },
+        })
+    })
+}
+
+/// What a change answers where a dry run answers with the same status.
+pub(super) fn or_dry_run(generator: &mut SchemaGenerator, done: Schema) -> Schema {
+    let dry_run = dry_run(generator);
+    json_schema!({ "anyOf": [done, dry_run] })
+}
+
+/// A rate that was set, or what a dry run says.
+pub(in crate::rates::http) fn rate_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
+    let rate = set_rate(generator);
+    or_dry_run(generator, rate)
+}
+
+/// Counts of changed rates, or what a dry run says.
+pub(in crate::rates::http) fn changed_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
+    let changed = rates_changed(generator);
+    or_dry_run(generator, changed)
+}
+
+/// A rate that would move by more than it may.
+fn deviation(generator: &mut SchemaGenerator) -> Schema {
+    let number = |description: &str| json_schema!({ "type": "number", "description": description });
+    let required = [
+        ("old", number("What the unit uses now.")),
+        ("new", number("What it would use.")),
+        (
+            "percent",
+            number("By how many percent that is more, or less."),
+        ),
+    ];
+    let hint = json_schema!({ "type": "string", "enum": ["INVERTED", "DECIMAL_POINT"], "description": "What the step looks like." });
+    let schema = of_rate(generator, &required, &[("hint", hint)]);
+    component(generator, "Deviation", |_| schema)
+}
+
+/// How far a change is.
+pub(in crate::rates::http) fn change(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "RateChange", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["correlationId", "state", "businessUnits"],
+            "properties": {
+                "correlationId": { "type": "string", "format": "uuid" },
+                "state": { "type": "string", "enum": ["RUNNING", "DONE"] },
+                "businessUnits": {
+                    "type": "object", "required": ["total", "done", "published"],
+                    "properties": {
+                        "total": { "type": ["integer", "null"], "description": "Shops to visit; null until they are counted." },
+                        "done": { "type": "integer" },
+                        "published": { "type": "integer", "description": "Shops that have got a message." },
+                    },
+                },
+                "failed": { "type": "array", "items": { "type": "string" }, "maxItems": 100, "description": "Shops that could not be brought up to date: the first hundred." },
+            },
+        })
+    })
+}

@@ -1,0 +1,98 @@
+//! The schemas of messages of the topic (`given.md`, 2.5).
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::{currency, date_time, rate_type, unit_id};
+use crate::http::schema::{component, tenant_id};
+
+/// A rate in a message (`given.md`, 2.5).
+fn message_rate(generator: &mut SchemaGenerator) -> Schema {
+    let (rate_type, currency) = (rate_type(generator), currency(generator));
+    component(generator, "MessageRate", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "One unit of the target is worth `rateValue` units of the source.",
+            "required": ["exchangeRateType", "sourceCurrencyCode", "targetCurrencyCode", "rateValue", "rateValueWithMarkup", "createdDate"],
+            "properties": {
+                "exchangeRateType": rate_type,
+                "sourceCurrencyCode": currency.clone(), "targetCurrencyCode": currency,
+                "rateValue": { "type": "number", "exclusiveMinimum": 0 },
+                "rateValueWithMarkup": { "type": "number", "minimum": 0 },
+                "createdDate": date_time("When the shop first got this rate."),
+                "createdBy": { "type": "string" },
+                "lastModified": date_time("When its value or markup last changed."),
+            },
+        })
+    })
+}
+
+/// The lists of a message.
+pub(super) fn message_lists(generator: &mut SchemaGenerator) -> Schema {
+    let rate = message_rate(generator);
+    component(generator, "RateLists", |_| {
+        let list = |description: &str| json_schema!({ "type": "array", "items": rate, "description": description });
+        json_schema!({
+            "type": "object",
+            "description": "A list that is empty is left out.",
+            "properties": {
+                "createdRates": list("Rates that the shop did not have before."),
+                "updatedRates": list("Rates that it had, with a new value or markup."),
+                "deletedRates": list("Rates that it no longer has, as it last used them."),
+            },
+        })
+    })
+}
+
+/// An event of the topic: a message with its attributes.
+pub(crate) fn topic_event(generator: &mut SchemaGenerator) -> Schema {
+    let message = rates_changed_message(generator);
+    component(generator, "TopicEvent", |_| {
+        let text = || json_schema!({ "type": "string" });
+        json_schema!({
+            "type": "object",
+            "required": ["messageId", "publishTime", "attributes", "data"],
+            "properties": {
+                "messageId": text(),
+                "publishTime": date_time("Strictly increasing within a shop, with six decimals, so that it sorts as text."),
+                "attributes": {
+                    "type": "object", "required": ["Tenant-Id", "Business-Unit-Id", "Correlation-Id"],
+                    "properties": { "Tenant-Id": text(), "Business-Unit-Id": text(), "Correlation-Id": text() },
+                },
+                "data": message,
+            },
+        })
+    })
+}
+
+/// The body of a message of the topic.
+fn rates_changed_message(generator: &mut SchemaGenerator) -> Schema {
+    let lists = message_lists(generator);
+    component(generator, "RatesChangedMessage", |_| {
+        json_schema!({
+            "description": "The rates of a shop that have changed.",
+            "allOf": [
+                {
+                    "type": "object", "required": ["tenantId", "businessUnitId"],
+                    "properties": { "tenantId": { "type": "string" }, "businessUnitId": { "type": "string", "description": "The shop." } },
+                },
+                lists,
+            ],
+        })
+    })
+}
+
+/// The body of a request for the initial state.
+pub(in crate::rates::http) fn initial_state(generator: &mut SchemaGenerator) -> Schema {
+    let (tenant, unit) = (tenant_id(generator), unit_id(generator));
+    component(generator, "InitialState", |_| {
+        json_schema!({
+            "type": "object", "required": ["tenantId"],
+            "properties": { "tenantId": tenant, "businessUnitId": unit },
+        })
+    })
+}
+
+/// Where a subscriber of the topic begins.
+pub(in crate::rates::http) fn topic_cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "examples": ["latest"] })
+}

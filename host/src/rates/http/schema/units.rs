@@ -1,0 +1,99 @@
+//! The schemas of business units.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::set::or_dry_run;
+use super::{UNIT_ID, of_rate, percentage, unit_id};
+use crate::http::schema::{NO_CONTROLS, component, managed_by};
+
+/// The body of a PUT of a business unit.
+pub(in crate::rates::http) fn unit_put(generator: &mut SchemaGenerator) -> Schema {
+    let members = unit_members(generator);
+    component(generator, "BusinessUnitPut", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["type"],
+            "properties": members,
+            "oneOf": [
+                { "properties": { "type": { "const": "COMPANY" }, "parentId": { "type": "null" } } },
+                { "required": ["parentId"], "properties": { "type": { "enum": ["GROUP", "STORE"] }, "parentId": { "type": "string" } } },
+            ],
+        })
+    })
+}
+
+/// The members of a business unit but its id.
+fn unit_members(generator: &mut SchemaGenerator) -> serde_json::Map<String, serde_json::Value> {
+    let markup = percentage("At most four decimals.");
+    let markups = of_rate(generator, &[("markupPercentage", markup.clone())], &[]);
+    let tolerances = of_rate(generator, &[("tolerancePercentage", markup)], &[]);
+    let mut members = serde_json::Map::new();
+    let mut put = |name: &str, schema: Schema| members.insert(name.to_owned(), schema.to_value());
+    put(
+        "type",
+        json_schema!({ "type": "string", "enum": ["COMPANY", "GROUP", "STORE"] }),
+    );
+    put(
+        "parentId",
+        json_schema!({ "type": ["string", "null"], "pattern": UNIT_ID, "description": "The unit above; a COMPANY has none." }),
+    );
+    put(
+        "name",
+        json_schema!({ "type": ["string", "null"], "minLength": 1, "maxLength": 256, "pattern": NO_CONTROLS }),
+    );
+    put(
+        "markupPercentage",
+        json_schema!({
+            "type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 100,
+            "description": "Of all pairs that have no markup of their own here: at most four decimals.",
+        }),
+    );
+    put(
+        "markups",
+        json_schema!({ "type": ["array", "null"], "maxItems": 1000, "items": markups, "description": "Of single pairs, one for both directions." }),
+    );
+    put(
+        "tolerancePercentage",
+        json_schema!({
+            "type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 100,
+            "description": "By how many percent a rate may move at once; 0 for any step.",
+        }),
+    );
+    put(
+        "tolerances",
+        json_schema!({ "type": ["array", "null"], "maxItems": 1000, "items": tolerances }),
+    );
+    put("managedBy", managed_by());
+    members
+}
+
+/// A business unit.
+pub(in crate::rates::http) fn unit(generator: &mut SchemaGenerator) -> Schema {
+    let (mut members, id) = (unit_members(generator), unit_id(generator));
+    members.insert("id".to_owned(), id.to_value());
+    component(
+        generator,
+        "BusinessUnit",
+        |_| json_schema!({ "type": "object", "required": ["id", "type"], "properties": members }),
+    )
+}
+
+/// The units: all of them, or a page.
+pub(in crate::rates::http) fn units(generator: &mut SchemaGenerator) -> Schema {
+    let unit = unit(generator);
+    json_schema!({
+        "oneOf": [
+            { "type": "array", "items": unit },
+            {
+                "type": "object", "required": ["items"],
+                "properties": { "items": { "type": "array", "items": unit }, "next": { "type": "string", "description": "The `cursor` of the following page." } },
+            },
+        ],
+    })
+}
+
+/// A unit that was put, or what a dry run says.
+pub(in crate::rates::http) fn unit_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
+    let unit = unit(generator);
+    or_dry_run(generator, unit)
+}

@@ -1,0 +1,104 @@
+//! The schemas of rates that units use: now, over time, and in conversions.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::{currency, date_time, of_rate, rate_type, rate_value, unit_id};
+use crate::http::schema::component;
+
+/// A rate that a unit uses.
+fn used_rate(generator: &mut SchemaGenerator) -> Schema {
+    let with_markup = json_schema!({ "type": "number", "minimum": 0, "description": "The same less the markup." });
+    let required = [
+        ("rateValue", rate_value()),
+        ("rateValueWithMarkup", with_markup),
+        ("createdDate", date_time("When the unit first got it.")),
+        (
+            "setAt",
+            json_schema!({ "type": "string", "description": "The unit at which it is set." }),
+        ),
+    ];
+    let optional = [
+        ("createdBy", json_schema!({ "type": "string" })),
+        (
+            "lastModified",
+            date_time("When its value or markup last changed."),
+        ),
+        (
+            "asOf",
+            json_schema!({ "type": "string", "format": "date", "description": "Of a reference rate: the day that it is of." }),
+        ),
+        (
+            "ageInBusinessDays",
+            json_schema!({ "type": "integer", "minimum": 0 }),
+        ),
+        ("stale", json_schema!({ "type": "boolean", "const": true })),
+    ];
+    let schema = of_rate(generator, &required, &optional);
+    component(generator, "UsedRate", |_| schema)
+}
+
+/// The rates that a unit uses.
+pub(in crate::rates::http) fn used_rates(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": used_rate(generator) })
+}
+
+/// The query of a conversion.
+pub(in crate::rates::http) fn conversion(generator: &mut SchemaGenerator) -> Schema {
+    let (unit, rate_type, currency) = (
+        unit_id(generator),
+        rate_type(generator),
+        currency(generator),
+    );
+    component(generator, "Conversion", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["businessUnitId", "exchangeRateType", "from", "to", "amount"],
+            "properties": {
+                "businessUnitId": unit, "exchangeRateType": rate_type,
+                "from": currency.clone(), "to": currency,
+                "amount": { "type": "number", "description": "In `from`." },
+                "withMarkup": { "type": ["boolean", "null"], "default": false },
+            },
+        })
+    })
+}
+
+/// An amount that was converted.
+pub(in crate::rates::http) fn converted(generator: &mut SchemaGenerator) -> Schema {
+    let (rate, currency) = (used_rate(generator), currency(generator));
+    component(generator, "Converted", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["amount", "currency", "rate"],
+            "properties": {
+                "amount": { "type": "number", "description": "In `currency`, rounded to its minor unit." },
+                "currency": currency, "rate": rate,
+            },
+        })
+    })
+}
+
+/// The values of a rate over time.
+pub(in crate::rates::http) fn values(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "RateHistory", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "description": "From when on the unit used which value; without a value, from when on it had none.",
+                    "items": {
+                        "type": "object", "required": ["at"],
+                        "properties": {
+                            "at": date_time("From when on."),
+                            "rateValue": { "type": "number" }, "rateValueWithMarkup": { "type": "number" },
+                            "setAt": { "type": "string" },
+                        },
+                    },
+                },
+                "next": { "type": "string", "description": "The `cursor` of the following page." },
+            },
+        })
+    })
+}
