@@ -1,5 +1,5 @@
 //! The cost of the store on Redis: commits a second compared with plain `SET`s of the same bytes, by the same client over
-//! one connection; decisions over HTTP compared with those on the embedded store; and how soon memory is fresh again once
+//! one connection, and those of many tenants on a cluster compared with one server; decisions over HTTP compared with those on the embedded store; and how soon memory is fresh again once
 //! the server is back.
 //!
 //! A commit is a typical one: an entry, a message and a job of some 300 bytes each. Server and disk are real.
@@ -16,6 +16,7 @@
 )]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -40,7 +41,7 @@ mod samples;
 mod wait;
 
 use self::host::Host;
-use self::redis_servers::Server;
+use self::redis_servers::{Cluster, Server};
 use self::wait::wait_for;
 
 /// The number of concurrent committers.
@@ -154,6 +155,30 @@ fn commits(criterion: &mut Criterion) {
     }
 }
 
+/// Commits of many tenants: on one server, and on three masters with a replica each. All of them share this machine.
+fn many_tenants(criterion: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let (server, cluster) = (Server::durable(), Cluster::durable());
+    let mut group = criterion.benchmark_group("redis commits of many tenants");
+    group.throughput(Throughput::Elements(1));
+    for (name, url) in [("one server", server.url()), ("cluster", cluster.url())] {
+        let url = RedisUrl::parse(&url).unwrap().unwrap();
+        let store = Arc::new(RedisStore::connect(&url, Arc::new(SystemClock)).unwrap());
+        let turn = Arc::new(AtomicU64::new(0));
+        let commit = move || {
+            let tenant = turn.fetch_add(1, Ordering::Relaxed) % COMMITTERS;
+            let partition = Partition::new(&format!("tenant-{tenant}")).unwrap();
+            let (store, commit) = (Arc::clone(&store), typical(&partition));
+            async move { drop(store.commit(commit).await.unwrap()) }
+        };
+        group.bench_function(BenchmarkId::new(name, COMMITTERS), |bencher| {
+            bencher.iter_custom(|times| runtime.block_on(many(times, commit.clone())));
+        });
+    }
+    group.finish();
+}
+
 /// A host with a condition, and a token for it.
 async fn serve(store: Arc<dyn Store>) -> (Host, String) {
     let host = Host::start_on(store, Arc::new(SystemClock)).await;
@@ -265,6 +290,6 @@ fn freshness(_: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5));
-    targets = commits, decisions, freshness
+    targets = commits, many_tenants, decisions, freshness
 }
 criterion_main!(benches);
