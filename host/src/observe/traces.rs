@@ -74,6 +74,10 @@ impl Drop for Traces {
 }
 
 /// A variable that is set to something.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "these are OpenTelemetry's own, which its library reads"
+)]
 fn value(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
