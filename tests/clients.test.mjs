@@ -76,7 +76,7 @@ test("openid-client discovers the service and gets a token, which jose verifies"
   const authentication = openid.ClientSecretBasic(operator.clientSecret);
   const server = await openid.discovery(issuer, operator.clientId, undefined, authentication, how);
   const issued = await openid.clientCredentialsGrant(server, { audience: operator.audience });
-  assert.equal(issued.expiresIn(), 3599);
+  assert.equal(issued.expires_in, 3599);
   await verify(issued.access_token);
   assert.equal(await statusFor(issued.access_token), 200);
 });
