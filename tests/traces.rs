@@ -75,6 +75,10 @@ async fn requests_are_spans_of_their_callers_traces_and_so_are_attempts_at_jobs(
     assert_eq!(get(&program, rules, Some((TRACE, "01"))).await, 401);
     assert_eq!(get(&program, "/healthz", Some((NOT_KEPT, "00"))).await, 200);
     assert_eq!(get(&program, "/nothing/here", None).await, 404);
+    let invented = reqwest::Method::from_bytes(b"INVENTED").unwrap();
+    let long = format!("{}/{}", program.url, "a".repeat(4_000));
+    let request = client().request(invented, long);
+    assert_eq!(request.send().await.unwrap().status().as_u16(), 404);
     until("a job's span was sent", async || {
         let sent = spans(&collector.received());
         sent.iter()
@@ -120,6 +124,10 @@ async fn requests_are_spans_of_their_callers_traces_and_so_are_attempts_at_jobs(
     assert_eq!(unrouted["parentSpanId"].as_str().unwrap_or_default(), "");
     assert!(attribute(&unrouted["attributes"], "http.route").is_none());
     assert!(sent.iter().all(|(span, _)| span["traceId"] != NOT_KEPT));
+
+    let (other, _) = named("_OTHER");
+    let path = attribute(&other["attributes"], "url.path").unwrap();
+    assert_eq!(path.as_str().map(str::len), Some(256));
 
     let (job, _) = named("job rates-fan-out");
     let partition = attribute(&job["attributes"], "tillgate.partition").unwrap();

@@ -1,6 +1,6 @@
 //! The cost of the store on Redis: commits a second compared with plain `SET`s of the same bytes, by the same client over
-//! one connection, and those of many tenants on a cluster compared with one server; decisions over HTTP compared with those on the embedded store; and how soon memory is fresh again once
-//! the server is back.
+//! one connection, and those of many tenants on a cluster compared with one server; decisions over HTTP compared with those
+//! on the embedded store; and how soon memory is fresh again once the server is back.
 //!
 //! A commit is a typical one: an entry, a message and a job of some 300 bytes each. Server and disk are real.
 #![allow(

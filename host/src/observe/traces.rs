@@ -31,6 +31,22 @@ const ENDPOINTS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
+/// The methods that a span names. Others are as many as callers invent.
+const METHODS: [Method; 8] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+    Method::TRACE,
+];
+const OTHER_METHOD: &str = "_OTHER";
+
+/// How many bytes of a path a span has, since many spans wait for the collector.
+const MAX_PATH: usize = 256;
+
 /// How long a host that ends waits for its last spans to be taken.
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -112,10 +128,12 @@ impl RequestSpan {
         };
         let headers = HeaderExtractor(headers);
         let caller = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
-        let method = method.as_str().to_owned();
-        let name = route.map_or_else(|| method.clone(), |route| format!("{method} {route}"));
+        let method = METHODS.iter().find(|known| *known == method);
+        let method = method.map_or(OTHER_METHOD, Method::as_str);
+        let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
+        let path = &path[..path.floor_char_boundary(MAX_PATH)];
         let mut attributes = vec![
-            KeyValue::new("http.request.method", method),
+            KeyValue::new("http.request.method", method.to_owned()),
             KeyValue::new("url.path", path.to_owned()),
             KeyValue::new("tillgate.correlation_id", correlation.to_string()),
         ];
