@@ -14,7 +14,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
-import { administrator, ageCondition, evaluation, registration, startHost } from "./hostile/host.mjs";
+import { administrator, ageCondition, evaluation, registration, startHost, tokenOf } from "./hostile/host.mjs";
 import { issuers } from "./hostile/issuer.mjs";
 import { startRedis } from "./hostile/redis.mjs";
 import { ask, json, keepAlive } from "./hostile/wire.mjs";
@@ -196,24 +196,29 @@ async function settled(host, token, answer) {
   while (json(await must(host, { path, token })).state === "RUNNING") await sleep(PAUSE_MS);
 }
 
-/** A tenant with so many shops below a company with rates; its token. Shops that are opened before the rates are set are alike. */
+/** A tenant with so many shops below a company with rates; its client. Shops that are opened before the rates are set are alike. */
 async function chain(host, admin, name, total, areAlike = true) {
-  const { token } = await admin.client(name, ["exr.editor", "exr.subscriber"]);
+  const client = await admin.client(name, ["exr.editor", "exr.subscriber"]);
+  const { token } = client;
   await must(host, { ...unit("company", { type: "COMPANY" }), token });
   const steps = [async () => settled(host, token, await must(host, { ...setRates(11), token })), () => each(total, (at, agent) => must(host, { ...shop(at), token, agent }))];
   for (const step of areAlike ? steps.reverse() : steps) await step();
-  return token;
+  return client;
 }
 
 /** Shops, in as many tenants as they need; then all their rates change. */
 async function shops(makeStore, total, areAlike) {
   const store = await makeStore();
   const writing = await begin(store);
-  const admin = await administrator(writing);
-  const tokens = [];
+  const clients = [];
   const openingMs = await timed(writing, async () => {
-    for (let left = total; left > 0; left -= MOST_SHOPS) tokens.push(await chain(writing, admin, `chain-${tokens.length}`, Math.min(left, MOST_SHOPS), areAlike));
+    for (let left = total; left > 0; left -= MOST_SHOPS) {
+      // Opening all of them can take longer than a token is valid.
+      const admin = await administrator(writing);
+      clients.push(await chain(writing, admin, `chain-${clients.length}`, Math.min(left, MOST_SHOPS), areAlike));
+    }
   });
+  const tokens = await Promise.all(clients.map((client) => tokenOf(writing, client)));
   writing.forgetPeak();
   const changingMs = await timed(writing, () => Promise.all(tokens.map(async (token) => settled(writing, token, await must(writing, { ...setRates(12), token })))));
   const peak = writing.peak();
@@ -284,7 +289,7 @@ const KEPT = [
     what: "a message of a change of one rate, to a shop that is like others",
     total: 20,
     each: 1_000,
-    prepare: ({ host, admin }) => chain(host, admin, "acme", 1_000),
+    prepare: async ({ host, admin }) => (await chain(host, admin, "acme", 1_000)).token,
     make: (host, at) => ({ method: "PUT", path: "/api/v1/business-units/company/exchange-rates/SALES/SEK/EUR", body: { rateValue: 20 + at } }),
     inTurn: true,
   },

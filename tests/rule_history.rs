@@ -106,6 +106,8 @@ async fn a_query_is_read_strictly() {
         ("?limit=0", vec![limit]),
         ("?limit=1001", vec![limit]),
         ("?limit=ten", vec![limit]),
+        ("?limit=007", vec![limit]),
+        ("?limit=%2B5", vec![limit]),
         ("?cursor=", vec![cursor]),
         ("?cursor=-1", vec![cursor]),
         ("?cursor=%2B1", vec![cursor]),

@@ -5,6 +5,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
+use super::{LIMIT, MAX_LIMIT};
+
 /// Makes the schema of something; what has a name is added to the components of the document.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -37,7 +39,7 @@ pub fn flag(_: &mut SchemaGenerator) -> Schema {
 
 /// How many items a page has.
 pub fn limit(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 })
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT })
 }
 
 /// Where a page of what is kept by time begins.

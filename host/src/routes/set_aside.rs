@@ -7,7 +7,7 @@ use ::http::{Method, StatusCode};
 use super::described;
 use crate::app::App;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::jobs::set_aside::{SetAside, SetAsideId, discard, list, retry};
 use crate::observe::audit::Line;
@@ -15,10 +15,6 @@ use crate::observe::audit::Line;
 const ALL: &str = "/v1/jobs/set-aside";
 const ONE: &str = "/v1/jobs/set-aside/{jobId}";
 const RETRY: &str = "/v1/jobs/set-aside/{jobId}/retry";
-
-/// How many jobs a page has, unless the request says otherwise, and at most.
-const LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<App>>> {
@@ -37,18 +33,11 @@ pub(super) fn routes() -> Vec<Route<Arc<App>>> {
 }
 
 async fn list_jobs(app: Arc<App>, request: Request) -> Result<Reply> {
-    let limit = request.query_param("limit").map_or(Ok(LIMIT), |limit| {
-        let limit = limit.parse().ok();
-        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        limit.ok_or_else(|| Error::invalid("$.limit", "must be 1 to 1000"))
-    })?;
-    let after = request.query_param("cursor").map(|cursor| {
-        let rule = "must be a cursor from an earlier answer";
-        cursor
-            .parse::<SetAsideId>()
-            .map_err(|()| Error::invalid("$.cursor", rule))
-    });
-    let page = list(&app.store, after.transpose()?, limit).await?;
+    let mut query = Query::of(&request);
+    let after = query.cursor(|cursor| cursor.parse().ok());
+    let limit = query.limit();
+    query.faults.none_or_error()?;
+    let page = list(&app.store, after, limit).await?;
     Reply::of(StatusCode::OK, &page)
 }
 

@@ -3,19 +3,14 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use tillgate_engine::Fault;
 
 use super::conditions::condition_id;
 use super::described;
 use super::projects::project_id;
 use crate::conditions::{Conditions, PageQuery, Sequence};
-use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::error::Result;
+use crate::http::{Access, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-
-/// How many items a page has, without a limit and at most.
-const LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
 
 /// The routes. That of global conditions names those who operate the platform, so reading it takes what only they have,
 /// though every tenant reads the conditions themselves.
@@ -53,58 +48,30 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
 }
 
 async fn of_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let (id, query) = (condition_id(&request)?, query(&request)?);
+    let (id, query) = (condition_id(&request)?, page_query(&request)?);
     let tenant = &request.caller()?.tenant;
     let page = conditions.condition_history(tenant, &id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }
 
 async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let (id, query) = (condition_id(&request)?, query(&request)?);
+    let (id, query) = (condition_id(&request)?, page_query(&request)?);
     let page = conditions.global_condition_history(&id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }
 
 async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let (id, query) = (project_id(&request)?, query(&request)?);
+    let (id, query) = (project_id(&request)?, page_query(&request)?);
     let tenant = &request.caller()?.tenant;
     let page = conditions.project_history(tenant, id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }
 
 /// Which page is wanted; every fault is named.
-fn query(request: &Request) -> Result<PageQuery> {
-    let mut faults = Vec::new();
-    let mut fault = |name: &str, rule: &'static str| {
-        faults.push(Fault {
-            path: format!("$.{name}"),
-            message: rule.into(),
-        });
-    };
-    let after = match request
-        .query_param("cursor")
-        .map(|text| text.parse::<Sequence>())
-    {
-        None => None,
-        Some(Ok(after)) => Some(after),
-        Some(Err(rule)) => {
-            fault("cursor", rule);
-            None
-        }
-    };
-    let limit = match request
-        .query_param("limit")
-        .map(|text| text.parse::<usize>())
-    {
-        None => LIMIT,
-        Some(Ok(limit @ 1..=MAX_LIMIT)) => limit,
-        Some(_) => {
-            fault("limit", "must be 1 to 1000");
-            LIMIT
-        }
-    };
-    if faults.is_empty() {
-        return Ok(PageQuery { after, limit });
-    }
-    Err(Error::Invalid(faults))
+fn page_query(request: &Request) -> Result<PageQuery> {
+    let mut query = Query::of(request);
+    let after = query.cursor(Sequence::parse);
+    let limit = query.limit();
+    query.faults.none_or_error()?;
+    Ok(PageQuery { after, limit })
 }

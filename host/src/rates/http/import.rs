@@ -13,10 +13,10 @@ use multer::{Constraints, Multipart, SizeLimit};
 use tillgate_engine::rate::RateType;
 
 use super::described;
-use super::query::{Faults, unit_id};
+use super::query::unit_id;
 use super::{edited, editor};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Faults, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::rates::change::audit::CHANGED;
 use crate::rates::reference::import::ECB;

@@ -1,19 +1,16 @@
 //! Paths and queries of exchange rates, read strictly: every fault is named by its parameter.
 
-use tillgate_engine::Fault;
 use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
 
 use crate::body::parse_time;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::http::Request;
+use crate::http::{Faults, Query, Request};
 use crate::rates::Rates;
 use crate::rates::shop::values::HistoryQuery;
 use crate::rates::units::unit::{ID_RULE, UnitId};
 
-/// How many items a page has, without a limit and at most.
-const LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
+const DAY_RULE: &str = "must be a date or a time such as 2026-11-20T17:40:00Z";
 
 /// The members of a rate in a query, and the short names that they had before: those are accepted for one more release.
 const RATE: [(&str, &str); 3] = [
@@ -24,31 +21,25 @@ const RATE: [(&str, &str); 3] = [
 
 /// What the query says of the history; every fault of it is named.
 pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQuery> {
-    let mut faults = Faults::default();
+    let mut query = Query::of(request);
     let unit = request.query_param("businessUnit").unwrap_or_default();
-    let unit = faults.check("businessUnit", unit_id(&unit));
+    let unit = query.faults.check("businessUnit", unit_id(&unit));
     let rate = RATE.map(|names| renamed(request, names));
     let rate = rate.each_ref().map(|(name, text)| (*name, text.as_str()));
-    let key = rate_key(rate, &mut faults);
+    let key = rate_key(rate, &mut query.faults);
     let retention = rates.app.config.rates.history_retention;
     let earliest = rates.app.clock.now().minus(retention);
-    let since = request.query_param("since").map(|since| time(&since));
-    let since = faults.check("since", since.unwrap_or(Ok(earliest)));
-    let cursor = request.query_param("cursor").map(|cursor| {
-        let at = cursor.parse().map(Timestamp);
-        at.map_err(|_| "must be a cursor from an earlier answer")
-    });
-    let cursor = faults.check("cursor", cursor.transpose());
-    let limit = faults.check("limit", limit(request));
-    let (Some(unit), Some(key), Some(since), Some(cursor), Some(limit)) =
-        (unit, key, since, cursor, limit)
-    else {
-        return Err(faults.into_error());
+    let since = query.optional("since", time, DAY_RULE);
+    let cursor = query.cursor(|cursor| cursor.parse().ok().map(Timestamp));
+    let limit = query.limit();
+    let (Some(unit), Some(key)) = (unit, key) else {
+        return Err(query.faults.into_error());
     };
+    query.faults.none_or_error()?;
     Ok(HistoryQuery {
         unit,
         key,
-        since: cursor.unwrap_or(since).max(earliest),
+        since: cursor.or(since).unwrap_or(earliest).max(earliest),
         goes_on: cursor.is_some(),
         limit,
     })
@@ -65,15 +56,6 @@ fn renamed(
     }
 }
 
-/// How many items a page has.
-fn limit(request: &Request) -> Result<usize, &'static str> {
-    request.query_param("limit").map_or(Ok(LIMIT), |limit| {
-        let limit = limit.parse().ok();
-        let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        limit.ok_or("must be 1 to 1000")
-    })
-}
-
 /// A page of the list of units.
 pub(super) struct UnitQuery {
     /// The last unit of the page before.
@@ -83,48 +65,23 @@ pub(super) struct UnitQuery {
 
 /// What the query says of a page of the list of units; `None` when the whole list is wanted.
 pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
-    let cursor = request.query_param("cursor");
-    if cursor.is_none() && request.query_param("limit").is_none() {
+    if ["cursor", "limit"].map(|name| request.query_param(name)) == [None, None] {
         return Ok(None);
     }
-    let mut faults = Faults::default();
-    let after =
-        cursor.map(|cursor| UnitId::new(&cursor).ok_or("must be a cursor from an earlier answer"));
-    let after = faults.check("cursor", after.transpose());
-    let limit = faults.check("limit", limit(request));
-    let (Some(after), Some(limit)) = (after, limit) else {
-        return Err(faults.into_error());
-    };
+    let mut query = Query::of(request);
+    let after = query.cursor(UnitId::new);
+    let limit = query.limit();
+    query.faults.none_or_error()?;
     Ok(Some(UnitQuery { after, limit }))
 }
 
 /// A time, or the beginning of a day in UTC.
-fn time(text: &str) -> Result<Timestamp, &'static str> {
+fn time(text: &str) -> Option<Timestamp> {
     let whole = match text.parse::<jiff::civil::Date>() {
         Ok(date) if text.len() == 10 => format!("{date}T00:00:00Z"),
         _ => text.to_owned(),
     };
-    parse_time(&whole).ok_or("must be a date or a time such as 2026-11-20T17:40:00Z")
-}
-
-/// Faults of a path or a query.
-#[derive(Debug, Default)]
-pub(super) struct Faults(Vec<Fault>);
-
-impl Faults {
-    pub(super) fn check<T>(&mut self, name: &str, read: Result<T, impl ToString>) -> Option<T> {
-        read.map_err(|message| {
-            self.0.push(Fault {
-                path: format!("$.{name}"),
-                message: message.to_string().into(),
-            });
-        })
-        .ok()
-    }
-
-    pub(super) fn into_error(self) -> Error {
-        Error::Invalid(self.0)
-    }
+    parse_time(&whole)
 }
 
 /// A rate's key in three texts with their names.

@@ -7,12 +7,12 @@ use serde_json::json;
 use tillgate_engine::rate::RateKey;
 
 use super::described;
-use super::query::{Faults, UnitQuery, rate_key, unit_id, unit_query};
+use super::query::{UnitQuery, rate_key, unit_id, unit_query};
 use super::{edited, editor, tagged, unless_known, with_correlation};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Faults, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::rates::change::audit::CHANGED;
 use crate::rates::units::answers;

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::described::clients as described;
 use super::parameters::{page_of, tenant_of};
 use super::{no_content, read_reply, secret, write_reply};
-use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::error::Result;
+use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::tokens::client::{Client, Status, StatusChange};
@@ -23,6 +23,8 @@ const AUTHORIZE: &str = "/v1/tenants/{tenantId}/clients/{clientId}/authorize";
 const REVOKE: &str = "/v1/tenants/{tenantId}/clients/{clientId}/revoke";
 const SECRET: &str = "/v1/tenants/{tenantId}/clients/{clientId}/secret";
 const ROLES: &str = "/v1/tenants/{tenantId}/clients/{clientId}/roles";
+
+const STATUS_RULE: &str = "must be Pending, Authorized or Revoked";
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
@@ -81,18 +83,11 @@ fn client(client: &Client) -> Result<Reply> {
 
 async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let status = request.query_param("status").map(|name| {
-        let rule = "must be Pending, Authorized or Revoked";
-        Status::from_name(&name).ok_or_else(|| Error::invalid("$.status", rule))
-    });
-    let (limit, cursor) = page_of(&request, is_id)?;
-    let clients = tokens.clients(
-        caller,
-        &tenant,
-        status.transpose()?,
-        limit,
-        cursor.as_deref(),
-    );
+    let mut query = Query::of(&request);
+    let status = query.optional("status", Status::from_name, STATUS_RULE);
+    let (limit, cursor) = page_of(&mut query, is_id);
+    query.faults.none_or_error()?;
+    let clients = tokens.clients(caller, &tenant, status, limit, cursor.as_deref());
     read_reply(&request, &clients.await?)
 }
 

@@ -10,7 +10,7 @@ use super::described::templates as described;
 use super::parameters::{page_of, tenant_of};
 use super::{no_content, read_reply};
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::tokens::statements::{line, unknown_id};
 use crate::tokens::{Tokens, body};
@@ -51,7 +51,9 @@ async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
 
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let (limit, cursor) = page_of(&request, |text| Uuid::try_parse(text).is_ok())?;
+    let mut query = Query::of(&request);
+    let (limit, cursor) = page_of(&mut query, |text| Uuid::try_parse(text).is_ok());
+    query.faults.none_or_error()?;
     let page = tokens.statements(caller, &tenant, limit, cursor.as_deref());
     read_reply(&request, &page.await?)
 }

@@ -9,10 +9,9 @@ use std::time::Duration;
 use ::http::{Method, StatusCode};
 
 use super::described::events as described;
-use super::query::{limit, param, required};
 use crate::body::parse_duration;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
@@ -87,21 +86,21 @@ async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 
 /// The query, with every fault of it.
 fn asked(request: &Request) -> Result<Asked> {
-    let mut faults = Vec::new();
-    let name = ConsumerName::new;
-    let consumer = required(request, "consumer", name, NAME_RULE, &mut faults);
-    let after = param(request, "after", Cursor::parse, CURSOR_RULE, &mut faults);
-    let limit = limit(request, &mut faults);
-    let wait = param(request, "wait", wait, WAIT_RULE, &mut faults);
-    match consumer {
-        Some(consumer) if faults.is_empty() => Ok(Asked {
-            consumer,
-            after,
-            limit,
-            wait: wait.unwrap_or_default(),
-        }),
-        _ => Err(Error::Invalid(faults)),
-    }
+    let mut query = Query::of(request);
+    let consumer = query.required("consumer", ConsumerName::new, NAME_RULE);
+    let after = query.optional("after", Cursor::parse, CURSOR_RULE);
+    let limit = query.limit();
+    let wait = query.optional("wait", wait, WAIT_RULE);
+    let Some(consumer) = consumer else {
+        return Err(query.faults.into_error());
+    };
+    query.faults.none_or_error()?;
+    Ok(Asked {
+        consumer,
+        after,
+        limit,
+        wait: wait.unwrap_or_default(),
+    })
 }
 
 /// The time to wait that a text is.

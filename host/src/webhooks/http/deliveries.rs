@@ -7,10 +7,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::described::deliveries as described;
-use super::query::{limit, param};
 use crate::body::{TIME_RULE, parse_time};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
@@ -110,22 +109,19 @@ async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply
 
 /// The query, with every fault of it.
 fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
-    let mut faults = Vec::new();
+    let mut query = Query::of(request);
     let uuid = |text: &str| Uuid::try_parse(text).ok();
-    let webhook = param(request, "webhookId", uuid, "must be a UUID", &mut faults);
-    let status = param(request, "status", Status::parse, STATUS_RULE, &mut faults);
+    let webhook = query.optional("webhookId", uuid, "must be a UUID");
+    let status = query.optional("status", Status::parse, STATUS_RULE);
     let known = |text: &str| is_event_type(text).then(|| text.to_owned());
-    let event_type = param(request, "eventType", known, TYPE_RULE, &mut faults);
+    let event_type = query.optional("eventType", known, TYPE_RULE);
     let short = |text: &str| is_short_text(text).then(|| text.to_owned());
-    let event_id = param(request, "eventId", short, SHORT_TEXT_RULE, &mut faults);
-    let since = param(request, "since", parse_time, TIME_RULE, &mut faults);
-    let until = param(request, "until", parse_time, TIME_RULE, &mut faults);
-    let rule = "must be a cursor from an earlier answer";
-    let cursor = param(request, "cursor", uuid, rule, &mut faults).map(DeliveryId);
-    let limit = limit(request, &mut faults);
-    if !faults.is_empty() {
-        return Err(Error::Invalid(faults));
-    }
+    let event_id = query.optional("eventId", short, SHORT_TEXT_RULE);
+    let since = query.optional("since", parse_time, TIME_RULE);
+    let until = query.optional("until", parse_time, TIME_RULE);
+    let cursor = query.cursor(uuid).map(DeliveryId);
+    let limit = query.limit();
+    query.faults.none_or_error()?;
     let filter = Filter {
         webhook,
         status,

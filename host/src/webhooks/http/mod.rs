@@ -9,7 +9,6 @@ mod described;
 mod events;
 mod keys;
 mod listener;
-mod query;
 mod schema;
 
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::conditions::choice::{Choice, Chosen};
 use crate::conditions::decision_log::{Report, TillQuery, is_till};
 use crate::data::etag;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
 
@@ -21,10 +21,6 @@ const CHOICE: &str = "/v1/tenants/{tenantId}/decision-log";
 const DECISIONS: &str = "/api/v1/decisions";
 const TILLS: &str = "/api/v1/decisions/tills";
 const TILL: &str = "/api/v1/decisions/tills/{till}";
-
-/// How many tills a page has at most, unless the request says so.
-const LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -108,7 +104,7 @@ async fn hand_in(conditions: Arc<Conditions>, request: Request) -> Result<Reply>
 }
 
 async fn list_tills(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let query = query(&request)?;
+    let query = till_query(&request)?;
     let page = conditions.tills(&request.caller()?.tenant, query).await?;
     Reply::of(StatusCode::OK, &page)
 }
@@ -124,16 +120,10 @@ async fn delete_till(conditions: Arc<Conditions>, request: Request) -> Result<Au
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
 }
 
-fn query(request: &Request) -> Result<TillQuery> {
-    let after = request.query_param("cursor");
-    if after.as_deref().is_some_and(|after| !is_till(after)) {
-        let rule = "must be a cursor from an earlier answer";
-        return Err(Error::invalid("$.cursor", rule));
-    }
-    let limit = match request.query_param("limit").map(|text| text.parse()) {
-        None => LIMIT,
-        Some(Ok(limit @ 1..=MAX_LIMIT)) => limit,
-        Some(_) => return Err(Error::invalid("$.limit", "must be 1 to 1000")),
-    };
+fn till_query(request: &Request) -> Result<TillQuery> {
+    let mut query = Query::of(request);
+    let after = query.cursor(|text| is_till(text).then(|| text.to_owned()));
+    let limit = query.limit();
+    query.faults.none_or_error()?;
     Ok(TillQuery { after, limit })
 }

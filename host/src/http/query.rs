@@ -1,0 +1,110 @@
+//! The parameters of a query, read strictly: every fault is named by its parameter, and all of them are answered at once.
+//!
+//! Every list has its pages the same way (`platform.md`, "HTTP conventions"): `limit`, and as `cursor` what the page before
+//! gave as `next`. What a cursor is, each list says itself.
+
+use tillgate_engine::Fault;
+
+use super::Request;
+use crate::error::{Error, Result};
+
+/// How many items a page has without a limit.
+pub const LIMIT: usize = 100;
+
+/// How many it has at most.
+pub const MAX_LIMIT: usize = 1_000;
+
+const LIMIT_RULE: &str = "must be 1 to 1000";
+const CURSOR_RULE: &str = "must be a cursor from an earlier answer";
+
+/// Faults of the parts of a request that have names: parameters of its path and its query, fields of its form.
+#[derive(Debug, Default)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// What was read; `None` when it has a fault, which is kept.
+    pub fn check<T>(&mut self, name: &str, read: Result<T, impl ToString>) -> Option<T> {
+        read.map_err(|message| {
+            self.0.push(Fault {
+                path: format!("$.{name}"),
+                message: message.to_string().into(),
+            });
+        })
+        .ok()
+    }
+
+    /// The error that names them all.
+    #[must_use]
+    pub fn into_error(self) -> Error {
+        Error::Invalid(self.0)
+    }
+
+    /// Nothing, or the error that names them all.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there is one.
+    pub fn none_or_error(self) -> Result<()> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => Err(self.into_error()),
+        }
+    }
+}
+
+/// The query of a request, with the faults that were found in it.
+#[derive(Debug)]
+pub struct Query<'a> {
+    request: &'a Request,
+    /// What was found so far.
+    pub faults: Faults,
+}
+
+impl<'a> Query<'a> {
+    /// The query of a request.
+    #[must_use]
+    pub fn of(request: &'a Request) -> Self {
+        Self {
+            request,
+            faults: Faults::default(),
+        }
+    }
+
+    /// A parameter that may be absent; `None` as well when it breaks its rule.
+    pub fn optional<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+        rule: &'static str,
+    ) -> Option<T> {
+        let text = self.request.query_param(name)?;
+        self.faults.check(name, read(&text).ok_or(rule))
+    }
+
+    /// A parameter that must be there; `None` when it is not, or breaks its rule.
+    pub fn required<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+        rule: &'static str,
+    ) -> Option<T> {
+        let text = self.request.query_param(name).ok_or("is required");
+        let found = text.and_then(|text| read(&text).ok_or(rule));
+        self.faults.check(name, found)
+    }
+
+    /// How many items the page has at most.
+    pub fn limit(&mut self) -> usize {
+        self.optional("limit", limit, LIMIT_RULE).unwrap_or(LIMIT)
+    }
+
+    /// The last item of the page before.
+    pub fn cursor<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        self.optional("cursor", read, CURSOR_RULE)
+    }
+}
+
+/// A limit as JSON would write it: neither `+5` nor `007`.
+fn limit(text: &str) -> Option<usize> {
+    let limit = text.parse().ok()?;
+    ((1..=MAX_LIMIT).contains(&limit) && limit.to_string() == text).then_some(limit)
+}
