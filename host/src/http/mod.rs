@@ -39,7 +39,7 @@ use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_coding, behind_proxies, correlation, is_json};
-pub use self::query::{Faults, LIMIT, MAX_LIMIT, Query};
+pub use self::query::{Faults, Query};
 pub use self::reply::Reply;
 pub use self::route::access::{Access, Takes};
 use self::route::audit::Asked;

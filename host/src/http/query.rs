@@ -6,13 +6,8 @@
 use tillgate_engine::Fault;
 
 use super::Request;
+use super::schema::{LIMIT, MAX_LIMIT};
 use crate::error::{Error, Result};
-
-/// How many items a page has without a limit.
-pub const LIMIT: usize = 100;
-
-/// How many it has at most.
-pub const MAX_LIMIT: usize = 1_000;
 
 const LIMIT_RULE: &str = "must be 1 to 1000";
 const CURSOR_RULE: &str = "must be a cursor from an earlier answer";

@@ -5,7 +5,11 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use super::{LIMIT, MAX_LIMIT};
+/// How many items a page has without a limit.
+pub const LIMIT: usize = 100;
+
+/// How many it has at most.
+pub const MAX_LIMIT: usize = 1_000;
 
 /// Makes the schema of something; what has a name is added to the components of the document.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
