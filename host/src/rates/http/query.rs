@@ -10,7 +10,7 @@ use crate::rates::Rates;
 use crate::rates::shop::values::HistoryQuery;
 use crate::rates::units::unit::{ID_RULE, UnitId};
 
-const DAY_RULE: &str = "must be a date or a time such as 2026-11-20T17:40:00Z";
+const SINCE_RULE: &str = "must be a date or a time such as 2026-11-20T17:40:00Z";
 
 /// The members of a rate in a query, and the short names that they had before: those are accepted for one more release.
 const RATE: [(&str, &str); 3] = [
@@ -29,7 +29,7 @@ pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQ
     let key = rate_key(rate, &mut query.faults);
     let retention = rates.app.config.rates.history_retention;
     let earliest = rates.app.clock.now().minus(retention);
-    let since = query.optional("since", time, DAY_RULE);
+    let since = query.optional("since", time, SINCE_RULE);
     let cursor = query.cursor(|cursor| cursor.parse().ok().map(Timestamp));
     let limit = query.limit();
     let (Some(unit), Some(key)) = (unit, key) else {
@@ -65,7 +65,8 @@ pub(super) struct UnitQuery {
 
 /// What the query says of a page of the list of units; `None` when the whole list is wanted.
 pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
-    if ["cursor", "limit"].map(|name| request.query_param(name)) == [None, None] {
+    let is_absent = |name: &&str| request.query_param(name).is_none();
+    if ["cursor", "limit"].iter().all(is_absent) {
         return Ok(None);
     }
     let mut query = Query::of(request);
