@@ -131,6 +131,22 @@ describe("decisions on record", () => {
     assert.deepEqual((await onRecord("back")).map(({ itemId }) => itemId), ["a", "b", "c"]);
   });
 
+  test("nor when its first request after that gets no answer", async () => {
+    const first = await connect({ till: "back-again" });
+    await first.evaluateCondition("beer", aged("a", 17));
+    await within(first.handIn(), "all is handed in");
+    const now = mock.method(Date, "now", () => 1_000);
+    let isAway = true;
+    const second = await connect({ till: "back-again" }, {
+      fetch: handingIn((url, options) => (isAway ? Promise.reject(new TypeError("away")) : fetch(url, options))),
+    }).finally(() => now.mock.restore());
+    for (const item of ["b", "c"]) await second.evaluateCondition("beer", aged(item, 17));
+    await assert.rejects(second.handIn(), { code: "unavailable" });
+    isAway = false;
+    await within(second.handIn(), "all is handed in");
+    assert.deepEqual((await onRecord("back-again")).map(({ itemId }) => itemId), ["a", "b", "c"]);
+  });
+
   test("what the host refuses is told, and the next decision says that it is missing", async () => {
     const refused = () => Promise.resolve(Response.json({ statusCode: 400, message: ["$.till is wrong"] }, { status: 400, headers: { "Content-Type": "application/problem+json" } }));
     let refuses = true;

@@ -127,6 +127,15 @@ fn each_filter_finds_what_it_says_and_the_gaps_that_may_hide_more() {
             vec![formula.clone(), asked.clone()],
         ),
         (&["--until", "2026-11-02T10:00:00Z"], vec![first.clone()]),
+        // The gap began before that, and ended after it.
+        (
+            &["--since", "2026-11-03", "--until", "2026-11-04T09:59:30Z"],
+            vec![other.clone(), gap.clone()],
+        ),
+        (
+            &["--since", "2026-11-04", "--until", "2026-11-04T09:59:00Z"],
+            vec![],
+        ),
         (
             &["--since", "2026-11-02", "--until", "2026-11-04"],
             vec![sold.clone(), other.clone()],
@@ -204,7 +213,7 @@ fn csv_has_a_column_for_each_member_and_no_formula() {
             .collect::<Vec<_>>()
             .join(","),
         "at,tenantId,clientId,businessUnitId,itemId,conditionId,projectId,etag,decision,reason,restriction,engine,\
-         catalog,correlationId,till,sequence,droppedBefore,received"
+         catalog,correlationId,till,epoch,sequence,droppedBefore,received"
     );
     let items: Vec<String> = reader
         .records()
@@ -258,8 +267,17 @@ fn what_cannot_be_read_is_said() {
     .unwrap();
     let torn = find(folder.path(), &["torn.jsonl", "--format", "json"]);
     assert_eq!(torn.status.code(), Some(3));
-    assert_eq!(text(&torn.stdout), "{}\n");
-    assert_eq!(text(&torn.stderr), "tillgate: 1 lines cannot be read\n");
+    assert_eq!(text(&torn.stdout), "");
+    assert_eq!(text(&torn.stderr), "tillgate: 2 lines cannot be read\n");
+    fs::write(folder.path().join("record.gz"), b"\x1f\x8b\x08\0packed").unwrap();
+    fs::write(folder.path().join("new.jsonl"), "").unwrap();
+    let strange = find(folder.path(), &["record.gz", "new.jsonl"]);
+    assert_eq!(strange.status.code(), Some(3));
+    assert!(
+        text(&strange.stderr).ends_with("record.gz has no line of a record: is it compressed?\n"),
+        "{}",
+        text(&strange.stderr)
+    );
     let missing = find(folder.path(), &["nowhere.jsonl"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(text(&missing.stderr).contains("nowhere.jsonl cannot be read"));
@@ -294,4 +312,72 @@ fn a_host_that_has_died_is_told_of() {
         "tillgate: a host has ended without writing all, before it was started at 2026-11-01T10:00:00.000Z: \
          decisions may be missing\n"
     );
+    let register = |arguments: &[&str]| {
+        let all = [&["died.jsonl", "--refusals"], arguments].concat();
+        text(&find(folder.path(), &all).stdout)
+            .lines()
+            .skip(1)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let gap = "2026-11-01T10:00:00.000Z,,GAP,a host had ended without writing all: decisions may be missing";
+    assert_eq!(register(&[]), [gap]);
+    let between = ["--tenant", "acme", "--until", "2026-11-01T09:30:00Z"];
+    assert_eq!(register(&between), [gap], "it may have died before that");
+    assert!(register(&["--since", "2026-11-01T11:00:00Z"]).is_empty());
+    assert!(register(&["--until", "2026-11-01T09:00:00Z"]).is_empty());
+}
+
+#[test]
+fn what_a_till_has_dropped_is_printed_whatever_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let of_till = |at: &str, sequence: u64, previous: u64, dropped: u64| {
+        let mut line = json!({
+            "at": at, "tenantId": "acme", "itemId": "beer", "conditionId": "alcohol", "decision": "ALLOW",
+            "till": "till-7", "sequence": sequence,
+        });
+        for (name, number) in [("previous", previous), ("droppedBefore", dropped)] {
+            if number > 0 {
+                line[name] = json!(number);
+            }
+        }
+        line
+    };
+    let lines = [
+        of_till("2026-11-01T10:00:00.000Z", 1, 0, 0),
+        of_till("2026-11-03T10:00:00.000Z", 9, 1, 7),
+    ];
+    write(&folder, "decisions.jsonl", &lines);
+    let register = |arguments: &[&str]| {
+        let printed = find(
+            folder.path(),
+            &[&["decisions.jsonl", "--refusals"], arguments].concat(),
+        );
+        (
+            text(&printed.stdout)
+                .lines()
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+            text(&printed.stderr).to_owned(),
+        )
+    };
+    let gap = "2026-11-03T10:00:00.000Z,,GAP,7 earlier decisions of till-7 are missing";
+    let told = "tillgate: the record lacks 7 decisions\n";
+    let lacks = (vec![gap.to_owned()], told.to_owned());
+    assert_eq!(register(&[]), lacks);
+    assert_eq!(
+        register(&["--item", "wine", "--until", "2026-11-02"]),
+        lacks
+    );
+    let none = (vec![], String::new());
+    assert_eq!(register(&["--until", "2026-11-01"]), none);
+    assert_eq!(register(&["--since", "2026-11-04"]), none);
+    assert_eq!(register(&["--tenant", "other"]), none);
+    // A line that is printed says it itself.
+    assert_eq!(found(folder.path(), &[]), lines);
+    let lack = json!({
+        "at": "2026-11-03T10:00:00.000Z", "tenantId": "acme", "till": "till-7", "sequence": 9, "droppedBefore": 7,
+    });
+    assert_eq!(found(folder.path(), &["--item", "wine"]), [lack]);
 }

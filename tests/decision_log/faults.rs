@@ -26,6 +26,10 @@ impl Recording {
     async fn start(settings: &[(&str, &str)], disk: Option<&FailingDisk>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let program = Self::serve(&folder, settings, disk);
+        Self::of(folder, program).await
+    }
+
+    async fn of(folder: tempfile::TempDir, program: Program) -> Self {
         let http = client();
         let file = fs::read(folder.path().join("store/operator.json")).unwrap();
         let operator: Value = serde_json::from_slice(&file).unwrap();
@@ -245,6 +249,103 @@ async fn the_file_is_renamed_when_it_is_large_and_the_oldest_are_removed() {
     assert_eq!(printed.lines().count(), read - 1);
 }
 
+/// The items on record in a file.
+fn items(path: &Path) -> Vec<Value> {
+    let decisions = decisions(lines(path)).into_iter();
+    decisions.map(|line| line["itemId"].clone()).collect()
+}
+
+#[tokio::test]
+async fn a_file_that_was_renamed_by_others_is_left_and_a_new_one_is_begun() {
+    let shop = Shop::open().await;
+    shop.choose("all").await;
+    let record = record_in(&shop.folder);
+    let is_written = async |path: &Path, item: &str| {
+        answered("it is on record", async || {
+            let items = items(path);
+            if items.contains(&json!(item)) {
+                Ok(())
+            } else {
+                Err(format!("{items:?}"))
+            }
+        })
+        .await;
+    };
+    shop.sell("one", 17).await;
+    is_written(&record, "one").await;
+    let renamed = shop.folder.path().join("yesterday.jsonl");
+    fs::rename(&record, &renamed).unwrap();
+    shop.sell("two", 17).await;
+    answered("a new file", async || fs::metadata(&record)).await;
+    is_written(&record, "two").await;
+    // As others do that begin the new file themselves.
+    let again = shop.folder.path().join("today.jsonl");
+    fs::rename(&record, &again).unwrap();
+    fs::write(&record, "").unwrap();
+    shop.sell("three", 17).await;
+    is_written(&record, "three").await;
+    let found = [&renamed, &again, &record].map(|path| items(path));
+    assert_eq!(found, [["one"], ["two"], ["three"]]);
+}
+
+#[tokio::test]
+async fn of_a_link_the_file_that_it_leads_to_is_renamed() {
+    let real = tempfile::tempdir().unwrap();
+    let target = real.path().join("real.jsonl");
+    let links = tempfile::tempdir().unwrap();
+    let link = links.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let shop = Shop::configured(|config| {
+        config.decisions.log = link.display().to_string();
+        config.decisions.file_bytes = "64 KiB".parse().unwrap();
+    })
+    .await;
+    shop.choose("all").await;
+    let basket: Vec<Value> = (0..40).map(|_| json!({ "id": "i".repeat(200) })).collect();
+    for _ in 0..10 {
+        let basket = json!({ "items": basket, "context": {} });
+        shop.decide("evaluations", &basket).await;
+    }
+    let log = shop.host.features.conditions.decision_log().unwrap();
+    log.close().await;
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(real.path().join("real.jsonl.000001").exists());
+    let mut command = Program::command();
+    command.args(["decisions", "--format", "json"]).arg(&link);
+    let found = output(&mut command);
+    assert_eq!(found.status.code(), Some(0));
+    let printed = String::from_utf8(found.stdout).unwrap();
+    assert_eq!(printed.lines().count(), 400);
+}
+
+#[tokio::test]
+async fn a_record_that_nobody_takes_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = record_in(&folder);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let program = Recording::serve(&folder, &[], None);
+    let recording = Recording::of(folder, program).await;
+    // More than a pipe holds.
+    let items: Vec<Value> = (0..400).map(|_| json!({ "id": "i".repeat(200) })).collect();
+    let basket = json!({ "items": items, "context": {} });
+    let decided = recording
+        .send(Method::POST, "/api/v1/evaluations", &basket)
+        .await;
+    assert_eq!(decided.0, 200);
+    let warning = answered("a warning", async || {
+        let (_, ready) = recording.send(Method::GET, "/readyz", &Value::Null).await;
+        let warning = ready["warnings"]["decision_log"].clone();
+        if warning.is_null() {
+            Err(ready)
+        } else {
+            Ok(warning)
+        }
+    })
+    .await;
+    assert_eq!(warning["count"], 1);
+}
+
 #[tokio::test]
 async fn what_was_decided_before_a_host_is_told_to_end_is_on_record() {
     let mut recording = Recording::start(&[], None).await;
@@ -289,7 +390,7 @@ async fn a_host_that_is_killed_leaves_whole_lines_and_the_next_goes_on_after_the
     assert_eq!(torn, ["{\"at\":\"2026-01-01T0"]);
     let found = output(Program::command().arg("decisions").arg(&path));
     assert_eq!(found.status.code(), Some(3));
-    assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 3);
+    assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 4);
     let told = String::from_utf8(found.stderr).unwrap();
     assert!(
         told.contains("a host has ended without writing all"),

@@ -117,8 +117,8 @@ async fn what_is_handed_in_again_is_counted_and_not_written_again() {
     assert_eq!(sequences, [1, 2, 3, 5, 1]);
     let listed = shop.host.get(TILLS, &shop.token).await;
     let tills = json!([
-        { "till": "t", "sequence": 5, "handedInAt": AT },
-        { "till": "u", "sequence": 1, "handedInAt": AT },
+        { "till": "t", "clientId": shop.client, "sequence": 5, "handedInAt": AT },
+        { "till": "u", "clientId": shop.client, "sequence": 1, "handedInAt": AT },
     ]);
     assert_eq!(listed, (200, json!({ "items": tills })));
     let page = shop
@@ -401,18 +401,7 @@ async fn what_was_written_and_not_acknowledged_is_on_record_twice_and_read_once(
         .map(|line| line["sequence"].clone())
         .collect();
     assert_eq!(sequences, [1, 2, 3, 2, 3]);
-    let mut command = Program::command();
-    command
-        .args(["decisions", "--format", "json"])
-        .arg(record_in(&shop.folder));
-    let found = output(&mut command);
-    assert_eq!(found.status.code(), Some(0));
-    let printed = String::from_utf8(found.stdout).unwrap();
-    let read: Vec<Value> = printed
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["sequence"].clone())
-        .collect();
-    assert_eq!(read, [1, 2, 3]);
+    assert_eq!(printed(&shop, "sequence"), [1, 2, 3]);
 }
 
 #[tokio::test]
@@ -455,4 +444,79 @@ async fn a_till_that_hands_in_on_two_hosts_at_once_has_each_decision_on_record()
         .collect();
     read.sort_unstable();
     assert_eq!(read, (1..=200).collect::<Vec<_>>());
+}
+
+/// The items or numbers that `tillgate decisions` prints of a record.
+fn printed(shop: &Shop, member: &str) -> Vec<Value> {
+    let mut command = Program::command();
+    command
+        .args(["decisions", "--format", "json"])
+        .arg(record_in(&shop.folder));
+    let found = output(&mut command);
+    assert_eq!(found.status.code(), Some(0));
+    let printed = String::from_utf8(found.stdout).unwrap();
+    let lines = printed.lines();
+    lines
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()[member].clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn no_client_makes_the_decisions_of_anothers_till_look_like_repetitions() {
+    const GREATEST: u64 = (1 << 53) - 1;
+    let shop = Shop::open().await;
+    shop.choose("all").await;
+    let other = shop.host.token("acme", &["ecs.evaluator"]).await;
+    let hand_in =
+        async |token: &str, body: &Value| shop.host.send(Method::POST, HAND_IN, token, body).await;
+    let own = |sequence| report("t", [decision(sequence)]);
+    assert_eq!(shop.hand_in(&own(1)).await, receipt("t", 1, [1, 0, 0]));
+    let greatest = hand_in(&other, &report("t", [decision(GREATEST)])).await;
+    assert_eq!(greatest, receipt("t", GREATEST, [1, 0, 0]));
+    let listed = shop.host.get(TILLS, &shop.token).await.1;
+    assert_ne!(listed["items"][0]["clientId"], json!(shop.client));
+    assert_eq!(shop.hand_in(&own(2)).await, receipt("t", 2, [1, 0, 0]));
+    assert_eq!(shop.hand_in(&own(2)).await, receipt("t", 2, [0, 1, 0]));
+    let listed = shop.host.get(TILLS, &shop.token).await.1;
+    assert_eq!(listed["items"][0]["clientId"], json!(shop.client));
+    assert_eq!(printed(&shop, "sequence"), [1, GREATEST, 2]);
+}
+
+#[tokio::test]
+async fn what_a_till_decides_after_it_was_forgotten_is_printed() {
+    let shop = Shop::open().await;
+    shop.choose("all").await;
+    for _ in 0..3 {
+        let both = report("t", [decision(1), decision(2)]);
+        assert_eq!(shop.hand_in(&both).await, receipt("t", 2, [2, 0, 0]));
+        let till = format!("{TILLS}/t");
+        let forgotten = shop
+            .host
+            .send(Method::DELETE, &till, &shop.token, &Value::Null);
+        assert_eq!(forgotten.await.0, 204);
+    }
+    assert_eq!(printed(&shop, "sequence"), [1, 2, 1, 2, 1, 2]);
+}
+
+#[tokio::test]
+async fn what_a_till_has_dropped_before_a_decision_that_is_left_out_is_said_by_the_next() {
+    let shop = Shop::open().await;
+    shop.choose("denials").await;
+    let dropped = |mut decision: Value, count: u64| {
+        decision["droppedBefore"] = json!(count);
+        decision
+    };
+    let first = report("t", [dropped(allowed(1), 5), allowed(2)]);
+    assert_eq!(shop.hand_in(&first).await, receipt("t", 2, [0, 0, 2]));
+    let rest = [dropped(decision(3), 2), decision(4)];
+    assert_eq!(
+        shop.hand_in(&report("t", rest)).await,
+        receipt("t", 4, [2, 0, 0])
+    );
+    let said: Vec<_> = shop
+        .handed_in()
+        .iter()
+        .map(|line| line.get("droppedBefore").cloned())
+        .collect();
+    assert_eq!(said, [Some(json!(7)), None]);
 }

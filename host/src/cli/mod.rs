@@ -212,8 +212,9 @@ Examples:
     Evaluate(evaluate::Evaluate),
     /// Find decisions in the record that hosts write, and print them or a register of refusals
     #[command(
-        after_help = "What the record lacks is printed too, and told on stderr. Name the files of all hosts: decisions that a till has handed in
-twice are printed once. Exit codes: 0 all lines were read, 3 lines are malformed, 1 a file cannot be read.
+        after_help = "What the record lacks is printed too, whatever else is asked for, and told on stderr. Name the files of all hosts: decisions that a till has handed in
+twice are printed once. Exit codes: 0 all lines were read, 3 lines are malformed or a file has none of a record, 1 a file
+cannot be read.
 
 Examples:
   tillgate decisions decisions.jsonl --tenant acme --since 2026-11-01 --refusals > refusals.csv

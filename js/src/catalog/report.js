@@ -127,8 +127,10 @@ export class Report {
       throw error;
     }
     this.#failures = 0;
-    // Where nothing was handed in before, a clock that was set back has led to numbers that this till has used already.
-    if (receipt.repeated > 0 && !this.#isRepeated) return this.#renumber(receipt);
+    // Numbers that this till had used already, before a clock was set back: the host knows greater ones, or knows them though
+    // they were not sent before.
+    const isOld = receipt.sequence > this.#sent.at(-1).sequence;
+    if (receipt.repeated > 0 && (isOld || !this.#isRepeated)) return this.#renumber(receipt);
     this.#sent = [];
     this.#isRepeated = false;
   }
@@ -137,6 +139,7 @@ export class Report {
   #renumber({ sequence, repeated }) {
     this.#sequence = sequence;
     this.#sent.length = repeated;
+    this.#isRepeated = false;
     for (const decision of [...this.#sent, ...this.#waiting]) decision.sequence = this.#sequence += 1;
   }
 

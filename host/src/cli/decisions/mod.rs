@@ -12,8 +12,8 @@ use clap::{Args, ValueEnum};
 use tillgate_engine::decision::Decision;
 
 use self::output::Output;
-use self::runs::Repeats;
-use self::source::{Chain, chains};
+use self::runs::{Repeats, Seen};
+use self::source::{Sources, roots};
 use super::MALFORMED;
 use super::output::tell;
 use crate::body::parse_time;
@@ -75,7 +75,16 @@ fn decision(text: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| "it is not ALLOW, SOFT_DENY or HARD_DENY".to_owned())
 }
 
-/// What was found out about a record beside its decisions.
+/// A search of records.
+#[derive(Debug)]
+struct Search<'a> {
+    arguments: &'a Decisions,
+    repeats: Repeats,
+    output: Output,
+    lacks: Lacks,
+}
+
+/// What was found out about records beside their decisions.
 #[derive(Debug, Default)]
 struct Lacks {
     /// Decisions that hosts and tills have dropped.
@@ -86,82 +95,127 @@ struct Lacks {
     malformed: u64,
 }
 
+/// A host, as far as its record is read.
+#[derive(Debug, Default)]
+struct Host {
+    is_running: bool,
+    /// When the last line was written, or decided.
+    at: Option<Timestamp>,
+}
+
 /// Prints the decisions. Answers the exit code: 0 when all lines could be read.
 pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
-    let mut output = Output::new(match (arguments.refusals, arguments.format) {
+    let form = match (arguments.refusals, arguments.format) {
         (true, _) => output::Form::Refusals,
         (false, Format::Csv) => output::Form::Csv,
         (false, Format::Json) => output::Form::Json,
-    })?;
-    let (mut lacks, mut repeats) = (Lacks::default(), Repeats::default());
-    for chain in chains(&arguments.files)? {
-        if !read(chain, arguments, &mut repeats, &mut output, &mut lacks)? {
+    };
+    let mut search = Search {
+        arguments,
+        repeats: Repeats::default(),
+        output: Output::new(form)?,
+        lacks: Lacks::default(),
+    };
+    let mut sources = Sources::default();
+    for root in roots(&arguments.files) {
+        let mut host = Host::default();
+        if !sources.each_line(root, |text| search.line(&mut host, text))? {
             break;
         }
     }
-    output.end()?;
-    lacks.tell();
-    Ok(match lacks.malformed {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::from(MALFORMED),
-    })
+    search.output.end()?;
+    search.lacks.tell();
+    for file in &sources.foreign {
+        tell(&format!(
+            "{file} has no line of a record: is it compressed?"
+        ));
+    }
+    Ok(
+        match search.lacks.malformed == 0 && sources.foreign.is_empty() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(MALFORMED),
+        },
+    )
 }
 
-/// Prints the decisions of a host's record. Answers whether anyone reads on.
-fn read(
-    chain: Chain,
-    arguments: &Decisions,
-    repeats: &mut Repeats,
-    output: &mut Output,
-    lacks: &mut Lacks,
-) -> Result<bool, String> {
-    let mut is_running = false;
-    chain.each_line(|text| {
-        let Ok(line) = serde_json::from_slice::<Line<'_>>(text) else {
-            lacks.malformed += 1;
+impl Search<'_> {
+    /// Prints a line of a host's record if it is asked for. Answers whether anyone reads on.
+    fn line(&mut self, host: &mut Host, text: &[u8]) -> Result<bool, String> {
+        let Some((line, at)) = parsed(text) else {
+            self.lacks.malformed += 1;
             return Ok(true);
         };
+        let before = host.at.replace(at);
+        let was_running =
+            std::mem::replace(&mut host.is_running, line.event != Some(HostEvent::Stopped));
         if let Some(event) = line.event {
-            if event == HostEvent::Started && is_running {
-                lacks.deaths.push(line.at.into_owned());
+            let has_died = event == HostEvent::Started && was_running;
+            if !has_died || !self.arguments.is_between(before, at) {
+                return Ok(true);
             }
-            is_running = event == HostEvent::Started;
+            self.lacks.deaths.push(line.at.clone().into_owned());
+            return self.output.lack(&line);
+        }
+        let Seen::New(before) = self.repeats.see(&line, at) else {
+            return Ok(true);
+        };
+        if !is(self.arguments.tenant.as_ref(), line.tenant_id.as_deref()) {
             return Ok(true);
         }
-        is_running = true;
-        if !arguments.is_in_scope(&line) || repeats.is_repeated(&line) {
-            return Ok(true);
+        let since = line
+            .gap
+            .as_ref()
+            .map_or(before, |gap| parse_time(&gap.since));
+        let is_found = line.gap.is_none() && self.arguments.matches(&line, at);
+        let missing = line
+            .gap
+            .as_ref()
+            .map(|gap| gap.decisions)
+            .or(line.dropped_before);
+        if let Some(missing) = missing
+            && self.arguments.is_between(since, at)
+        {
+            self.lacks.dropped = self.lacks.dropped.saturating_add(missing);
+            // Otherwise the line itself says so.
+            let is_said = is_found && !self.arguments.refusals;
+            if !is_said && !self.output.lack(&line)? {
+                return Ok(false);
+            }
         }
-        lacks.dropped += line.dropped_before.unwrap_or_default();
-        lacks.dropped += line.gap.as_ref().map_or(0, |gap| gap.decisions);
-        match line.gap.is_some() || arguments.matches(&line) {
-            true => output.line(&line, text),
+        match is_found {
+            true => self.output.line(&line, text),
             false => Ok(true),
         }
-    })
+    }
+}
+
+/// A line of a record, and its time.
+fn parsed(text: &[u8]) -> Option<(Line<'_>, Timestamp)> {
+    let line: Line<'_> = serde_json::from_slice(text).ok()?;
+    let at = parse_time(&line.at)?;
+    let is_one = line.decision.is_some() || line.gap.is_some() || line.event.is_some();
+    is_one.then_some((line, at))
 }
 
 impl Decisions {
-    /// Whether a line is one of the tenant and the time that are asked for. A gap is one whatever else is asked for: what is
-    /// missing may have been that.
-    fn is_in_scope(&self, line: &Line<'_>) -> bool {
-        let at = parse_time(&line.at);
-        is(self.tenant.as_ref(), line.tenant_id.as_deref())
-            && self
-                .since
-                .is_none_or(|since| at.is_some_and(|at| at >= since))
+    /// Whether something that happened after a time, which may be unknown, and until another may be of the time that is asked
+    /// for.
+    fn is_between(&self, after: Option<Timestamp>, until: Timestamp) -> bool {
+        self.since.is_none_or(|since| until >= since)
             && self
                 .until
-                .is_none_or(|until| at.is_some_and(|at| at < until))
+                .is_none_or(|end| after.is_none_or(|after| after < end))
     }
 
-    fn matches(&self, line: &Line<'_>) -> bool {
+    fn matches(&self, line: &Line<'_>, at: Timestamp) -> bool {
         let decisions = match (self.decision.is_empty(), self.refusals) {
             (true, true) => &[Decision::HardDeny.as_str()],
             _ => &*self.decision,
         };
         let decision = line.decision.as_deref();
-        (decisions.is_empty() || decision.is_some_and(|decision| decisions.contains(&decision)))
+        self.is_between(Some(at), at)
+            && (decisions.is_empty()
+                || decision.is_some_and(|decision| decisions.contains(&decision)))
             && is(self.unit.as_ref(), line.business_unit_id.as_deref())
             && is(self.item.as_ref(), line.item_id.as_deref())
             && is(self.condition.as_ref(), line.condition_id.as_deref())

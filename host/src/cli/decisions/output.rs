@@ -14,7 +14,7 @@ const CHUNK: usize = 64 << 10;
 /// What spreadsheets take for a formula when a cell begins with it (OWASP, "CSV Injection").
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "at",
     "tenantId",
     "clientId",
@@ -30,6 +30,7 @@ const COLUMNS: [&str; 18] = [
     "catalog",
     "correlationId",
     "till",
+    "epoch",
     "sequence",
     "droppedBefore",
     "received",
@@ -80,6 +81,36 @@ impl Output {
             Form::Csv => self.row(&columns(line))?,
             Form::Refusals => self.row(&refusal(line))?,
         }
+        self.flow()
+    }
+
+    /// Prints what the record lacks by a line: of a gap, of a till that has dropped decisions before, or of a host that has
+    /// started after it had died. Answers whether anyone reads on.
+    pub(super) fn lack(&mut self, line: &Line<'_>) -> Result<bool, String> {
+        let lack = Line {
+            at: Cow::Borrowed(&*line.at),
+            tenant_id: line.tenant_id.clone(),
+            engine: line.engine.clone().filter(|_| line.event.is_some()),
+            till: line.till.clone(),
+            epoch: line.epoch,
+            sequence: line.sequence,
+            dropped_before: line.dropped_before,
+            gap: line.gap.clone(),
+            event: line.event,
+            ..Line::default()
+        };
+        match self.form {
+            Form::Json => {
+                serde_json::to_writer(&mut self.text, &lack).map_err(|cause| cause.to_string())?;
+                self.text.push(b'\n');
+            }
+            Form::Csv => self.row(&columns(&lack))?,
+            Form::Refusals => self.row(&refusal(&lack))?,
+        }
+        self.flow()
+    }
+
+    fn flow(&mut self) -> Result<bool, String> {
         match self.text.len() < CHUNK {
             true => Ok(true),
             false => self.print(),
@@ -139,6 +170,7 @@ fn columns<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; COLUMNS.len()] {
         text(&line.catalog),
         text(&line.correlation_id),
         text(&line.till),
+        number(line.epoch),
         number(line.sequence),
         number(line.dropped_before),
         text(&line.received),
@@ -157,9 +189,17 @@ fn refusal<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; REFUSALS.len()] {
     [at, item.into(), reason.into(), meaning.into()]
 }
 
-/// What a gap says, in words.
+/// What a line says in words that is about no decision.
 fn missing(line: &Line<'_>) -> Option<String> {
-    let gap = line.gap.as_ref()?;
-    let (decisions, since) = (gap.decisions, &gap.since);
-    Some(format!("{decisions} decisions since {since} are missing"))
+    if line.decision.is_some() {
+        return None;
+    }
+    if let Some(gap) = &line.gap {
+        let (decisions, since) = (gap.decisions, &gap.since);
+        return Some(format!("{decisions} decisions since {since} are missing"));
+    }
+    if let (Some(dropped), Some(till)) = (line.dropped_before, &line.till) {
+        return Some(format!("{dropped} earlier decisions of {till} are missing"));
+    }
+    Some("a host had ended without writing all: decisions may be missing".to_owned())
 }

@@ -1,25 +1,47 @@
 //! What is on record twice: a till that has got no answer hands in its decisions again. A line names the one before it, so
 //! what a till has on record is few runs of numbers, whichever files they are in: memory grows with tills, not with lines.
+//! When its numbers have begun anew (`epoch`), those from before say nothing of them.
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::clock::Timestamp;
 use crate::conditions::decision_log::Line;
 
-/// What was read of each till, by tenant and name.
+/// What was read of each till: by tenant, name and epoch.
 #[derive(Debug, Default)]
-pub(super) struct Repeats(HashMap<(String, String), Runs>);
+pub(super) struct Repeats(HashMap<(String, String, u64), Read>);
+
+#[derive(Debug, Default)]
+struct Read {
+    runs: Runs,
+    /// When the last one was decided.
+    at: Option<Timestamp>,
+}
+
+/// What a line is among those that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It was read before.
+    Repeated,
+    /// It is new. With it: when its till has decided before, as far as that is known.
+    New(Option<Timestamp>),
+}
 
 impl Repeats {
-    /// Whether a line has been read already.
-    pub(super) fn is_repeated(&mut self, line: &Line<'_>) -> bool {
-        let (Some(tenant), Some(till)) = (&line.tenant_id, &line.till) else {
-            return false;
+    /// Remembers a line, which was decided at that time.
+    pub(super) fn see(&mut self, line: &Line<'_>, at: Timestamp) -> Seen {
+        let (Some(tenant), Some(till), Some(sequence)) =
+            (&line.tenant_id, &line.till, line.sequence)
+        else {
+            return Seen::New(None);
         };
-        let Some(sequence) = line.sequence else {
-            return false;
-        };
-        let till = (tenant.clone().into_owned(), till.clone().into_owned());
-        !self.0.entry(till).or_default().add(line.previous, sequence)
+        let epoch = line.epoch.unwrap_or_default();
+        let till = (tenant.clone().into(), till.clone().into(), epoch);
+        let read = self.0.entry(till).or_default();
+        match read.runs.add(line.previous, sequence) {
+            true => Seen::New(read.at.replace(at)),
+            false => Seen::Repeated,
+        }
     }
 }
 

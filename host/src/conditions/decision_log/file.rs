@@ -3,8 +3,8 @@
 //!
 //! A file of our own rather than a library's: those at hand drop what they cannot write without saying so.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Error, Write as _};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Error, ErrorKind, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -52,6 +52,8 @@ impl Sink {
 #[derive(Debug)]
 pub(super) struct RotatingFile {
     path: PathBuf,
+    /// Whether it is a file, and no pipe or device: those have nothing to rename.
+    is_regular: bool,
     max_bytes: u64,
     /// How many renamed ones are kept.
     old_files: usize,
@@ -73,25 +75,41 @@ impl RotatingFile {
     /// # Errors
     /// When it cannot be written, or another process writes it.
     pub(super) fn open(path: &Path, max_bytes: u64, old_files: usize) -> io::Result<Self> {
-        let file = Some(Open::new(path)?);
+        let open = Open::new(path)?;
+        let is_regular = open.file.metadata()?.is_file();
+        // Of a link, what it leads to is renamed, and not the link.
+        let path = match is_regular {
+            true => fs::canonicalize(path)?,
+            false => path.to_owned(),
+        };
         Ok(Self {
-            path: path.to_owned(),
+            path,
+            is_regular,
             max_bytes,
             old_files,
-            file,
+            file: Some(open),
         })
     }
 
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         let more = u64::try_from(lines.len()).unwrap_or(u64::MAX);
-        // By whatever the file has become: others may have cut or removed it.
-        let size = self.opened()?.file.metadata()?;
-        if size.nlink() == 0 {
+        // By whatever the file has become: others may have cut, renamed or removed it.
+        let file = self.opened()?.file.metadata()?;
+        if self.is_regular && !self.is_at_its_place(&file)? {
             self.file = None;
-        } else if size.len() > 0 && size.len().saturating_add(more) > self.max_bytes {
+        } else if file.len() > 0 && file.len().saturating_add(more) > self.max_bytes {
             self.rotate()?;
         }
         self.opened()?.append(lines)
+    }
+
+    /// Whether the file that is open still has its name.
+    fn is_at_its_place(&self, file: &Metadata) -> io::Result<bool> {
+        match fs::metadata(&self.path) {
+            Ok(there) => Ok((there.dev(), there.ino()) == (file.dev(), file.ino())),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(false),
+            Err(cause) => Err(cause),
+        }
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -137,7 +155,7 @@ impl Open {
                 return Err(Error::other("another process writes to it"));
             }
             // A file system without locks.
-            Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(cause)) if cause.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(cause)) => return Err(cause),
         }
         let is_torn = match file.metadata()?.len() {

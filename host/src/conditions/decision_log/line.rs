@@ -55,6 +55,9 @@ pub struct Line<'a> {
     /// Which till made it, where it was handed in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub till: Option<Cow<'a, str>>,
+    /// How often the numbers of the till had begun anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
     /// The till's number of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,

@@ -87,9 +87,10 @@ impl Conditions {
         self.app.readiness.warn("decision_log", move |_| {
             let (count, why) = match &log {
                 Some(log) => {
-                    let log = log.upgrade().filter(|log| log.is_failing())?;
+                    let log = log.upgrade().filter(|log| log.shared.is_failing())?;
                     let why = "decisions wait because they cannot be written to their record";
-                    (log.shared.queue.len(), why)
+                    let count = usize::try_from(log.shared.waiting());
+                    (count.unwrap_or(usize::MAX), why)
                 }
                 None => {
                     let tenants = tenants.read();

@@ -16,7 +16,6 @@ mod records;
 mod writer;
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -96,7 +95,7 @@ impl DecisionLog {
         let mut ended = self.shared.has_ended.subscribe();
         let ending = tokio::time::timeout(GRACE, ended.wait_for(|has_ended| *has_ended));
         if ending.await.is_err() {
-            let decisions = self.shared.queue.len();
+            let decisions = self.shared.waiting();
             tracing::error!(decisions, "the host ends, and decisions are not on record");
         }
     }
@@ -104,10 +103,6 @@ impl DecisionLog {
     fn end(&self) {
         self.shared.queue.close();
         self.shared.wake();
-    }
-
-    fn is_failing(&self) -> bool {
-        self.shared.is_failing.load(Ordering::Relaxed)
     }
 }
 

@@ -15,7 +15,7 @@ use super::file::Sink;
 use super::line::{HostEvent, Line};
 use super::queue::{Dropped, Queue, Room};
 use super::records;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::engine::MODULE_SHA256;
 
 /// How long decisions are collected.
@@ -23,6 +23,9 @@ const LINGER: Duration = Duration::from_millis(50);
 
 /// How long it is until what could not be written is tried again.
 const RETRY: Duration = Duration::from_millis(250);
+
+/// How long writing may take until it counts as failing: a disk that hangs answers nothing.
+const STALLED: Duration = Duration::from_secs(2);
 
 /// About how many bytes are written at once.
 const CHUNK: usize = 256 << 10;
@@ -49,7 +52,12 @@ pub(super) struct Shared {
     /// How many of the decisions that were handed in were written, repeated and left out.
     pub(super) handed_in_counts: [AtomicU64; 3],
     /// Whether the last attempt failed.
-    pub(super) is_failing: AtomicBool,
+    is_failing: AtomicBool,
+    /// When the attempt began that has not ended yet, in microseconds; 0 when there is none.
+    writing_since: AtomicU64,
+    /// How many decisions were taken from the queue and are not written yet.
+    taken: AtomicU64,
+    clock: Arc<dyn Clock>,
     pub(super) has_ended: watch::Sender<bool>,
     thread: OnceLock<Thread>,
 }
@@ -71,21 +79,35 @@ impl Shared {
             errors: AtomicU64::new(0),
             handed_in_counts: Default::default(),
             is_failing: AtomicBool::new(false),
+            writing_since: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            clock,
             has_ended: watch::Sender::new(false),
             thread: OnceLock::new(),
         });
         let writer = Writer {
             shared: Arc::clone(&shared),
             sink,
-            clock,
             lines: Vec::new(),
             count: 0,
-            decisions: 0,
         };
         let name = "decision-log".to_owned();
         let thread = thread::Builder::new().name(name).spawn(|| writer.run())?;
         let _ = shared.thread.set(thread.thread().clone());
         Ok(shared)
+    }
+
+    /// Whether nothing can be written now.
+    pub(super) fn is_failing(&self) -> bool {
+        let since = self.writing_since.load(Ordering::Relaxed);
+        let is_stalled = || since > 0 && self.clock.now().since(Timestamp(since)) > STALLED;
+        self.is_failing.load(Ordering::Relaxed) || is_stalled()
+    }
+
+    /// How many decisions wait to be written.
+    pub(super) fn waiting(&self) -> u64 {
+        let queued = u64::try_from(self.queue.len()).unwrap_or(u64::MAX);
+        queued.saturating_add(self.taken.load(Ordering::Relaxed))
     }
 
     /// Has the thread look at once.
@@ -106,11 +128,9 @@ impl Shared {
 struct Writer {
     shared: Arc<Shared>,
     sink: Sink,
-    clock: Arc<dyn Clock>,
-    /// What is to be written next: lines, how many, and of how many decisions.
+    /// What is to be written next: lines, and how many.
     lines: Vec<u8>,
     count: u64,
-    decisions: u64,
 }
 
 impl Writer {
@@ -144,7 +164,7 @@ impl Writer {
                 break;
             };
             self.count += records::write(&decided, &mut self.lines);
-            self.decisions += 1;
+            self.shared.taken.fetch_add(1, Ordering::Relaxed);
         }
         for (tenant, gap) in queue.gaps() {
             records::write_gap(&tenant, &gap, &mut self.lines);
@@ -155,7 +175,7 @@ impl Writer {
 
     fn event(&mut self, event: HostEvent) {
         let line = Line {
-            at: self.clock.now().to_millis_text().into(),
+            at: self.shared.clock.now().to_millis_text().into(),
             engine: Some(MODULE_SHA256.into()),
             event: Some(event),
             ..Line::default()
@@ -168,11 +188,14 @@ impl Writer {
     fn write(&mut self) -> bool {
         while !self.lines.is_empty() {
             let is_closed = self.shared.queue.is_closed();
-            let written = self.sink.write(&self.lines);
+            let lines = std::mem::take(&mut self.lines);
+            let written = self.attempt(|sink| sink.write(&lines));
+            self.lines = lines;
             if self.note(written, self.count) {
                 self.lines.clear();
                 self.lines.shrink_to(2 * CHUNK);
-                (self.count, self.decisions) = (0, 0);
+                self.count = 0;
+                self.shared.taken.store(0, Ordering::Relaxed);
             } else if is_closed {
                 self.give_up();
                 return false;
@@ -191,14 +214,28 @@ impl Writer {
             return;
         }
         let lines: Vec<&[u8]> = all.iter().map(|handed_in| &*handed_in.lines).collect();
-        let written = self.sink.write(&lines.concat());
-        let written = written.and_then(|()| self.sink.sync());
+        let written = self.attempt(|sink| {
+            sink.write(&lines.concat())?;
+            sink.sync()
+        });
         let is_written = self.note(written, all.iter().map(|handed_in| handed_in.count).sum());
         for HandedIn { done, room, .. } in all {
             drop(room);
             // Who does not wait any more hands it in again.
             let _ = done.send(is_written);
         }
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
+        let Shared {
+            clock,
+            writing_since,
+            ..
+        } = &*self.shared;
+        writing_since.store(clock.now().0, Ordering::Relaxed);
+        let written = write(&mut self.sink);
+        writing_since.store(0, Ordering::Relaxed);
+        written
     }
 
     /// Counts what was written, or says once that nothing can be. Answers whether it was.
@@ -224,12 +261,12 @@ impl Writer {
 
     /// The host ends, and what waits cannot be written.
     fn give_up(&mut self) {
-        let queue = &self.shared.queue;
+        let Shared { queue, taken, .. } = &*self.shared;
+        let mut decisions = taken.load(Ordering::Relaxed);
         while queue.next().is_some() {
-            self.decisions += 1;
+            decisions += 1;
         }
-        queue.count_dropped(Dropped::Ended, self.decisions);
-        let decisions = self.decisions;
+        queue.count_dropped(Dropped::Ended, decisions);
         tracing::error!(decisions, "the host ends, and decisions are not on record");
     }
 }

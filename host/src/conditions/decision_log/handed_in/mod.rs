@@ -83,18 +83,19 @@ impl Conditions {
         for _ in 0..MAX_ATTEMPTS {
             let stored = Stored::read(records, &report.till).await?;
             stored.refuse_beyond(self.app.config.quotas.tills)?;
+            let till = stored.till_of(&caller.subject);
             let mut writing = Writing {
                 caller,
                 catalog: &catalog,
                 received: self.app.clock.now(),
-                till: stored.till(),
                 receipt: Receipt {
                     till: report.till.clone(),
-                    sequence: last.max(stored.till().sequence),
+                    sequence: last.max(till.sequence),
                     written: 0,
                     repeated: 0,
                     left_out: 0,
                 },
+                till,
                 lines: Vec::new(),
             };
             report.decisions.iter().for_each(|one| writing.add(one));
@@ -136,13 +137,15 @@ impl Writing<'_> {
             return;
         }
         (self.till.sequence, self.till.at) = (reported.sequence, self.received);
+        let dropped = reported.dropped_before.unwrap_or_default();
+        self.till.missing = self.till.missing.saturating_add(dropped);
         let allows = reported.decision == Decision::Allow;
         if allows && self.catalog.on_record() == Choice::Denials {
             self.receipt.left_out += 1;
             return;
         }
         self.line(reported);
-        self.till.written = reported.sequence;
+        (self.till.written, self.till.missing) = (reported.sequence, 0);
         self.receipt.written += 1;
     }
 
@@ -169,14 +172,19 @@ impl Writing<'_> {
             catalog: text(&reported.catalog),
             correlation_id: reported.correlation.map(|id| id.to_string().into()),
             till: Some(self.receipt.till.as_str().into()),
+            epoch: greater_than_0(self.till.epoch),
             sequence: Some(reported.sequence),
-            previous: Some(self.till.written).filter(|written| *written > 0),
-            dropped_before: reported.dropped_before,
+            previous: greater_than_0(self.till.written),
+            dropped_before: greater_than_0(self.till.missing),
             received: Some(self.received.to_millis_text().into()),
             ..Line::default()
         };
         line.write(&mut self.lines);
     }
+}
+
+fn greater_than_0(number: u64) -> Option<u64> {
+    (number > 0).then_some(number)
 }
 
 impl DecisionLog {

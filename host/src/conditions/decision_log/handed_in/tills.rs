@@ -18,19 +18,32 @@ const TILL: &str = "till/";
 const COUNT: &str = "usage/tills";
 
 /// How far a till has handed in.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Till {
+    /// The client that hands in under its name. When another one does, its numbers begin anew: no client can make those of
+    /// another one look like repetitions.
+    #[serde(default)]
+    pub(super) client: String,
+    /// How often its numbers have begun anew; greater than in all that is on record from before it was forgotten.
+    #[serde(default)]
+    pub(super) epoch: u64,
     /// The number of its last decision.
     pub(super) sequence: u64,
     /// The number of the last one that is on record; 0 when none is.
     pub(super) written: u64,
-    /// When that was.
+    /// How many decisions it has dropped that no line on record tells of yet.
+    #[serde(default)]
+    pub(super) missing: u64,
+    /// When it has handed in.
     pub(super) at: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 struct Count {
     tills: usize,
+    /// The epoch of a till that begins.
+    #[serde(default)]
+    next_epoch: u64,
 }
 
 /// A till as it is answered.
@@ -38,6 +51,7 @@ struct Count {
 #[serde(rename_all = "camelCase")]
 struct Answered {
     till: String,
+    client_id: String,
     sequence: u64,
     handed_in_at: String,
 }
@@ -82,15 +96,24 @@ impl Stored {
         })
     }
 
-    /// How far the till is.
-    pub(super) fn till(&self) -> Till {
-        let till = self.till.as_ref().map(|till| till.record);
-        till.unwrap_or_default()
+    /// How far the till is with what a client hands in.
+    pub(super) fn till_of(&self, client: &str) -> Till {
+        let begun = |epoch, missing| Till {
+            client: client.to_owned(),
+            epoch,
+            missing,
+            ..Till::default()
+        };
+        match self.till.as_ref().map(|till| &till.record) {
+            Some(till) if till.client == client => till.clone(),
+            Some(till) => begun(till.epoch + 1, till.missing),
+            None => begun(self.count().next_epoch, 0),
+        }
     }
 
     /// Refuses a till that would be one too many.
     pub(super) fn refuse_beyond(&self, quota: usize) -> Result<()> {
-        match self.till.is_none() && self.count() >= quota {
+        match self.till.is_none() && self.count().tills >= quota {
             true => Err(Error::quota("tills that hand in decisions", quota)),
             false => Ok(()),
         }
@@ -101,14 +124,21 @@ impl Stored {
         let key = format!("{TILL}{name}");
         let mut change = Change::default();
         change.expect(&key, self.till.as_ref());
-        let tills = match (&self.till, &till) {
-            (None, Some(_)) => Some(self.count() + 1),
-            (Some(_), None) => Some(self.count().saturating_sub(1)),
+        let Count { tills, next_epoch } = self.count();
+        let count = match (&self.till, &till) {
+            (None, Some(_)) => Some(Count {
+                tills: tills + 1,
+                next_epoch,
+            }),
+            (Some(forgotten), None) => Some(Count {
+                tills: tills.saturating_sub(1),
+                next_epoch: next_epoch.max(forgotten.record.epoch + 1),
+            }),
             _ => None,
         };
-        if let Some(tills) = tills {
+        if let Some(count) = count {
             change.expect(COUNT, self.count.as_ref());
-            change.put(COUNT, &Count { tills })?;
+            change.put(COUNT, &count)?;
         }
         match till {
             Some(till) => change.put(&key, &till)?,
@@ -117,9 +147,9 @@ impl Stored {
         Ok(change)
     }
 
-    fn count(&self) -> usize {
+    fn count(&self) -> Count {
         let count = self.count.as_ref().map(|count| count.record);
-        count.unwrap_or_default().tills
+        count.unwrap_or_default()
     }
 }
 
@@ -137,9 +167,15 @@ impl Conditions {
         let after = after.map(|till| format!("{TILL}{till}"));
         let page = records.scan(TILL, after.as_deref(), limit).await?;
         let items = page.entries.iter().map(|(key, entry)| {
-            let Till { sequence, at, .. } = decode_entry(key, entry)?.record;
+            let Till {
+                client,
+                sequence,
+                at,
+                ..
+            } = decode_entry(key, entry)?.record;
             Ok(Answered {
                 till: key.strip_prefix(TILL).unwrap_or(key).to_owned(),
+                client_id: client,
                 sequence,
                 handed_in_at: at.to_millis_text(),
             })

@@ -47,7 +47,7 @@ pub(super) fn hand_in() -> Operation {
         Tag::Decisions,
         "Put decisions on record that a till has made",
     )
-    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. `leftOut` are those that the tenant has not chosen.")
+    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. When another client hands in under its name, its numbers begin anew. `leftOut` are those that the tenant has not chosen.")
     .takes(
         schema::report,
         json!({ "till": "till-7", "decisions": [{
@@ -76,7 +76,10 @@ pub(super) fn list_tills() -> Operation {
         200,
         "The tills, by name, each with the number of its last decision",
         schema::tills,
-        json!({ "items": [{ "till": "till-7", "sequence": 17, "handedInAt": "2026-11-20T17:40:00.000Z" }] }),
+        json!({ "items": [{
+            "till": "till-7", "clientId": "c2Z3OiB0aWxsQDFAYWNtZQp0aWQ6IGFjbWUK", "sequence": 17,
+            "handedInAt": "2026-11-20T17:40:00.000Z",
+        }] }),
     )
 }
 

@@ -110,8 +110,10 @@ pub(super) fn tills(generator: &mut SchemaGenerator) -> Schema {
             "type": "object", "required": ["items"],
             "properties": {
                 "items": { "type": "array", "items": {
-                    "type": "object", "required": ["till", "sequence", "handedInAt"],
-                    "properties": { "till": till, "sequence": sequence(), "handedInAt": time },
+                    "type": "object", "required": ["till", "clientId", "sequence", "handedInAt"],
+                    "properties": {
+                        "till": till, "clientId": { "type": "string" }, "sequence": sequence(), "handedInAt": time,
+                    },
                 } },
                 "next": till,
             },
