@@ -17,13 +17,12 @@ const DEADLINE_MS = 120_000;
 /** What builds and installations keep. */
 const KEPT = /^(target|js\/node_modules)(\/|$)/;
 
-/** A port that is free now. */
+/** A port that is free now, below those that the system gives to connections: programs listen there only minutes later. */
 const freePort = () =>
   new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().once("error", () => resolve(freePort()));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
   });
 
 /** Puts an executable script into a folder. */
