@@ -93,6 +93,37 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
+fn it_finds_what_keeps_a_host_from_starting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let settings = format!(
+        "listen = \"127.0.0.1:9\"\noperator_file = \"{}\"\n[tls]\ncert = \"{}\"\nkey = \"{}\"\n[log]\nlevel = \"a=b\"\n\
+         [metrics]\nlisten = \"127.0.0.1:9\"\n[decisions]\nlog = \"{}\"\n",
+        path("nowhere/operator.json"),
+        path("cert.pem"),
+        path("key.pem"),
+        path(""),
+    );
+    std::fs::write(path("tillgate.toml"), settings).unwrap();
+    let empty = path("none");
+    let (report, code) = found(
+        &["--config", &path("tillgate.toml"), "--store", "memory:"],
+        &[("SSL_CERT_FILE", &empty), ("SSL_CERT_DIR", &empty)],
+    );
+    assert_eq!(code, 1);
+    for (check, words) in [
+        ("certificate", "cert.pem"),
+        ("log", "log.level is not a filter"),
+        ("port", "listen and metrics.listen are both 127.0.0.1:9"),
+        ("files", "operator_file: there is no folder"),
+        ("files", "is a folder"),
+        ("authorities", "install the certificates of authorities"),
+    ] {
+        assert_found(&report, check, "fail", words);
+    }
+}
+
+#[test]
 fn a_host_that_runs_and_all_that_it_needs_are_found_well() {
     let folder = TempDir::new().unwrap();
     set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();

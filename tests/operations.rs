@@ -217,11 +217,14 @@ fn the_unit_starts_a_host_in_the_folder_that_systemd_makes() {
 #[test]
 fn the_image_has_settings_that_a_host_takes() {
     let folder = tempfile::tempdir().unwrap();
-    let variables = lines_of(IMAGE, "ENV ")[0].split(' ');
-    let variables: Vec<(&str, &str)> = variables
-        .map(|variable| variable.split_once('=').unwrap())
-        .collect();
-    let printed = effective(folder.path(), &["serve"], &variables);
+    let made = lines_of(IMAGE, "RUN printf ")[0];
+    let made = made.replace("/etc/tillgate.toml", "tillgate.toml");
+    let made = std::process::Command::new("sh")
+        .args(["-c", &format!("printf {made}")])
+        .current_dir(folder.path())
+        .status();
+    assert!(made.unwrap().success());
+    let printed = effective(folder.path(), &["serve", "--config", "tillgate.toml"], &[]);
     let volume = lines_of(IMAGE, "VOLUME ")[0];
     assert!(
         printed.contains(&format!(r#"store = "embedded:{volume}""#)),
@@ -232,5 +235,11 @@ fn the_image_has_settings_that_a_host_takes() {
         printed.contains(&format!(r#"listen = "0.0.0.0:{port}""#)),
         "{printed}"
     );
-    assert!(IMAGE.contains(r#"CMD ["tillgate", "health"]"#));
+    assert!(printed.contains(r#"format = "json""#), "{printed}");
+    for command in [
+        r#"CMD ["tillgate", "health", "--config", "/etc/tillgate.toml"]"#,
+        r#"CMD ["serve", "--config", "/etc/tillgate.toml"]"#,
+    ] {
+        assert!(IMAGE.contains(command), "{command}");
+    }
 }

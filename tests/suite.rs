@@ -45,6 +45,7 @@ mod explain;
 mod feed;
 mod files;
 mod findings;
+mod first_start;
 mod fuzz;
 mod headers;
 mod import_rates;

@@ -329,12 +329,31 @@ fn a_host_that_has_died_is_told_of() {
 }
 
 #[test]
+fn a_host_that_has_died_before_its_file_was_renamed_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |at: &str, event: &str| json!({ "at": at, "event": event });
+    let of_till = json!({
+        "at": "9999-01-01T00:00:00.000Z", "tenantId": "acme", "clientId": "c", "itemId": "beer",
+        "decision": "ALLOW", "till": "t", "sequence": 1,
+    });
+    let old = [event("2026-11-01T09:00:00.000Z", "STARTED"), of_till];
+    write(&folder, "died.jsonl.1", &old);
+    let new = [event("2026-11-01T10:00:00.000Z", "STARTED")];
+    write(&folder, "died.jsonl", &new);
+    let both = ["died.jsonl", "died.jsonl.1", "--until", "2026-11-02"];
+    let printed = find(folder.path(), &[&both[..], &["--refusals"]].concat());
+    let told = "date,item,reason,meaning\n2026-11-01T10:00:00.000Z,,GAP,\
+                a host had ended without writing all: decisions may be missing\n";
+    assert_eq!(text(&printed.stdout), told);
+}
+
+#[test]
 fn what_a_till_has_dropped_is_printed_whatever_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let of_till = |at: &str, sequence: u64, previous: u64, dropped: u64| {
         let mut line = json!({
-            "at": at, "tenantId": "acme", "itemId": "beer", "conditionId": "alcohol", "decision": "ALLOW",
-            "till": "till-7", "sequence": sequence,
+            "at": at, "tenantId": "acme", "clientId": "c", "itemId": "beer", "conditionId": "alcohol",
+            "decision": "ALLOW", "till": "till-7", "sequence": sequence,
         });
         for (name, number) in [("previous", previous), ("droppedBefore", dropped)] {
             if number > 0 {
@@ -379,5 +398,10 @@ fn what_a_till_has_dropped_is_printed_whatever_is_asked_for() {
     let lack = json!({
         "at": "2026-11-03T10:00:00.000Z", "tenantId": "acme", "till": "till-7", "sequence": 9, "droppedBefore": 7,
     });
-    assert_eq!(found(folder.path(), &["--item", "wine"]), [lack]);
+    assert_eq!(found(folder.path(), &["--item", "wine"]), [lack.clone()]);
+    // What is printed is a record again.
+    write(&folder, "found.jsonl", &[lack]);
+    let again = find(folder.path(), &["found.jsonl"]);
+    assert_eq!(again.status.code(), Some(0));
+    assert!(text(&again.stdout).contains(",GAP,7 earlier decisions of till-7 are missing,"));
 }

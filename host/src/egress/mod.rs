@@ -127,13 +127,16 @@ pub enum EgressError {
     /// The connection broke, or what came is not HTTP.
     #[error("the answer could not be read: {0}")]
     Broken(String),
+    /// TLS cannot be set up on this machine, which may have no certificates of authorities.
+    #[error("TLS cannot be set up here: {0}")]
+    Setup(String),
 }
 
 impl Client {
     /// A client with these limits.
     ///
     /// # Errors
-    /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
+    /// [`EgressError::Setup`] when TLS cannot be set up on this machine.
     pub fn new(limits: Limits) -> Result<Self, EgressError> {
         Self::with(limits, Arc::new(SystemNames), Trust::System)
     }
@@ -141,7 +144,7 @@ impl Client {
     /// The same, which trusts other certificates than this machine does.
     ///
     /// # Errors
-    /// [`EgressError::Broken`] when TLS cannot be set up on this machine, or with these authorities.
+    /// [`EgressError::Setup`] when TLS cannot be set up on this machine, or with these authorities.
     pub fn trusting(limits: Limits, trust: Trust) -> Result<Self, EgressError> {
         Self::with(limits, Arc::new(SystemNames), trust)
     }
@@ -149,7 +152,7 @@ impl Client {
     /// The same, with another way to find the addresses of a name.
     ///
     /// # Errors
-    /// [`EgressError::Broken`] when TLS cannot be set up on this machine.
+    /// [`EgressError::Setup`] when TLS cannot be set up on this machine.
     pub fn with_names(limits: Limits, names: Arc<dyn Names>) -> Result<Self, EgressError> {
         Self::with(limits, names, Trust::System)
     }
@@ -174,7 +177,7 @@ impl Client {
                 .dns_resolver(Arc::clone(&resolver))
                 .build()
         });
-        let connections = connections.map_err(|cause| EgressError::Broken(in_full(cause)))?;
+        let connections = connections.map_err(|cause| EgressError::Setup(in_full(cause)))?;
         Ok(Self {
             connections: Arc::new(connections),
             limits,

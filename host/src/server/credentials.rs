@@ -23,13 +23,23 @@ pub(crate) fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBu
 }
 
 /// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored: after a crash
-/// in between, the next start creates another.
+/// in between, the next start creates another. A file that is there, which may be of another store, is kept beside it.
 pub(crate) async fn write_operator(
     app: &App,
     features: &Features,
     file: &Path,
 ) -> Result<(), String> {
-    let write = |credentials: &Credentials| write_credentials(&app.config, credentials, file);
+    let write = |credentials: &Credentials| {
+        if file.exists() {
+            let kept = format!("{}.{}", file.display(), app.clock.now().seconds());
+            std::fs::rename(file, &kept)?;
+            tracing::warn!(
+                kept,
+                "the store has no operator yet: the credentials that were in the file are kept"
+            );
+        }
+        write_credentials(&app.config, credentials, file)
+    };
     let made = features.tokens.ensure_operator(write).await;
     if made.map_err(|cause| {
         format!(

@@ -5,7 +5,8 @@ mod output;
 mod runs;
 mod source;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -117,13 +118,18 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
         lacks: Lacks::default(),
     };
     let mut sources = Sources::default();
-    for root in roots(&arguments.files) {
-        let mut host = Host::default();
-        if !sources.each_line(root, |text| search.line(&mut host, text))? {
+    let mut hosts: HashMap<&Path, Host> = HashMap::new();
+    let mut goes_on = Ok(true);
+    for root in &roots(&arguments.files)? {
+        let host = hosts.entry(root.record).or_default();
+        goes_on = sources.each_line(root, |text| search.line(host, text));
+        if goes_on != Ok(true) {
             break;
         }
     }
+    // What was found before a file that cannot be read, too.
     search.output.end()?;
+    goes_on?;
     search.lacks.tell();
     for file in &sources.foreign {
         tell(&format!(
@@ -145,7 +151,11 @@ impl Search<'_> {
             self.lacks.malformed += 1;
             return Ok(true);
         };
-        let before = host.at.replace(at);
+        // Those of tills were decided elsewhere, by another clock.
+        let before = match line.till {
+            Some(_) => host.at,
+            None => host.at.replace(at),
+        };
         let was_running =
             std::mem::replace(&mut host.is_running, line.event != Some(HostEvent::Stopped));
         if let Some(event) = line.event {
@@ -166,7 +176,7 @@ impl Search<'_> {
             .gap
             .as_ref()
             .map_or(before, |gap| parse_time(&gap.since));
-        let is_found = line.gap.is_none() && self.arguments.matches(&line, at);
+        let is_found = line.decision.is_some() && self.arguments.matches(&line, at);
         let missing = line
             .gap
             .as_ref()
@@ -193,8 +203,8 @@ impl Search<'_> {
 fn parsed(text: &[u8]) -> Option<(Line<'_>, Timestamp)> {
     let line: Line<'_> = serde_json::from_slice(text).ok()?;
     let at = parse_time(&line.at)?;
-    let is_one = line.decision.is_some() || line.gap.is_some() || line.event.is_some();
-    is_one.then_some((line, at))
+    let is_lack = line.gap.is_some() || line.dropped_before.is_some();
+    (is_lack || line.decision.is_some() || line.event.is_some()).then_some((line, at))
 }
 
 impl Decisions {
@@ -204,7 +214,7 @@ impl Decisions {
         self.since.is_none_or(|since| until >= since)
             && self
                 .until
-                .is_none_or(|end| after.is_none_or(|after| after < end))
+                .is_none_or(|end| after.is_none_or(|after| after.min(until) < end))
     }
 
     fn matches(&self, line: &Line<'_>, at: Timestamp) -> bool {

@@ -7,15 +7,23 @@ use std::collections::{BTreeMap, HashMap};
 use crate::clock::Timestamp;
 use crate::conditions::decision_log::Line;
 
-/// What was read of each till: by tenant, name and epoch.
+/// What was read of each till.
 #[derive(Debug, Default)]
-pub(super) struct Repeats(HashMap<(String, String, u64), Read>);
+pub(super) struct Repeats(HashMap<Till, Read>);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Till {
+    tenant: String,
+    client: String,
+    name: String,
+    epoch: u64,
+}
 
 #[derive(Debug, Default)]
 struct Read {
     runs: Runs,
-    /// When the last one was decided.
-    at: Option<Timestamp>,
+    /// The last one, and when it was decided.
+    last: Option<(u64, Timestamp)>,
 }
 
 /// What a line is among those that were read.
@@ -30,18 +38,25 @@ pub(super) enum Seen {
 impl Repeats {
     /// Remembers a line, which was decided at that time.
     pub(super) fn see(&mut self, line: &Line<'_>, at: Timestamp) -> Seen {
-        let (Some(tenant), Some(till), Some(sequence)) =
-            (&line.tenant_id, &line.till, line.sequence)
+        let (Some(tenant), Some(client), Some(name), Some(sequence)) =
+            (&line.tenant_id, &line.client_id, &line.till, line.sequence)
         else {
             return Seen::New(None);
         };
-        let epoch = line.epoch.unwrap_or_default();
-        let till = (tenant.clone().into(), till.clone().into(), epoch);
+        let till = Till {
+            tenant: tenant.clone().into(),
+            client: client.clone().into(),
+            name: name.clone().into(),
+            epoch: line.epoch.unwrap_or_default(),
+        };
         let read = self.0.entry(till).or_default();
-        match read.runs.add(line.previous, sequence) {
-            true => Seen::New(read.at.replace(at)),
-            false => Seen::Repeated,
+        if !read.runs.add(line.previous, sequence) {
+            return Seen::Repeated;
         }
+        // Files may have been read in any order.
+        let before = read.last.replace((sequence, at));
+        let before = before.filter(|(number, _)| Some(*number) == line.previous);
+        Seen::New(before.map(|(_, at)| at))
     }
 }
 

@@ -1,10 +1,15 @@
 //! The files of a record, one line after the other: those that a host has renamed, the oldest first, and the one that it
-//! writes. The host may rename it meanwhile: its folder is looked at again before each file, so that none is missed.
+//! writes. The host may rename it meanwhile, and so may others: the files that are named are opened before any is read, and
+//! the folder of a record is looked at again before each of its files, so that none is missed.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::cli::input::is_stdin;
 use crate::conditions::decision_log::old_files;
@@ -12,57 +17,121 @@ use crate::conditions::decision_log::old_files;
 /// The most bytes of a line: far more than any has.
 const MAX_LINE: u64 = 1 << 20;
 
+/// A file that was named.
+#[derive(Debug)]
+pub(super) struct Root<'f> {
+    path: &'f Path,
+    opened: Option<File>,
+    modified: Option<SystemTime>,
+    /// The record that it belongs to: the shortest of the named ones that its own name begins with.
+    pub(super) record: &'f Path,
+}
+
+/// The files that were named, the oldest first, in whichever order a shell has listed them.
+///
+/// # Errors
+/// When one is there and cannot be read.
+pub(super) fn roots(files: &[PathBuf]) -> Result<Vec<Root<'_>>, String> {
+    let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
+    let mut roots = Vec::new();
+    for path in files {
+        let opened = match is_stdin(path) {
+            true => None,
+            false => opened(path)?,
+        };
+        let metadata = opened.as_ref().and_then(|file| file.metadata().ok());
+        let of_record = files
+            .iter()
+            .filter(|record| bytes(path).starts_with(&bytes(record)));
+        roots.push(Root {
+            path,
+            opened,
+            modified: metadata.and_then(|metadata| metadata.modified().ok()),
+            record: of_record
+                .min_by_key(|record| bytes(record).len())
+                .unwrap_or(path),
+        });
+    }
+    // Of those of one moment, a renamed one first: its name is that of the record, and more.
+    roots.sort_by_key(|root| {
+        (
+            root.modified.is_none(),
+            root.modified,
+            Reverse(bytes(root.path)),
+        )
+    });
+    Ok(roots)
+}
+
 /// What was read already.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    known: BTreeSet<PathBuf>,
+    known: HashSet<Identity>,
     /// Files that have something in them, and no line that may be of a record.
     pub(super) foreign: Vec<String>,
 }
 
+/// A file, whatever its name: its device, its number there, and when it was made, since numbers are used again.
+type Identity = (u64, u64, Option<SystemTime>);
+
+fn identity(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino(), metadata.created().ok())
+}
+
 impl Sources {
-    /// Reads all lines of a host's record that may be some, unless they were read already. `each` answers whether to go on; so
-    /// does this.
+    /// Reads all lines of a named file that may be of a record, after those of the files that its host has renamed it to,
+    /// unless they were read already. `each` answers whether to go on; so does this.
     pub(super) fn each_line(
         &mut self,
-        root: &Path,
+        root: &Root<'_>,
         mut each: impl FnMut(&[u8]) -> Result<bool, String>,
     ) -> Result<bool, String> {
-        if is_stdin(root) {
-            return self.each_line_of(std::io::stdin().lock(), root, &mut each);
+        if is_stdin(root.path) {
+            return self.each_line_of(std::io::stdin().lock(), root.path, &mut each);
         }
         // Renamed ones are beside the file itself, and not beside a link to it.
-        let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        let path = fs::canonicalize(root.path).unwrap_or_else(|_| root.path.to_owned());
         let mut last = None;
-        loop {
-            let renamed = next(&root, last)?;
-            let path = renamed.as_ref().map_or(&root, |(_, path)| path);
-            let file = match File::open(path) {
-                Ok(file) => file,
-                // The host has removed the oldest, or it writes nothing now.
-                Err(cause) if cause.kind() == ErrorKind::NotFound && renamed.is_some() => {
-                    last = renamed.map(|(number, _)| number);
-                    continue;
+        let current = loop {
+            if let Some((number, renamed)) = next(&path, last)? {
+                last = Some(number);
+                let file = opened(&renamed)?;
+                if let Some(file) = file
+                    && !self.file(&file, &renamed, &mut each)?
+                {
+                    return Ok(false);
                 }
-                Err(cause) if cause.kind() == ErrorKind::NotFound && last.is_some() => {
-                    return Ok(true);
-                }
-                Err(cause) => return Err(cannot(path, &cause)),
-            };
-            // What was opened may be another file already than the one that was renamed meanwhile.
-            if renamed.is_none() && next(&root, last)?.is_some() {
                 continue;
             }
-            let is_new = self
-                .known
-                .insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
-            if is_new && !self.each_line_of(BufReader::new(file), path, &mut each)? {
+            let current = opened(&path)?;
+            // It may have been renamed in between.
+            if next(&path, last)?.is_none() {
+                break current;
+            }
+        };
+        if current.is_none() && root.opened.is_none() && last.is_none() {
+            return Err(cannot(root.path, &Error::from(ErrorKind::NotFound)));
+        }
+        // What was opened first may have got a name that is not looked for.
+        for file in root.opened.iter().chain(&current) {
+            if !self.file(file, &path, &mut each)? {
                 return Ok(false);
             }
-            match renamed {
-                Some((number, _)) => last = Some(number),
-                None => return Ok(true),
-            }
+        }
+        Ok(true)
+    }
+
+    /// Reads a file, unless it was read already.
+    fn file(
+        &mut self,
+        file: &File,
+        path: &Path,
+        each: &mut impl FnMut(&[u8]) -> Result<bool, String>,
+    ) -> Result<bool, String> {
+        let metadata = file.metadata().map_err(|cause| cannot(path, &cause))?;
+        match self.known.insert(identity(&metadata)) {
+            true => self.each_line_of(BufReader::new(file), path, each),
+            false => Ok(true),
         }
     }
 
@@ -85,8 +154,8 @@ impl Sources {
                 break;
             }
             has_any = true;
-            // Others print to standard output too.
-            if line.starts_with(b"{") {
+            // Others print to standard output too. Zeros are what a loss of power leaves.
+            if line.trim_ascii_start().starts_with(b"{") || line.starts_with(&[0]) {
                 is_record = true;
                 if !each(&line)? {
                     return Ok(false);
@@ -100,12 +169,13 @@ impl Sources {
     }
 }
 
-/// The records that were named. Those that others were renamed from come first, so that what a shell has listed in its own
-/// order is in the right one.
-pub(super) fn roots(files: &[PathBuf]) -> Vec<&Path> {
-    let mut roots: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-    roots.sort_by_key(|path| path.as_os_str().len());
-    roots
+/// A file; none where there is none.
+fn opened(path: &Path) -> Result<Option<File>, String> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(cannot(path, &cause)),
+    }
 }
 
 /// The first of the renamed files after a number.
@@ -123,7 +193,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-fn cannot(path: &Path, cause: &std::io::Error) -> String {
+fn cannot(path: &Path, cause: &Error) -> String {
     format!("{} cannot be read: {cause}", name(path))
 }
 
@@ -131,37 +201,60 @@ fn cannot(path: &Path, cause: &std::io::Error) -> String {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
-    use super::Sources;
+    use super::{Sources, roots};
 
     /// A file with a line of its name.
-    fn write(folder: &std::path::Path, name: &str) {
+    fn write(folder: &Path, name: &str) {
         fs::write(folder.join(name), format!("{{{name}\n")).unwrap();
     }
 
-    #[test]
-    fn files_that_are_renamed_while_others_are_read_are_read_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("a");
-        for name in ["a.000001", "a.000002", "a"] {
-            write(folder.path(), name);
-        }
+    /// What is read of files in a folder, when this happens after the first line.
+    fn read(folder: &Path, names: &[&str], meanwhile: impl Fn()) -> Vec<String> {
+        let files: Vec<_> = names.iter().map(|name| folder.join(name)).collect();
         let mut sources = Sources::default();
         let mut read = Vec::new();
-        let each = |line: &[u8]| {
-            let line = String::from_utf8_lossy(line).trim().to_owned();
-            if line == "{a.000001" {
-                fs::rename(&root, folder.path().join("a.000003")).unwrap();
-                fs::remove_file(folder.path().join("a.000002")).unwrap();
-                write(folder.path(), "a");
+        for root in roots(&files).unwrap() {
+            let each = |line: &[u8]| {
+                if read.is_empty() {
+                    meanwhile();
+                }
+                read.push(String::from_utf8_lossy(line).trim().to_owned());
+                Ok(true)
+            };
+            assert_eq!(sources.each_line(&root, each), Ok(true));
+        }
+        read
+    }
+
+    #[test]
+    fn files_that_the_host_renames_while_others_are_read_are_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        for name in ["a.000001", "a.000002", "a"] {
+            write(folder, name);
+        }
+        let read = read(folder, &["a"], || {
+            fs::rename(folder.join("a"), folder.join("a.000003")).unwrap();
+            fs::remove_file(folder.join("a.000002")).unwrap();
+            fs::write(folder.join("a"), "{new\n").unwrap();
+        });
+        assert_eq!(read, ["{a.000001", "{a", "{new"]);
+    }
+
+    #[test]
+    fn files_that_others_rename_while_others_are_read_are_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        for name in ["a.2", "a.1", "a"] {
+            write(folder, name);
+        }
+        let read = read(folder, &["a", "a.1", "a.2"], || {
+            for (from, to) in [("a.2", "a.3"), ("a.1", "a.2"), ("a", "a.1")] {
+                fs::rename(folder.join(from), folder.join(to)).unwrap();
             }
-            read.push(line);
-            Ok(true)
-        };
-        assert_eq!(sources.each_line(&root, each), Ok(true));
-        assert_eq!(read, ["{a.000001", "{a", "{a"]);
-        // Nothing is read twice.
-        let again = sources.each_line(&root, |_| Ok(false));
-        assert_eq!((again, sources.foreign.len()), (Ok(true), 0));
+        });
+        assert_eq!(read, ["{a.2", "{a.1", "{a"]);
     }
 }

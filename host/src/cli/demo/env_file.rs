@@ -7,6 +7,9 @@ use crate::config::Config;
 use crate::server::{write_credentials, write_private};
 use crate::tokens::Credentials;
 
+/// What only a file of a demo has.
+const CREDENTIALS: &str = "export TILLGATE_CREDENTIALS";
+
 /// The file, which is removed when this is dropped.
 pub(super) struct EnvFile(PathBuf);
 
@@ -20,6 +23,14 @@ impl EnvFile {
         credentials_file: &Path,
     ) -> Result<Self, String> {
         let cannot = |file: &Path, cause| format!("{} cannot be written: {cause}", file.display());
+        // One of an earlier demo, which had no time to remove it, is replaced.
+        let is_foreign = |text: Vec<u8>| !String::from_utf8_lossy(&text).contains(CREDENTIALS);
+        if std::fs::read(&file).is_ok_and(is_foreign) {
+            let file = file.display();
+            return Err(format!(
+                "{file} exists, and is not of a demo: it is not overwritten"
+            ));
+        }
         write_credentials(config, credentials, credentials_file)
             .map_err(|cause| cannot(credentials_file, cause))?;
         let lines = [
@@ -28,10 +39,7 @@ impl EnvFile {
             ("CLIENT_SECRET", credentials.client_secret.clone()),
             ("AUDIENCE", config.audience.clone()),
             ("RECEIVER", format!("{receivers_url}/erp")),
-            (
-                "export TILLGATE_CREDENTIALS",
-                credentials_file.display().to_string(),
-            ),
+            (CREDENTIALS, credentials_file.display().to_string()),
         ];
         let lines = lines.map(|(name, value)| format!("{name}={}\n", quoted(&value)));
         write_private(&file, &lines.concat()).map_err(|cause| cannot(&file, cause))?;

@@ -162,6 +162,7 @@ fn readiness(running: &Running) -> Finding {
     else {
         return ok(HOST, "it answers");
     };
+    let is_of_store = checks.get("store").is_some_and(|store| store.why.is_some());
     let faults = checks.into_iter().filter_map(|(check, found)| {
         let why = found.why?;
         Some(format!("{check}: {why}"))
@@ -178,11 +179,12 @@ fn readiness(running: &Running) -> Finding {
             let what = format!("the host is ready, and warns: {}", warnings.join("; "));
             warn(HOST, what, "the log of the host names the first")
         }
-        "degraded" => warn(
+        "degraded" if is_of_store => warn(
             HOST,
             what,
             "decisions go on for max_stale: look at the store and its disk",
         ),
+        "degraded" => warn(HOST, what, "decisions go on: the log of the host says why"),
         _ => fail(
             HOST,
             what,

@@ -9,6 +9,7 @@ mod program;
 mod report;
 mod scrub;
 mod secrets;
+mod start;
 mod store;
 
 use std::net::SocketAddr;
@@ -86,7 +87,11 @@ pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
     let bundle = match &arguments.bundle {
         Some(file) => {
             let log = arguments.log.as_deref();
-            Some(bundle::write(file, &report, loaded.as_ref(), log).await?)
+            let written = bundle::write(file, &report, loaded.as_ref(), log).await;
+            if written.is_err() && !arguments.json {
+                print(&report.lines())?;
+            }
+            Some(written?)
         }
         None => None,
     };
@@ -121,6 +126,7 @@ async fn look_at(config: &Config) -> Vec<Finding> {
         }
         findings.push(folder::credentials(operator_file_of(config, &url)));
     }
+    findings.extend(start::check(config));
     findings.extend(host::check(
         config.listen,
         &host::listener(config.scheme(), config.listen).await,

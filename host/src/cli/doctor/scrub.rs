@@ -18,22 +18,27 @@ const PEM: &str =
 
 const URL: &str = r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s"'`<>\\]+"#;
 
-/// Headers whose whole value is a secret.
-const HEADER: &str =
-    r#"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\\*["']?\s*[:=]\s*\\*["']?)[^"'\r\n\\]+"#;
+/// The colours of a terminal, which may stand between a name and its value.
+const COLOUR: &str = r"\x1b\[[0-9;]*m";
+
+/// The query of an address without a host.
+const QUERY: &str = r#"(/[^\s"'?<>\\]*\?)[^\s"'<>\\]+"#;
+
+/// Headers whose whole value is a secret; some write a list of values.
+const HEADER: &str = r#"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\\*["']?\s*[:=]\s*)(?:\[[^\]]*\]|(\\*["']?)[^"'\r\n\\]+)"#;
 
 /// The schemes of `Authorization`, wherever they stand.
 const SCHEME: &str = r"(?i)\b(bearer|basic|dpop)(\s+|%20|\+)[A-Za-z0-9._~+/=:%-]+";
 
 /// A name that says that its value is a secret, and the value: quoted, quoted within a text, or up to what ends it.
 const NAMED: &str = concat!(
-    r#"(?i)([\w.-]*(?:secret|passw(?:or)?d|passphrase|pwd|token|api[_-]?key|shared[_-]?key|private[_-]?key|"#,
-    r#"access[_-]?key|assertion|credential|signature|pepper)[\w-]*\\*["']?\s*(?:[:=]|%3a|%3d)\s*)"#,
-    r#"(?:\\+"(?:[^"\\]|\\+[^"\\])*\\+"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',;&})\]]+)"#
+    r#"(?i)([\w.-]*(?:secret|passw(?:or)?d|passphrase|pwd|token|apikey|sharedkey|privatekey|accesskey|signingkey|[_-]key|"#,
+    r#"assertion|credential|signature|pepper)[\w-]*\\*["']?\s*(?:[:=]|%3a|%3d)\s*)"#,
+    r#"(?:\\+"(?:[^"\\]|\\+[^"\\])*\\+"|"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|\{[^}]*\}|[^\s"',&})\]]+)"#
 );
 
-/// Tokens and keys by their forms: JSON Web Tokens, and secrets of Standard Webhooks.
-const FORM: &str = r"\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)*|\bwhs(?:ec|k)_[A-Za-z0-9+/=_-]+";
+/// Tokens and keys by their forms: JSON Web Tokens, and secrets of Standard Webhooks, of GitHub and of Stripe.
+const FORM: &str = r"\b(?:gh[opsu]|[sr]k_live)_[A-Za-z0-9]+|\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)*|\bwhs(?:ec|k)_[A-Za-z0-9+/=_-]+";
 
 /// What may be a random text: without what separates words.
 const OPAQUE: &str = r"[A-Za-z0-9_+/=-]{20,}";
@@ -52,11 +57,13 @@ impl Scrubber {
     /// # Errors
     /// When a rule is malformed.
     pub(super) fn new(known: Vec<String>) -> Result<Self, String> {
-        let rules: [(&str, Rule); 7] = [
+        let rules: [(&str, Rule); 9] = [
+            (COLOUR, |_| String::new()),
             (PEM, |_| HIDDEN.to_owned()),
             (URL, |found| shown(part(found, 0))),
+            (QUERY, |found| [part(found, 1), HIDDEN].concat()),
             (HEADER, |found| {
-                [part(found, 1), part(found, 2), HIDDEN].concat()
+                [part(found, 1), part(found, 2), part(found, 3), HIDDEN].concat()
             }),
             (SCHEME, |found| {
                 [part(found, 1), part(found, 2), HIDDEN].concat()
@@ -166,6 +173,15 @@ mod tests {
             ("-H 'Cookie: a=b; c=d' x", "-H 'Cookie: ***' x"),
             ("cause:redis://u:pw@h/0 x", "cause:redis://***@h/0 x"),
             ("(https://h/a?key=abc)", "(https://h/a?***"),
+            ("GET /cb?code=abc HTTP", "GET /cb?*** HTTP"),
+            (
+                r#"{"Cookie":["sid=a"],"X-Api-Key":["b"],"x":1}"#,
+                r#"{"Cookie":***,"X-Api-Key":***,"x":1}"#,
+            ),
+            (r#"secret: {"value":"a"} b"#, "secret: *** b"),
+            ("password=abc;def x", "password=*** x"),
+            ("password\x1b[2m=\x1b[0mabc", "password=***"),
+            ("ghp_abcdefg", "***"),
             ("got eyJhbGciOi.eyJpc3MiOi.c2ln.", "got ***"),
             ("whsec_YWJj/+=", "***"),
             (

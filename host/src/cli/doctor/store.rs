@@ -47,9 +47,12 @@ fn in_folder(folder: &Path) -> Vec<Finding> {
             clock_of(&contents, SystemClock.now()),
         ],
         Err(why) => {
-            let remedy = match folder.join("tillgate.db").exists() {
-                true => "the host's page of the embedded store says what to do",
-                false => "tillgate serve makes one at its first start; name another with --store",
+            let remedy = match folder.join("tillgate.db").try_exists() {
+                Ok(true) => "the host's page of the embedded store says what to do",
+                Ok(false) => {
+                    "tillgate serve makes one at its first start; name another with --store"
+                }
+                Err(_) => "run it as root, or as the user of the host",
             };
             vec![fail(STORE, why, remedy)]
         }

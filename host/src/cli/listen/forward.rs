@@ -163,9 +163,10 @@ const fn kind_of(cause: &EgressError) -> &'static str {
         EgressError::Refused(_) => "REFUSED_ADDRESS",
         EgressError::Unreachable(_) | EgressError::Untrusted { .. } => "UNREACHABLE",
         EgressError::Deadline(_) | EgressError::Silent(_) => "DEADLINE",
-        EgressError::TooLarge(_) | EgressError::EventTooLarge(_) | EgressError::Broken(_) => {
-            "BROKEN"
-        }
+        EgressError::TooLarge(_)
+        | EgressError::EventTooLarge(_)
+        | EgressError::Broken(_)
+        | EgressError::Setup(_) => "BROKEN",
     }
 }
 

@@ -3,8 +3,10 @@
 //!
 //! A file of our own rather than a library's: those at hand drop what they cannot write without saying so.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Error, ErrorKind, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -52,8 +54,6 @@ impl Sink {
 #[derive(Debug)]
 pub(super) struct RotatingFile {
     path: PathBuf,
-    /// Whether it is a file, and no pipe or device: those have nothing to rename.
-    is_regular: bool,
     max_bytes: u64,
     /// How many renamed ones are kept.
     old_files: usize,
@@ -63,6 +63,8 @@ pub(super) struct RotatingFile {
 #[derive(Debug)]
 struct Open {
     file: File,
+    /// Whether it is a file, and no pipe or device: those are written, and neither renamed nor synced.
+    is_regular: bool,
     /// Whether its last line has no end.
     is_torn: bool,
     /// Whether its name survives a loss of power.
@@ -76,15 +78,13 @@ impl RotatingFile {
     /// When it cannot be written, or another process writes it.
     pub(super) fn open(path: &Path, max_bytes: u64, old_files: usize) -> io::Result<Self> {
         let open = Open::new(path)?;
-        let is_regular = open.file.metadata()?.is_file();
         // Of a link, what it leads to is renamed, and not the link.
-        let path = match is_regular {
+        let path = match open.is_regular {
             true => fs::canonicalize(path)?,
             false => path.to_owned(),
         };
         Ok(Self {
             path,
-            is_regular,
             max_bytes,
             old_files,
             file: Some(open),
@@ -95,7 +95,7 @@ impl RotatingFile {
         let more = u64::try_from(lines.len()).unwrap_or(u64::MAX);
         // By whatever the file has become: others may have cut, renamed or removed it.
         let file = self.opened()?.file.metadata()?;
-        if self.is_regular && !self.is_at_its_place(&file)? {
+        if !self.is_at_its_place(&file)? {
             self.file = None;
         } else if file.len() > 0 && file.len().saturating_add(more) > self.max_bytes {
             self.rotate()?;
@@ -115,12 +115,20 @@ impl RotatingFile {
     fn sync(&mut self) -> io::Result<()> {
         let folder = folder_of(&self.path).to_owned();
         let open = self.opened()?;
+        if !open.is_regular {
+            return Ok(());
+        }
         open.file.sync_data()?;
         if !open.is_named {
             File::open(folder)?.sync_all()?;
             open.is_named = true;
         }
-        Ok(())
+        let written = open.file.metadata()?;
+        match self.is_at_its_place(&written)? {
+            true => Ok(()),
+            // Who has renamed it may have copied it before this was written.
+            false => Err(Error::other("the file was renamed while it was written")),
+        }
     }
 
     fn opened(&mut self) -> io::Result<&mut Open> {
@@ -158,7 +166,8 @@ impl Open {
             Err(TryLockError::Error(cause)) if cause.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(cause)) => return Err(cause),
         }
-        let is_torn = match file.metadata()?.len() {
+        let metadata = file.metadata()?;
+        let is_torn = match metadata.len() {
             0 => false,
             size => {
                 let mut last = [0];
@@ -168,6 +177,7 @@ impl Open {
         };
         Ok(Self {
             file,
+            is_regular: metadata.is_file(),
             is_torn,
             is_named: false,
         })
@@ -212,15 +222,16 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
 /// When their folder cannot be read.
 pub fn old_files(path: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut found = Vec::new();
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+    let Some(name) = path.file_name().map(OsStr::as_bytes) else {
         return Ok(found);
     };
     for entry in fs::read_dir(folder_of(path))? {
         let entry = entry?.file_name();
-        let digits = entry
-            .to_str()
-            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
-            .filter(|digits| digits.len() >= DIGITS);
+        let digits = entry.as_bytes().strip_prefix(name);
+        let digits = digits
+            .and_then(|digits| digits.strip_prefix(b"."))
+            .filter(|digits| digits.len() >= DIGITS)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
             found.push((number, path.with_file_name(entry)));
         }

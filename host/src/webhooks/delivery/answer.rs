@@ -90,9 +90,10 @@ pub(super) const fn kind_of(cause: &EgressError) -> FailureKind {
         EgressError::Refused(_) => FailureKind::RefusedAddress,
         EgressError::Unreachable(_) | EgressError::Untrusted { .. } => FailureKind::Unreachable,
         EgressError::Deadline(_) | EgressError::Silent(_) => FailureKind::Deadline,
-        EgressError::TooLarge(_) | EgressError::EventTooLarge(_) | EgressError::Broken(_) => {
-            FailureKind::Broken
-        }
+        EgressError::TooLarge(_)
+        | EgressError::EventTooLarge(_)
+        | EgressError::Broken(_)
+        | EgressError::Setup(_) => FailureKind::Broken,
     }
 }
 

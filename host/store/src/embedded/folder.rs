@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 const DATABASE: &str = "tillgate.db";
 const LOCK: &str = "tillgate.lock";
 
+/// What SQLite has committed and not copied to the store's file yet.
+const LOG: &str = "tillgate.db-wal";
+
 /// A file of the store before this one, which was never released.
 const EARLIER: &str = "tillgate.redb";
 
@@ -70,12 +73,21 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The store's file; an empty one, for this user only, when there is none.
+    /// The store's file; an empty one, for this user only, when there is none. A log without its file is what is left of a
+    /// store: it is not begun anew beside it.
     ///
     /// # Errors
     /// What is wrong, for the operator.
     pub(super) fn database(&self) -> Result<PathBuf, String> {
         let file = database_in(&self.path);
+        let length = |file: &Path| fs::metadata(file).map_or(0, |file| file.len());
+        if length(&file) == 0 && length(&self.path.join(LOG)) > 0 {
+            return Err(format!(
+                "the store in {} lacks its file {DATABASE}, and {LOG} is there: put the file back, or restore a backup into \
+                 another folder",
+                self.path.display()
+            ));
+        }
         if !file.exists() {
             private()
                 .open(&file)
@@ -108,7 +120,8 @@ pub(crate) fn existing_database(folder: &Path) -> Result<PathBuf, String> {
 fn create_folder(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path
         .ancestors()
-        .take_while(|folder| !folder.exists())
+        // The last of a relative path is empty: where this process is.
+        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
         .collect();
     if missing.is_empty() && path.is_dir() {
         return Ok(());

@@ -15,10 +15,10 @@ use serde::Serialize;
 use tillgate_engine::decision::Decision;
 use tokio::sync::oneshot;
 
-pub(in crate::conditions) use self::body::{Report, is_till};
+pub(in crate::conditions) use self::body::Report;
 use self::body::{Reported, Rule};
-pub(in crate::conditions) use self::tills::TillQuery;
 use self::tills::{Stored, Till};
+pub(in crate::conditions) use self::tills::{TillQuery, is_till_cursor};
 use super::DecisionLog;
 use super::line::Line;
 use super::queue::Room;
@@ -81,9 +81,9 @@ impl Conditions {
         let log = self.decision_log.as_ref().ok_or(NO_RECORD)?;
         let records = tenant.own().records();
         for _ in 0..MAX_ATTEMPTS {
-            let stored = Stored::read(records, &report.till).await?;
+            let stored = Stored::read(records, &report.till, &caller.subject).await?;
             stored.refuse_beyond(self.app.config.quotas.tills)?;
-            let till = stored.till_of(&caller.subject);
+            let till = stored.till();
             let mut writing = Writing {
                 caller,
                 catalog: &catalog,
@@ -107,7 +107,7 @@ impl Conditions {
             } = writing;
             if receipt.repeated < report.decisions.len() {
                 log.write(catalog.backlog(), lines, receipt.written).await?;
-                let change = stored.change(&report.till, Some(till))?;
+                let change = stored.change(&till)?;
                 if records.commit(change).await?.is_none() {
                     continue;
                 }

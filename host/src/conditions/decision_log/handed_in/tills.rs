@@ -1,7 +1,9 @@
-//! How far each till has handed in its decisions: what comes again is known by that. Their number is counted in the commits
-//! that change it, so that a tenant never has more than its quota.
+//! How far each till has handed in its decisions: what comes again is known by that. A till is known by its name and its
+//! client, so that no client can make the decisions of another one look like repetitions. Their number is counted in the
+//! commits that change it, so that a tenant never has more than its quota.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::body::is_till;
 use crate::clock::Timestamp;
@@ -11,28 +13,27 @@ use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
-/// What the keys of the records of tills begin with.
+/// What the keys of the records of tills begin with. Behind it are the till's name, a comma, and the SHA-256 of the client,
+/// whose id is of any length. A comma sorts before all that is in names, so that tills are in the order of their names.
 const TILL: &str = "till/";
 
 /// The record of how many there are.
 const COUNT: &str = "usage/tills";
 
+/// How many are forgotten in one commit: a name has as many tills as clients that have handed in under it.
+const MAX_FORGOTTEN: usize = 100;
+
 /// How far a till has handed in.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Till {
-    /// The client that hands in under its name. When another one does, its numbers begin anew: no client can make those of
-    /// another one look like repetitions.
-    #[serde(default)]
     pub(super) client: String,
     /// How often its numbers have begun anew; greater than in all that is on record from before it was forgotten.
-    #[serde(default)]
     pub(super) epoch: u64,
     /// The number of its last decision.
     pub(super) sequence: u64,
     /// The number of the last one that is on record; 0 when none is.
     pub(super) written: u64,
     /// How many decisions it has dropped that no line on record tells of yet.
-    #[serde(default)]
     pub(super) missing: u64,
     /// When it has handed in.
     pub(super) at: Timestamp,
@@ -42,7 +43,6 @@ pub(super) struct Till {
 struct Count {
     tills: usize,
     /// The epoch of a till that begins.
-    #[serde(default)]
     next_epoch: u64,
 }
 
@@ -59,7 +59,7 @@ struct Answered {
 /// Which tills are asked for.
 #[derive(Clone, Debug)]
 pub(in crate::conditions) struct TillQuery {
-    /// Those after this one.
+    /// Those after this one, as a page names it in `next`.
     pub(in crate::conditions) after: Option<String>,
     /// At most so many.
     pub(in crate::conditions) limit: usize,
@@ -73,42 +73,50 @@ pub(in crate::conditions) struct TillPage {
     next: Option<String>,
 }
 
+/// Whether a text names a till in a page.
+pub(in crate::conditions) fn is_till_cursor(text: &str) -> bool {
+    let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    let is_digest = |text: &str| text.len() == 64 && text.bytes().all(is_digit);
+    text.split_once(',')
+        .is_some_and(|(till, client)| is_till(till) && is_digest(client))
+}
+
 /// What the store has of a till.
 pub(super) struct Stored {
+    key: String,
+    client: String,
     till: Option<Versioned<Till>>,
     count: Option<Versioned<Count>>,
 }
 
 impl Stored {
-    pub(super) async fn read(records: &Records, till: &str) -> Result<Self> {
-        let keys = [format!("{TILL}{till}"), COUNT.to_owned()];
+    pub(super) async fn read(records: &Records, till: &str, client: &str) -> Result<Self> {
+        let digest = hex::encode(Sha256::digest(client));
+        let keys = [format!("{TILL}{till},{digest}"), COUNT.to_owned()];
         let mut entries = records.entries(&keys).await?.into_iter();
         let mut next = || entries.next().flatten();
         let (till, count) = (next(), next());
-        let [of_till, of_count] = &keys;
+        let [of_till, of_count] = keys;
         Ok(Self {
             till: till
-                .map(|entry| decode_entry(of_till, &entry))
+                .map(|entry| decode_entry(&of_till, &entry))
                 .transpose()?,
             count: count
-                .map(|entry| decode_entry(of_count, &entry))
+                .map(|entry| decode_entry(&of_count, &entry))
                 .transpose()?,
+            client: client.to_owned(),
+            key: of_till,
         })
     }
 
-    /// How far the till is with what a client hands in.
-    pub(super) fn till_of(&self, client: &str) -> Till {
-        let begun = |epoch, missing| Till {
-            client: client.to_owned(),
-            epoch,
-            missing,
+    /// How far the till is.
+    pub(super) fn till(&self) -> Till {
+        let till = self.till.as_ref().map(|till| till.record.clone());
+        till.unwrap_or_else(|| Till {
+            client: self.client.clone(),
+            epoch: self.count().next_epoch,
             ..Till::default()
-        };
-        match self.till.as_ref().map(|till| &till.record) {
-            Some(till) if till.client == client => till.clone(),
-            Some(till) => begun(till.epoch + 1, till.missing),
-            None => begun(self.count().next_epoch, 0),
-        }
+        })
     }
 
     /// Refuses a till that would be one too many.
@@ -119,30 +127,16 @@ impl Stored {
         }
     }
 
-    /// The change that moves the till on, or removes it.
-    pub(super) fn change(&self, name: &str, till: Option<Till>) -> Result<Change> {
-        let key = format!("{TILL}{name}");
+    /// The change that moves the till on.
+    pub(super) fn change(&self, till: &Till) -> Result<Change> {
         let mut change = Change::default();
-        change.expect(&key, self.till.as_ref());
-        let Count { tills, next_epoch } = self.count();
-        let count = match (&self.till, &till) {
-            (None, Some(_)) => Some(Count {
-                tills: tills + 1,
-                next_epoch,
-            }),
-            (Some(forgotten), None) => Some(Count {
-                tills: tills.saturating_sub(1),
-                next_epoch: next_epoch.max(forgotten.record.epoch + 1),
-            }),
-            _ => None,
-        };
-        if let Some(count) = count {
+        change.expect(&self.key, self.till.as_ref());
+        change.put(&self.key, till)?;
+        if self.till.is_none() {
+            let Count { tills, next_epoch } = self.count();
             change.expect(COUNT, self.count.as_ref());
-            change.put(COUNT, &count)?;
-        }
-        match till {
-            Some(till) => change.put(&key, &till)?,
-            None => change.delete(&key),
+            let tills = tills + 1;
+            change.put(COUNT, &Count { tills, next_epoch })?;
         }
         Ok(change)
     }
@@ -174,21 +168,25 @@ impl Conditions {
                 ..
             } = decode_entry(key, entry)?.record;
             Ok(Answered {
-                till: key.strip_prefix(TILL).unwrap_or(key).to_owned(),
+                till: name_of(key)
+                    .split(',')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
                 client_id: client,
                 sequence,
                 handed_in_at: at.to_millis_text(),
             })
         });
         let items = items.collect::<Result<Vec<_>>>()?;
-        let last = items.last().map(|answered| answered.till.clone());
+        let last = page.entries.last().map(|(key, _)| name_of(key).to_owned());
         Ok(TillPage {
             next: last.filter(|_| page.more),
             items,
         })
     }
 
-    /// Forgets a till: its place is free, and what it hands in again is put on record again.
+    /// Forgets the tills with a name: their places are free, and what they hand in again is put on record again.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is unavailable.
@@ -202,14 +200,33 @@ impl Conditions {
             return Err(none());
         }
         let records = self.app.records(tenant.partition());
+        let prefix = format!("{TILL}{till},");
         let plan = async || {
-            let stored = Stored::read(&records, till).await?;
-            if stored.till.is_none() {
-                return Err(none());
+            let count = records.get::<Count>(COUNT).await?;
+            let page = records.scan(&prefix, None, MAX_FORGOTTEN).await?;
+            let mut change = Change::default();
+            let mut left = count.as_ref().map(|count| count.record).unwrap_or_default();
+            for (key, entry) in &page.entries {
+                let till = decode_entry::<Till>(key, entry)?;
+                left.tills = left.tills.saturating_sub(1);
+                left.next_epoch = left.next_epoch.max(till.record.epoch + 1);
+                change.expect(key, Some(&till));
+                change.delete(key);
             }
-            Ok((stored.change(till, None)?, ()))
+            if !page.entries.is_empty() {
+                change.expect(COUNT, count.as_ref());
+                change.put(COUNT, &left)?;
+            }
+            Ok((change, (page.entries.is_empty(), page.more)))
         };
-        records.change(plan).await
+        let (mut is_none, mut has_more) = records.change(&plan).await?;
+        if is_none {
+            return Err(none());
+        }
+        while has_more && !is_none {
+            (is_none, has_more) = records.change(&plan).await?;
+        }
+        Ok(())
     }
 
     /// How many tills of a tenant hand in decisions.
@@ -218,4 +235,9 @@ impl Conditions {
         let count = count.map(|count| count.record).unwrap_or_default();
         Ok(Usage::of(count.tills, self.app.config.quotas.tills))
     }
+}
+
+/// What follows the prefix in the key of a till.
+fn name_of(key: &str) -> &str {
+    key.strip_prefix(TILL).unwrap_or(key)
 }

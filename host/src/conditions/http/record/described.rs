@@ -47,7 +47,7 @@ pub(super) fn hand_in() -> Operation {
         Tag::Decisions,
         "Put decisions on record that a till has made",
     )
-    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. When another client hands in under its name, its numbers begin anew. `leftOut` are those that the tenant has not chosen.")
+    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. Each client has tills of its own: under the name of another client's, its numbers are its own. `leftOut` are those that the tenant has not chosen.")
     .takes(
         schema::report,
         json!({ "till": "till-7", "decisions": [{
@@ -71,7 +71,7 @@ pub(super) fn list_tills() -> Operation {
         "List the tills that hand in decisions",
     )
     .query("limit", "How many tills the page has at most.", limit)
-    .query("cursor", "`next` of the page before.", schema::till)
+    .query("cursor", "`next` of the page before.", schema::till_cursor)
     .answers(
         200,
         "The tills, by name, each with the number of its last decision",
@@ -84,8 +84,8 @@ pub(super) fn list_tills() -> Operation {
 }
 
 pub(super) fn delete_till() -> Operation {
-    Operation::new("deleteTill", Tag::Decisions, "Forget a till that is gone")
+    Operation::new("deleteTill", Tag::Decisions, "Forget the tills with a name")
         .path("till", "The name of the till.", schema::till)
-        .empty(204, "It is forgotten, and its place is free")
+        .empty(204, "They are forgotten, and their places are free")
         .refuses(404, "No till with this name has handed in decisions.")
 }

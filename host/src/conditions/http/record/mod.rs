@@ -10,7 +10,7 @@ use ::http::{Method, StatusCode};
 use crate::body::{parsed, read, required};
 use crate::conditions::Conditions;
 use crate::conditions::choice::{Choice, Chosen};
-use crate::conditions::decision_log::{Report, TillQuery, is_till};
+use crate::conditions::decision_log::{Report, TillQuery, is_till_cursor};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
@@ -122,7 +122,7 @@ async fn delete_till(conditions: Arc<Conditions>, request: Request) -> Result<Au
 
 fn till_query(request: &Request) -> Result<TillQuery> {
     let mut query = Query::of(request);
-    let after = query.cursor(|text| is_till(text).then(|| text.to_owned()));
+    let after = query.cursor(|text| is_till_cursor(text).then(|| text.to_owned()));
     let limit = query.limit();
     query.faults.none_or_error()?;
     Ok(TillQuery { after, limit })

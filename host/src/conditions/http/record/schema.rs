@@ -29,6 +29,11 @@ pub(super) fn till(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A till in a page.
+pub(super) fn till_cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64},[0-9a-f]{64}$" })
+}
+
 fn sequence() -> Schema {
     json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE })
 }
@@ -104,7 +109,7 @@ pub(super) fn receipt(generator: &mut SchemaGenerator) -> Schema {
 
 /// A page of tills.
 pub(super) fn tills(generator: &mut SchemaGenerator) -> Schema {
-    let (till, time) = (till(generator), time(generator));
+    let (till, time, next) = (till(generator), time(generator), till_cursor(generator));
     component(generator, "Tills", |_| {
         json_schema!({
             "type": "object", "required": ["items"],
@@ -115,7 +120,7 @@ pub(super) fn tills(generator: &mut SchemaGenerator) -> Schema {
                         "till": till, "clientId": { "type": "string" }, "sequence": sequence(), "handedInAt": time,
                     },
                 } },
-                "next": till,
+                "next": next,
             },
         })
     })

@@ -1,0 +1,99 @@
+//! What a host needs when it starts, beside its store: a certificate that can be used, folders for its files, addresses of its
+//! own, and the authorities of this machine. Only what is missing is told.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing_subscriber::EnvFilter;
+
+use super::report::{Finding, fail};
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::egress::{Client, Destinations, Limits};
+use crate::server::CertificateFiles;
+
+/// For a client that sends nothing.
+const LIMITS: Limits = Limits {
+    deadline: Duration::from_secs(1),
+    max_answer: 0,
+    destinations: Destinations::Any,
+};
+
+/// With what a host would not start.
+pub(super) fn check(config: &Config) -> Vec<Finding> {
+    let one = [
+        certificate(config),
+        log(config),
+        metrics(config),
+        authorities(),
+    ];
+    let record = match config.decisions.to_stdout() {
+        true => "",
+        false => &config.decisions.log,
+    };
+    let files = [
+        ("decisions.log", record),
+        ("operator_file", &config.operator_file),
+    ];
+    let folders = files.map(|(setting, file)| folder(setting, file));
+    one.into_iter().chain(folders).flatten().collect()
+}
+
+fn certificate(config: &Config) -> Option<Finding> {
+    let why = CertificateFiles::read(config, Arc::new(SystemClock)).err()?;
+    Some(fail(
+        "certificate",
+        why,
+        "have tls.cert and tls.key name a certificate chain and its key, in PEM",
+    ))
+}
+
+fn log(config: &Config) -> Option<Finding> {
+    let cause = EnvFilter::try_new(&config.log.level).err()?;
+    Some(fail(
+        "log",
+        format!("log.level is not a filter: {cause}"),
+        "use a level, such as info",
+    ))
+}
+
+fn metrics(config: &Config) -> Option<Finding> {
+    let is_same = matches!(config.metrics.address(), Ok(Some(metrics)) if metrics == config.listen);
+    is_same.then(|| {
+        fail(
+            "port",
+            format!("listen and metrics.listen are both {}", config.listen),
+            "give each an address of its own",
+        )
+    })
+}
+
+/// The authorities of this machine, without which no other host can be asked.
+fn authorities() -> Option<Finding> {
+    let cause = Client::new(LIMITS).err()?;
+    Some(fail(
+        "authorities",
+        cause.to_string(),
+        "install the certificates of authorities (Debian: ca-certificates)",
+    ))
+}
+
+/// The folder of a file that the host makes.
+fn folder(setting: &str, file: &str) -> Option<Finding> {
+    if file.is_empty() {
+        return None;
+    }
+    let path = Path::new(file);
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let what = match parent {
+        _ if path.is_dir() => format!("{setting}: {file} is a folder"),
+        Some(parent) if !parent.is_dir() => {
+            format!("{setting}: there is no folder {}", parent.display())
+        }
+        _ => return None,
+    };
+    Some(fail("files", what, "name a file in a folder that exists"))
+}
