@@ -1,6 +1,7 @@
 //! `tillgate export`, `diff` and `apply`: the real commands against real hosts.
 
 mod bad_input;
+mod export;
 mod fixture;
 mod interrupted;
 mod mutations;

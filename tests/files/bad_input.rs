@@ -1,9 +1,11 @@
 //! Files that are not what they must be: each is named with the place of its fault, and nothing is written.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fixture::{Shop, code, done, failed, text};
 
@@ -234,6 +236,26 @@ async fn files_and_folders_that_do_not_belong_there_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn names_that_a_terminal_acts_on_are_refused_and_shown_escaped_and_dot_files_have_any_name() {
+    let shop = Shop::open().await;
+    shop.write("conditions/a\u{1b}[2J\ntillgate: all is well.json", AGE);
+    shop.write("con\u{202e}ditions/a.json", AGE);
+    assert_eq!(
+        told(&shop).await,
+        [
+            r"conditions/a\u001b[2J\u000atillgate: all is well.json: must have a name without control characters",
+            r"con\u202editions: is no folder that is known here: roles, global-templates, templates, global-conditions, conditions, projects, business-units, rates, webhooks",
+        ]
+    );
+    std::fs::remove_dir_all(shop.rules()).unwrap();
+    shop.write("conditions/beer.json", AGE);
+    for folder in [shop.rules(), shop.rules().join("conditions")] {
+        std::fs::write(folder.join(OsStr::from_bytes(b".a\xff.json")), "{").unwrap();
+    }
+    done(&shop.run(&["apply", "DIR"]).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_contradicts_the_host_is_named_before_anything_is_written() {
     let shop = Shop::full().await;
     done(&shop.run(&["export", "DIR"]).await);
@@ -327,6 +349,32 @@ async fn what_the_host_refuses_is_named_with_its_file_and_what_was_done_stays() 
         "{told}"
     );
     assert!(told.contains("1 of 3 were written: run it again"), "{told}");
+    // Programs are told which.
+    shop.edit("roles/reader.json", |json| {
+        json["permissions"] = json!(["ecs.project.read"])
+    });
+    let output = shop
+        .run(&["apply", "DIR", "--accept-failing-tests", "--json"])
+        .await;
+    assert!(failed(&output).contains("1 of 3 were written"));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = printed["steps"].as_array().unwrap().iter();
+    let made: Vec<_> = steps.map(|step| (&step["kind"], &step["done"])).collect();
+    assert_eq!(
+        made,
+        [
+            (&json!("roles"), &json!(true)),
+            (&json!("templates"), &json!(false)),
+            (&json!("conditions"), &json!(false)),
+        ]
+    );
+    let errors = printed["errors"].as_array().unwrap();
+    assert_eq!((errors.len(), &printed["done"]), (1, &json!(false)));
+    let error = errors[0].as_str().unwrap();
+    assert!(
+        error.starts_with("templates/office_1.json: the host answered 400"),
+        "{error}"
+    );
     shop.edit("templates/office_1.json", |json| json["roles"] = json!([]));
     assert!(
         done(&shop.run(&["apply", "DIR", "--accept-failing-tests"]).await)

@@ -127,8 +127,11 @@ impl Shop {
 
     pub async fn open_on(store: impl Into<HostStore>) -> Self {
         let clock = Arc::new(SystemClock);
-        let host =
-            Host::start_configured(store, clock, |config| config.webhooks.allow_http = true).await;
+        let host = Host::start_configured(store, clock, |config| {
+            config.webhooks.allow_http = true;
+            config.webhooks.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
+        })
+        .await;
         let operator = host.client("platform", &["platform.operator"]).await;
         let folder = tempfile::tempdir().unwrap();
         let file = credentials_file(folder.path(), &host, &operator);

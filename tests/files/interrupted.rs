@@ -1,8 +1,10 @@
 //! `apply` is killed, answers are lost, others write meanwhile: it runs again and does the rest, and overwrites nothing.
 
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::Stdio;
+use std::path::PathBuf;
+use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -52,6 +54,62 @@ async fn a_run_that_is_killed_in_the_middle_is_finished_by_the_next() {
     }
 }
 
+/// A pipe for a secret. The command reads secrets after it has planned, and before it writes: there it waits for one.
+fn pipe(shop: &Shop) -> PathBuf {
+    let pipe = shop.folder.path().join("key");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    pipe
+}
+
+/// A command that has made its plan, and waits for a secret.
+async fn waiting(shop: &Shop, arguments: &[&str], pipe: PathBuf) -> (Child, File) {
+    let mut apply = command(arguments, &shop.rules(), &shop.operator(), &SECRETS);
+    let apply = apply
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = move || OpenOptions::new().write(true).open(pipe).unwrap();
+    (apply, tokio::task::spawn_blocking(open).await.unwrap())
+}
+
+async fn output_of(command: Child) -> Output {
+    let output = tokio::task::spawn_blocking(move || command.wait_with_output().unwrap());
+    output.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_unit_is_not_deleted_with_a_rate_that_was_set_after_the_plan_was_made() {
+    let shop = Shop::open().await;
+    let unit = |id: &str| json!({ "id": id, "type": "COMPANY" }).to_string();
+    shop.write("business-units/kept.json", &unit("kept"));
+    shop.write("business-units/gone.json", &unit("gone"));
+    done(&shop.run(&["apply", "DIR"]).await);
+    std::fs::remove_file(shop.rules().join("business-units/gone.json")).unwrap();
+    let pipe = pipe(&shop);
+    let webhook = json!({
+        "name": "ERP", "callbackUrl": "https://127.0.0.1:9/hook", "eventTypes": ["*"], "authentication": { "type": "BEARER" },
+        "sharedKey": { "file": pipe },
+    });
+    shop.write("webhooks/ERP.json", &webhook.to_string());
+    let (apply, mut key) = waiting(&shop, &["apply", "DIR", "--prune"], pipe).await;
+    let rates = "/api/v1/business-units/gone/exchange-rates";
+    let rate = json!({ "rateValue": 11 });
+    shop.send(Method::PUT, &format!("{rates}/SALES/SEK/EUR"), rate)
+        .await;
+    key.write_all(b"correct horse battery staple\n").unwrap();
+    drop(key);
+    let told = failed(&output_of(apply).await);
+    let outdated = "business-units/gone: was changed by someone else since the plan was made";
+    assert!(told.contains(outdated), "{told}");
+    assert_eq!(shop.get(rates).await[0]["rateValue"], 11);
+    shop.delete(&format!("{rates}/SALES/SEK/EUR")).await;
+    std::fs::remove_dir_all(shop.rules().join("webhooks")).unwrap();
+    let printed = done(&shop.run(&["apply", "DIR", "--prune"]).await);
+    assert!(printed.ends_with("done: 1 deleted\n"), "{printed}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
     let shop = Shop::full().await;
@@ -68,25 +126,12 @@ async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
     shop.edit("templates/office_1.json", |json| {
         json["name"] = json!("Offices")
     });
-    // The command reads secrets after it has planned, and before it writes: here it waits for one.
-    let pipe = shop.folder.path().join("key");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
+    let pipe = pipe(&shop);
     shop.edit("webhooks/ERP.json", |json| {
         json["sharedKey"] = json!({ "file": pipe });
         json["maxPerSecond"] = json!(11);
     });
-    let mut apply = command(&["apply", "DIR"], &shop.rules(), &shop.operator(), &SECRETS);
-    let apply = apply
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let open = tokio::task::spawn_blocking({
-        let pipe = pipe.clone();
-        move || std::fs::OpenOptions::new().write(true).open(pipe).unwrap()
-    });
-    let mut key = open.await.unwrap();
+    let (apply, mut key) = waiting(&shop, &["apply", "DIR", "--secrets"], pipe).await;
     let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 30 } });
     shop.send(Method::PUT, "/api/v1/entity-conditions/till:1", age)
         .await;
@@ -112,9 +157,7 @@ async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
     let before = shop.all().await;
     key.write_all(b"correct horse battery staple\n").unwrap();
     drop(key);
-    let output = tokio::task::spawn_blocking(move || apply.wait_with_output().unwrap());
-    let output = output.await.unwrap();
-    let told = failed(&output);
+    let told = failed(&output_of(apply).await);
     let outdated = "was changed by someone else since the plan was made";
     assert!(
         told.contains(&format!("templates/office_1.json: {outdated}")),

@@ -1,8 +1,9 @@
 //! What the credentials may not do: export leaves it out and says so, and a folder that asks for it is an error.
 
+use reqwest::Method;
 use serde_json::json;
 
-use super::fixture::{Shop, credentials_file, done, failed, text, tree};
+use super::fixture::{Shop, code, credentials_file, done, failed, text, tree};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kinds_that_may_not_be_read_are_left_out_with_a_sentence() {
@@ -75,5 +76,52 @@ async fn a_tenants_editor_applies_what_is_the_tenants() {
     assert!(
         told.contains("the folder global-conditions cannot be applied"),
         "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_takes_no_more_than_reading() {
+    let shop = Shop::open().await;
+    shop.write(
+        "business-units/a.json",
+        r#"{ "id": "a", "type": "COMPANY" }"#,
+    );
+    done(&shop.run(&["apply", "DIR"]).await);
+    shop.write(
+        "business-units/a.json",
+        r#"{ "id": "b", "type": "COMPANY" }"#,
+    );
+    let beer = json!({
+        "id": "beer", "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 },
+        "tests": [{ "name": "a child", "request": { "item": { "id": "cola" }, "context": { "customer": { "customer_age": 7 } } }, "expect": { "decision": "ALLOW" } }],
+    });
+    shop.write("conditions/beer.json", &beer.to_string());
+    // Whoever may not read rates can see a plan all the same.
+    let role = json!({ "permissions": ["ecs.condition.read", "exr.business-unit.read"] });
+    shop.send(Method::PUT, "/v1/roles/planner", role).await;
+    let planner = shop.host.client("platform", &["planner"]).await;
+    let planner = credentials_file(shop.folder.path(), &shop.host, &planner);
+    let run = async |arguments: &[&str]| shop.run_as(&planner, &shop.rules(), arguments, &[]).await;
+    let dry_run = ["apply", "DIR", "--prune", "--dry-run"];
+    assert_eq!(code(&run(&dry_run).await), 4, "its tests fail");
+    shop.edit("conditions/beer.json", |json| {
+        json["tests"][0]["expect"]["decision"] = json!("HARD_DENY")
+    });
+    let before = shop.all().await;
+    let printed = done(&run(&dry_run).await);
+    assert_eq!(
+        printed.lines().take(3).collect::<Vec<_>>(),
+        [
+            "+ create  conditions/beer",
+            "+ create  business-units/b",
+            "- delete  business-units/a",
+        ]
+    );
+    assert_eq!(code(&run(&["diff", "DIR"]).await), 2);
+    assert_eq!(shop.all().await, before);
+    let told = failed(&run(&["apply", "DIR", "--prune"]).await);
+    assert_eq!(
+        told,
+        "tillgate: the folder conditions cannot be applied: these credentials lack the permission ecs.condition.write\n"
     );
 }

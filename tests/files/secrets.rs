@@ -1,9 +1,12 @@
 //! The secrets of webhooks: files name their places, and the ones that are stored stay where nothing else is said.
 
+use std::collections::BTreeSet;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::fixture::{Shop, code, done, failed, text};
+use crate::support::receiver::{Answer, Receiver};
 
 async fn webhook(shop: &Shop) -> Value {
     let webhooks = shop.get("/api/v1/webhooks").await;
@@ -137,6 +140,116 @@ async fn a_secret_that_no_file_names_stays_and_those_that_are_named_are_sent_aga
             && told.contains("$.sharedKey must be"),
         "{told}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_sends_the_secrets_that_the_plan_names_and_no_others() {
+    let shop = Shop::full().await;
+    done(&shop.run(&["export", "DIR", "--only", "webhooks"]).await);
+    let id = webhook(&shop).await["id"].as_str().unwrap().to_owned();
+    // Since then the key was replaced: the old one signs as well for an hour, unless a key is set.
+    let rotate = format!("/api/v1/webhooks/{id}/shared-key?overlap=1h");
+    shop.send(Method::POST, &rotate, Value::Null).await;
+    let rotated = webhook(&shop).await["previousSharedKeyEndsAt"].clone();
+    assert!(rotated.is_string(), "{rotated}");
+    shop.edit("webhooks/ERP.json", |json| json["maxPerSecond"] = json!(11));
+    let printed = done(&shop.run(&["apply", "DIR"]).await);
+    assert!(!printed.contains("set again"), "{printed}");
+    let kept = webhook(&shop).await;
+    assert_eq!(
+        (&kept["maxPerSecond"], &kept["previousSharedKeyEndsAt"]),
+        (&json!(11), &rotated)
+    );
+    // What is not sent need not be there.
+    shop.edit("webhooks/ERP.json", |json| json["maxPerSecond"] = json!(12));
+    let run = async |env| {
+        shop.run_as(&shop.operator(), &shop.rules(), &["apply", "DIR"], env)
+            .await
+    };
+    done(&run(&[]).await);
+    // A host does not keep a password for another receiver, nor does it belong to another name.
+    let again = "      $.authentication.password: \"set\" -> \"set again\"\n";
+    let edits: [fn(&mut Value); 2] = [
+        |json| json["authentication"]["username"] = json!("tills"),
+        |json| json["callbackUrl"] = json!("https://127.0.0.1:10/hook"),
+    ];
+    for edit in edits {
+        shop.edit("webhooks/ERP.json", edit);
+        let told = failed(&run(&[]).await);
+        assert!(
+            told.contains("$.authentication.password is to be in"),
+            "{told}"
+        );
+        let printed = done(&run(&[("WEBHOOK_ERP_PASSWORD", "hunter3")]).await);
+        assert!(printed.contains(again), "{printed}");
+    }
+    assert_eq!(webhook(&shop).await["previousSharedKeyEndsAt"], rotated);
+    let printed = done(&shop.run(&["apply", "DIR", "--secrets"]).await);
+    assert!(
+        printed.contains(again)
+            && printed.contains("      $.sharedKey: \"set\" -> \"set again\"\n"),
+        "{printed}"
+    );
+    assert_eq!(webhook(&shop).await["previousSharedKeyEndsAt"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_says_that_it_enables_a_webhook_which_the_service_has_disabled() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let erp = json!({
+        "name": "ERP", "callbackUrl": receiver.url, "eventTypes": ["*"],
+        "authentication": { "type": "BASIC", "username": "till", "password": "hunter2 of the ERP" },
+    });
+    shop.send(Method::POST, "/api/v1/webhooks", erp).await;
+    receiver.answer(Answer::Status(410, "", ""));
+    let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    shop.send(Method::PUT, "/api/v1/entity-conditions/beer", age)
+        .await;
+    // The event, its delivery, and what becomes of that are jobs of their own.
+    for _ in 0..100 {
+        shop.host.run_due().await;
+        if webhook(&shop).await["disabledReason"] == "GONE" {
+            break;
+        }
+    }
+    assert_eq!(webhook(&shop).await["disabledReason"], "GONE");
+    done(&shop.run(&["export", "DIR", "--only", "webhooks"]).await);
+    done(&shop.run(&["diff", "DIR"]).await);
+    let enables = "      $.enabled: \"disabled by the service: GONE\" -> \"enabled\"\n";
+    let printed = done(&shop.run(&["apply", "DIR", "--adopt", "--dry-run"]).await);
+    let adopts = format!("= adopt   webhooks/ERP\n{enables}");
+    assert!(printed.starts_with(&adopts), "{printed}");
+    shop.edit("webhooks/ERP.json", |json| json["maxPerSecond"] = json!(11));
+    let printed = done(&shop.run(&["apply", "DIR"]).await);
+    let changes = format!("~ change  webhooks/ERP\n{enables}");
+    assert!(printed.starts_with(&changes), "{printed}");
+    assert_eq!(webhook(&shop).await["enabled"], true);
+    shop.host.run_due().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_webhooks_never_have_their_secrets_at_one_place() {
+    let shop = Shop::open().await;
+    for name in ["a-b", "a.b", "a b"] {
+        let webhook = json!({
+            "name": name, "callbackUrl": "https://127.0.0.1:9/hook", "eventTypes": ["*"], "sharedKey": "correct horse battery staple",
+            "authentication": { "type": "BASIC", "username": "till", "password": "hunter2 of the ERP" },
+        });
+        shop.send(Method::POST, "/api/v1/webhooks", webhook).await;
+    }
+    done(&shop.run(&["export", "DIR"]).await);
+    let mut places = BTreeSet::new();
+    for (name, content) in super::tree(&shop.rules()) {
+        if name.starts_with("webhooks/") {
+            let file: Value = serde_json::from_str(&content).unwrap();
+            for place in [&file["sharedKey"], &file["authentication"]["password"]] {
+                let variable = place["env"].as_str().unwrap();
+                assert!(variable.starts_with("WEBHOOK_A_B_"), "{variable}");
+                places.insert(variable.to_owned());
+            }
+        }
+    }
+    assert_eq!(places.len(), 6, "{places:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -135,8 +135,21 @@ async fn a_unit_is_changed_only_as_it_was_seen() {
     );
     assert_eq!(delete.await.0, 412);
     let renamed = renamed.unwrap();
-    // A rate that is set at it is not of the unit itself.
+    // A rate that is set at it is not of the unit itself, but goes with it: its list has a version of its own.
+    let accept = ("accept", "*/*");
+    let rates = "business-units/SE-1/exchange-rates";
+    let (_, none, _) = ask(&shop, Method::GET, rates, accept, Value::Null).await;
     shop.set("SE-1", "SEK", "EUR", "10").await;
+    let unless_set = format!("{path}?ifRatesMatch={}", none.unwrap());
+    let if_match = ("if-match", renamed.as_str());
+    let (status, _, refused) = ask(&shop, Method::DELETE, &unless_set, if_match, Value::Null).await;
+    assert_eq!(
+        (status, &refused["detail"]),
+        (
+            412,
+            &json!("the rates that are set at it are not the version that ifRatesMatch names")
+        )
+    );
     let delete = ask(
         &shop,
         Method::DELETE,
@@ -153,6 +166,11 @@ async fn a_unit_is_changed_only_as_it_was_seen() {
         body("Malmö"),
     );
     assert_eq!(new.await.0, 201);
+    shop.set("SE-1", "SEK", "EUR", "10").await;
+    let (_, set, _) = ask(&shop, Method::GET, rates, accept, Value::Null).await;
+    let as_set = format!("{path}?ifRatesMatch=W/{}", set.unwrap());
+    let deleted = ask(&shop, Method::DELETE, &as_set, accept, Value::Null).await;
+    assert_eq!(deleted.0, 204);
 }
 
 #[tokio::test]

@@ -175,7 +175,8 @@ Examples:
 has what the plan was made from. Nothing is deleted without --prune, and then only what earlier runs with the same
 --managed-by have made. If it is interrupted, run the same command again and it does the rest.
 
-Exit codes: 0 the host is as the files say, 3 a file is malformed, 4 tests fail, 1 anything else that has failed.
+Exit codes: 0 the host is as the files say, or with --dry-run the plan is made, whatever it says; 3 a file is malformed, 4 tests
+fail, 1 anything else that has failed.
 
 Examples:
   tillgate apply rules --dry-run

@@ -119,7 +119,8 @@ impl Rates {
         .await
     }
 
-    /// Removes a business unit that has none below it.
+    /// Removes a business unit that has none below it, with the rates that are set at it: `rates_version` is the entity tag
+    /// that their list must have.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a dry run; [`Error::NotFound`], [`Error::Conflict`], [`Error::Outdated`],
@@ -129,6 +130,7 @@ impl Rates {
         editor: Editor<'_>,
         id: &UnitId,
         preconditions: &Preconditions,
+        rates_version: Option<&str>,
     ) -> Result<Edited<()>> {
         if editor.dry_run {
             let message =
@@ -136,8 +138,10 @@ impl Rates {
             return Err(Error::invalid("$.dryRun", message));
         }
         let edit = self.edits(editor);
-        edit.edit(id, |before, _| plan::delete_unit(before, preconditions))
-            .await
+        edit.edit(id, |before, _| {
+            plan::delete_unit(before, preconditions, rates_version)
+        })
+        .await
     }
 
     /// Sets one rate at a unit. Answers its JSON: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,

@@ -5,7 +5,7 @@
 //! `apply` runs again it finds the webhook by its name. The first failure ends it: what was done stays, and the next run
 //! does the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt, stream};
@@ -18,8 +18,9 @@ use super::kind::Kind;
 use super::order::Rank;
 use super::plan::{Action, Step};
 use super::secrets::Revealed;
+use crate::cli::output::on_line;
 use crate::cli::progress::ProgressLine;
-use crate::cli::session::Requires;
+use crate::cli::session::{Requires, segment};
 
 /// How a plan is made.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +40,8 @@ pub(super) type SecretsOf = BTreeMap<String, Revealed>;
 pub(super) fn secrets_of(steps: &[(Rank, Step<'_>)]) -> Result<SecretsOf, Vec<String>> {
     let (mut secrets, mut missing) = (SecretsOf::new(), Vec::new());
     for (_, step) in steps {
-        if let (Kind::Webhooks, Some(file)) = (step.kind, step.file)
-            && step.action != Action::Adopt
-        {
-            match file.says.secrets.reveal() {
+        if let (Kind::Webhooks, Some(file)) = (step.kind, step.file) {
+            match step.secrets.reveal() {
                 Ok(revealed) => drop(secrets.insert(step.id.clone(), revealed)),
                 Err(cause) => missing.push(format!("{}: {cause}", file.name)),
             }
@@ -54,20 +53,26 @@ pub(super) fn secrets_of(steps: &[(Rank, Step<'_>)]) -> Result<SecretsOf, Vec<St
     }
 }
 
+/// What became of a plan.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// The steps that were made, by their place in the plan.
+    pub(super) done: BTreeSet<usize>,
+    /// What has failed: a line each, none when the whole plan was made.
+    pub(super) failures: Vec<String>,
+}
+
 /// Makes a plan.
-///
-/// # Errors
-/// What has failed, and how much was done.
 pub(super) async fn apply(
     host: &Host,
     steps: &[(Rank, Step<'_>)],
     secrets: &SecretsOf,
     manner: Manner<'_>,
-) -> Result<(), String> {
-    let (mut progress, mut done, mut failures) = (ProgressLine::new(), 0, Vec::new());
+) -> Outcome {
+    let (mut progress, mut outcome, mut first) = (ProgressLine::new(), Outcome::default(), 0);
     let has_failed = AtomicBool::new(false);
     for rank in steps.chunk_by(|(a, _), (b, _)| a == b) {
-        let made = rank.iter().map(|(_, step)| {
+        let made = rank.iter().zip(first..).map(|((_, step), index)| {
             let has_failed = &has_failed;
             async move {
                 if has_failed.load(Ordering::Relaxed) {
@@ -75,39 +80,34 @@ pub(super) async fn apply(
                 }
                 let made = make(host, step, secrets, manner).await;
                 has_failed.fetch_or(made.is_err(), Ordering::Relaxed);
-                Some(made.map_err(|cause| format!("{}: {cause}", place(step))))
+                let made = made.map_err(|cause| format!("{}: {cause}", place(step)));
+                Some(made.map(|()| index))
             }
         });
         let mut made = stream::iter(made).buffer_unordered(AT_ONCE);
         while let Some(made) = made.next().await {
             match made {
-                Some(Ok(())) => done += 1,
-                Some(Err(failure)) => failures.push(failure),
+                Some(Ok(index)) => drop(outcome.done.insert(index)),
+                Some(Err(failure)) => outcome.failures.push(failure),
                 None => {}
             }
-            progress.print(|| format!("{done} of {} written", steps.len()));
+            progress.print(|| format!("{} of {} written", outcome.done.len(), steps.len()));
         }
-        if !failures.is_empty() {
+        if !outcome.failures.is_empty() {
             break;
         }
+        first += rank.len();
     }
     progress.end();
-    if failures.is_empty() {
-        return Ok(());
-    }
-    failures.sort_unstable();
-    let all = steps.len();
-    failures.push(format!(
-        "{done} of {all} were written: run it again once this is mended, and it does the rest"
-    ));
-    Err(failures.join("\n"))
+    outcome.failures.sort_unstable();
+    outcome
 }
 
 /// Where what has failed stands: its file, or what it is called.
 fn place(step: &Step<'_>) -> String {
     match step.file {
         Some(file) => file.name.clone(),
-        None => Named(step.kind, &step.id).to_string(),
+        None => on_line(&Named(step.kind, &step.id).to_string()).into_owned(),
     }
 }
 
@@ -190,7 +190,13 @@ async fn delete(host: &Host, step: &Step<'_>) -> Result<(), String> {
         return Ok(());
     };
     let requires = Requires::Version(version(present.etag.as_ref())?);
-    let request = (&Method::DELETE, present.path.as_str());
+    let mut path = present.path.clone();
+    if step.kind == Kind::BusinessUnits {
+        // Its rates go with it, of which its own version says nothing.
+        let rates = version(present.rates_etag.as_ref())?.to_str();
+        path += &format!("?ifRatesMatch={}", segment(rates.unwrap_or_default()));
+    }
+    let request = (&Method::DELETE, path.as_str());
     let answer = host.write(request, requires, None, true).await.0?;
     if answer.is_outdated() {
         return Err(outdated());

@@ -3,9 +3,11 @@
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use super::existing::Present;
 use super::host::{AT_ONCE, Host};
 use super::kind::Kind;
-use super::plan::{Action, Options, Plan, Step};
+use super::plan::{Action, Options, Plan};
+use crate::identity::Permission;
 
 /// The plan with versions.
 ///
@@ -28,17 +30,19 @@ pub(super) async fn bind<'f>(
     };
     let mut problems = Vec::new();
     let read = steps.into_iter().map(|step| async move {
-        let present = match &step.present {
+        let mut present = match &step.present {
             // Rates were read with their version.
             before @ Some(_) if step.kind != Kind::Rates => {
                 host.again(step.kind, &step.id, before.as_ref()).await?
             }
             present => present.clone(),
         };
-        let others = match (step.kind, step.action) {
-            (Kind::BusinessUnits, Action::Delete) => others_rates(host, &step, options.me).await?,
-            _ => None,
-        };
+        let mut others = None;
+        if let (Kind::BusinessUnits, Action::Delete, Some(unit)) =
+            (step.kind, step.action, &mut present)
+        {
+            others = bind_rates(host, unit, options.me).await?;
+        }
         Ok::<_, String>((step, present, others))
     });
     let read: Vec<_> = stream::iter(read).buffered(AT_ONCE).try_collect().await?;
@@ -57,14 +61,20 @@ pub(super) async fn bind<'f>(
     })
 }
 
-/// That rates of others are set at a unit which is to be deleted: they would go with it.
-async fn others_rates(host: &Host, unit: &Step<'_>, me: &str) -> Result<Option<String>, String> {
-    let rates = host.rates_of(&unit.id).await?;
-    let has_others = rates.is_some_and(|present| present.rates.has_others(me));
-    Ok(has_others.then(|| {
-        format!(
-            "business-units/{} cannot be deleted: rates are set at it that {me} has not made",
-            unit.id
-        )
-    }))
+/// Binds a unit that is to be deleted to the rates that are set at it, for they go with it; answers that some are of others.
+async fn bind_rates(host: &Host, unit: &mut Present, me: &str) -> Result<Option<String>, String> {
+    // A plan that is only shown takes no more than what lists are read with.
+    if !host.permissions.contains(Permission::RateRead) {
+        return Ok(None);
+    }
+    let id = &unit.document.id;
+    let rates = host.rates_of(id).await?;
+    let has_others = rates
+        .as_ref()
+        .is_some_and(|present| present.rates.has_others(me));
+    let problem = has_others.then(|| {
+        format!("business-units/{id} cannot be deleted: rates are set at it that {me} has not made")
+    });
+    unit.rates_etag = rates.and_then(|present| present.etag);
+    Ok(problem)
 }

@@ -62,10 +62,15 @@ impl Differences {
         differences
     }
 
-    /// Adds one that is not JSON.
+    /// Adds one that is not JSON, before all others: it is seen however many there are.
     pub(super) fn note(&mut self, path: &str, before: &str, after: &str) {
         let quoted = |text: &str| serde_json::to_string(text).ok();
-        self.add(path.to_owned(), quoted(before), quoted(after));
+        let difference = Difference {
+            path: path.to_owned(),
+            before: quoted(before),
+            after: quoted(after),
+        };
+        self.all.insert(0, difference);
     }
 
     fn add(&mut self, path: String, before: Option<String>, after: Option<String>) {

@@ -79,6 +79,15 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     }
 }
 
+/// What the resource of a file is called, and where the secrets of a webhook are, whatever faults the file has.
+pub(super) fn outline(kind: Kind, text: &[u8]) -> Option<(String, Secrets)> {
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+    let parsed = json::Document::parse(text).ok()?;
+    let mut ignored = Faults::default();
+    let id = name_of(kind, parsed.root(), &mut ignored)?;
+    Some((id, read_secrets(parsed.root(), &mut ignored)))
+}
+
 /// Reads the host's answer.
 ///
 /// # Errors

@@ -15,6 +15,9 @@ use super::kind::Kind;
 use super::unit_rates::HostRates;
 use crate::cli::session::segment;
 
+/// The end of the JSON of a webhook that its owner has enabled (`members.rs`).
+pub(super) const ENABLED: &[u8] = b"\"enabled\":true}";
+
 /// A resource of the host.
 #[derive(Clone, Debug)]
 pub(super) struct Present {
@@ -26,8 +29,12 @@ pub(super) struct Present {
     pub(super) etag: Option<HeaderValue>,
     /// Of a unit's rates.
     pub(super) rates: HostRates,
+    /// Of a unit that is to be deleted: the version of the rates that are set at it.
+    pub(super) rates_etag: Option<HeaderValue>,
     /// Of a webhook.
     pub(super) has_shared_key: bool,
+    /// Of a webhook that the service has disabled: why.
+    pub(super) disabled_reason: Option<String>,
 }
 
 /// What the host has of the kinds in scope, by what each resource is called.
@@ -149,7 +156,8 @@ impl Host {
         etag: Option<HeaderValue>,
     ) -> Result<Present, String> {
         let mut document = of_answer(kind, root)?;
-        if kind == Kind::Webhooks && root.member("disabledReason").is_some() {
+        let disabled_reason = text_of(root, "disabledReason").map(str::to_owned);
+        if disabled_reason.is_some() {
             enable(&mut document.json);
         }
         Ok(Present {
@@ -158,7 +166,9 @@ impl Host {
             managed_by: text_of(root, "managedBy").map(str::to_owned),
             etag,
             rates: HostRates::default(),
+            rates_etag: None,
             has_shared_key: is_true(root, "hasSharedKey"),
+            disabled_reason,
         })
     }
 
@@ -205,7 +215,9 @@ impl Host {
             path,
             etag,
             rates,
+            rates_etag: None,
             has_shared_key: false,
+            disabled_reason: None,
         }))
     }
 
@@ -272,6 +284,6 @@ fn enable(json: &mut Vec<u8>) {
     const DISABLED: &[u8] = b"\"enabled\":false}";
     if json.ends_with(DISABLED) {
         json.truncate(json.len() - DISABLED.len());
-        json.extend_from_slice(b"\"enabled\":true}");
+        json.extend_from_slice(ENABLED);
     }
 }

@@ -1,26 +1,25 @@
 //! `tillgate export`: writes what a host has as files, in one form and order, so that version control shows what has changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
+use super::earlier::{Earlier, KEPT, shown};
 use super::existing::Present;
 use super::file_name::file_names;
 use super::host::Host;
 use super::kind::{Kind, missing};
+use super::places::Variables;
 use super::pretty::indented;
-use super::secrets::add_places;
 use super::webhook;
-use crate::cli::output::{print, tell};
+use crate::cli::output::{on_line, print, tell};
 use crate::cli::session::HostOptions;
-
-/// The file that keeps a folder without resources in version control.
-const KEPT: &str = ".gitkeep";
 
 /// Who may read and write the files, but for those whom the mask of the process leaves out.
 const MODE: u32 = 0o666;
@@ -50,22 +49,29 @@ pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
     } = arguments;
     let host = Host::open(&options).await?;
     let kinds = kinds(&host, &only)?;
-    if !replace {
-        refuse_files(&folder, &kinds)?;
-    }
+    let earlier = kinds
+        .iter()
+        .map(|kind| Earlier::read(*kind, &folder, replace));
+    let earlier: Vec<Earlier> = earlier.collect::<Result<_, _>>()?;
     let mut existing = host.existing(kinds.iter().copied()).await?;
     if let Some(fault) = webhook::faults_of_names(&existing, |_| true).next() {
         return Err(fault);
     }
-    let mut counts = BTreeMap::new();
-    for kind in kinds {
+    let mut folders = Vec::new();
+    for (kind, earlier) in kinds.into_iter().zip(earlier) {
         let mut resources = existing.all.remove(&kind).unwrap_or_default();
         if kind == Kind::Rates {
             resources.retain(|_, unit| !unit.rates.set_by_hand().is_empty());
         }
-        write_kind(kind, &resources, &folder)?;
-        counts.insert(kind, resources.len());
+        folders.push(Folder::new(kind, resources, earlier)?);
     }
+    for of_kind in &folders {
+        of_kind.write(&folder)?;
+    }
+    let counts: BTreeMap<Kind, usize> = folders
+        .iter()
+        .map(|folder| (folder.kind, folder.resources.len()))
+        .collect();
     let all: usize = counts.values().sum();
     if options.json {
         let counts: BTreeMap<&str, usize> = counts
@@ -108,65 +114,63 @@ fn kinds(host: &Host, only: &[Kind]) -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
-/// Refuses a folder in which there are files already: they may have changes that no host has.
-fn refuse_files(folder: &Path, kinds: &[Kind]) -> Result<(), String> {
-    for kind in kinds {
-        let of_kind = folder.join(kind.folder());
-        let is_free = match fs::read_dir(&of_kind) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(cause) => cause.kind() == ErrorKind::NotFound,
-        };
-        if !is_free {
-            return Err(format!(
-                "{} exists: use --replace to write the files of the host in place of those that are there",
-                of_kind.display()
-            ));
-        }
-    }
-    Ok(())
+/// The folder of a kind, as it is to be.
+struct Folder {
+    kind: Kind,
+    resources: BTreeMap<String, Present>,
+    /// The names of their files.
+    names: BTreeMap<String, String>,
+    earlier: Earlier,
 }
 
-/// Writes the files of a kind, each as a whole, and removes those that are no more.
-fn write_kind(
-    kind: Kind,
-    resources: &BTreeMap<String, Present>,
-    folder: &Path,
-) -> Result<(), String> {
-    let folder = folder.join(kind.folder());
-    let failed = |path: &Path, cause: std::io::Error| {
-        format!("{} cannot be written: {cause}", path.display())
-    };
-    fs::create_dir_all(&folder).map_err(|cause| failed(&folder, cause))?;
-    let names = file_names(resources.keys());
-    let mut kept: Vec<&str> = names.values().map(String::as_str).collect();
-    for (id, resource) in resources {
-        let name = names.get(id.as_str()).map_or(id.as_str(), String::as_str);
-        let mut json = resource.document.json.clone();
-        if kind == Kind::Webhooks {
-            add_places(
-                &mut json,
-                name.trim_end_matches(".json"),
-                resource.has_shared_key,
-            );
+impl Folder {
+    fn new(
+        kind: Kind,
+        resources: BTreeMap<String, Present>,
+        earlier: Earlier,
+    ) -> Result<Self, String> {
+        let file_of = |id: &str| earlier.files.get(id).map(|file| file.name.as_str());
+        let names = file_names(resources.keys(), file_of);
+        let names = names.map_err(|same| {
+            let same = on_line(&same);
+            format!("{kind}: {same}: give the file that is there another name")
+        })?;
+        Ok(Self {
+            kind,
+            resources,
+            names,
+            earlier,
+        })
+    }
+
+    /// Writes the files, each as a whole, and removes those that are no more.
+    fn write(&self, folder: &Path) -> Result<(), String> {
+        let folder = folder.join(self.kind.folder());
+        fs::create_dir_all(&folder).map_err(|cause| unwritten(&folder, &cause))?;
+        let variables = Variables::new(&self.resources, &self.earlier.files);
+        for (id, name) in &self.names {
+            let Some(resource) = self.resources.get(id) else {
+                continue;
+            };
+            let mut json = resource.document.json.clone();
+            if self.kind == Kind::Webhooks {
+                variables.add_places(resource, self.earlier.files.get(id), &mut json);
+            }
+            write_file(&folder, name, &indented(&json))?;
         }
-        write_file(&folder, name, &indented(&json))?;
-    }
-    if resources.is_empty() {
-        write_file(&folder, KEPT, b"")?;
-        kept.push(KEPT);
-    }
-    for entry in fs::read_dir(&folder).map_err(|cause| failed(&folder, cause))? {
-        let entry = entry.map_err(|cause| failed(&folder, cause))?;
-        let name = entry.file_name();
-        let is_ours = name == KEPT
-            || Path::new(&name)
-                .extension()
-                .is_some_and(|end| end == "json");
-        if is_ours && !kept.iter().any(|kept| name == *kept) {
-            fs::remove_file(entry.path()).map_err(|cause| failed(&entry.path(), cause))?;
+        let mut kept: BTreeSet<&OsStr> = self.names.values().map(OsStr::new).collect();
+        if self.names.is_empty() {
+            write_file(&folder, KEPT, b"")?;
+            kept.insert(OsStr::new(KEPT));
         }
+        for name in &self.earlier.names {
+            if !kept.contains(name.as_os_str()) {
+                let path = folder.join(name);
+                fs::remove_file(&path).map_err(|cause| unwritten(&path, &cause))?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Writes a file in place of the one that is there, so that it is never there in part.
@@ -180,6 +184,9 @@ fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), String> {
         file.write_all(text)?;
         file.persist(&path).map_err(|failed| failed.error).map(drop)
     };
-    write()
-        .map_err(|cause: std::io::Error| format!("{} cannot be written: {cause}", path.display()))
+    write().map_err(|cause| unwritten(&path, &cause))
+}
+
+fn unwritten(path: &Path, cause: &std::io::Error) -> String {
+    format!("{} cannot be written: {cause}", shown(path))
 }

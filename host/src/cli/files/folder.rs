@@ -5,12 +5,14 @@
 //! would otherwise take resources out of scope without a sign. Only what begins with a dot is left out, such as `.gitkeep`.
 
 use std::collections::BTreeMap;
-use std::fs::{DirEntry, File as OpenFile, FileType};
+use std::ffi::OsStr;
+use std::fs::{File as OpenFile, FileType};
 use std::io::Read as _;
 use std::path::Path;
 
 use super::document::{self, Read};
 use super::kind::Kind;
+use crate::cli::output::on_line;
 
 /// The most files, and the most bytes of all.
 const MAX_FILES: usize = 300_000;
@@ -47,9 +49,7 @@ pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
     let mut reader = Reader::default();
     let mut files = Files::new();
     for (name, entry_type) in entries(folder).map_err(Refusal::Unreadable)? {
-        let kind = Kind::of_folder(&name);
-        match kind {
-            _ if name.starts_with('.') => {}
+        match Kind::of_folder(&name) {
             Some(kind) if entry_type.is_dir() => {
                 let of_kind = reader.read_kind(kind, &folder.join(&name));
                 files.insert(kind, of_kind.map_err(Refusal::Unreadable)?);
@@ -90,29 +90,41 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// The entries of a folder, by name.
+/// The entries of a folder, by name, but for those that begin with a dot.
 fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
     let unreadable =
         |cause: std::io::Error| format!("{} cannot be read: {cause}", folder.display());
-    let named = |entry: DirEntry| {
+    let mut named = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
         let name = entry.file_name();
+        if is_hidden(&name) {
+            continue;
+        }
         let name = name.into_string().map_err(|name| {
             format!(
                 "{} has a file whose name is not UTF-8: {name:?}",
                 folder.display()
             )
         })?;
-        let entry_type = entry.file_type().map_err(unreadable)?;
-        Ok((name, entry_type))
-    };
-    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
-    entries
-        .map(|entry| named(entry.map_err(unreadable)?))
-        .collect()
+        named.insert(name, entry.file_type().map_err(unreadable)?);
+    }
+    Ok(named)
 }
 
-fn has_extension(name: &str) -> bool {
-    Path::new(name)
+/// Whether a name begins with a dot.
+pub(super) fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// Whether a terminal shows a name as it is.
+pub(super) fn is_shown(name: &str) -> bool {
+    on_line(name) == name
+}
+
+/// Whether a name ends in `.json`.
+pub(super) fn has_extension(name: impl AsRef<Path>) -> bool {
+    name.as_ref()
         .extension()
         .is_some_and(|extension| extension == "json")
 }
@@ -130,7 +142,10 @@ impl Reader {
             MAX_FAULTS => self
                 .faults
                 .push("there are more faults than are listed".to_owned()),
-            0..MAX_FAULTS => self.faults.push(format!("{name}: {what}")),
+            0..MAX_FAULTS => {
+                let fault = format!("{name}: {what}");
+                self.faults.push(on_line(&fault).into_owned());
+            }
             _ => {}
         }
     }
@@ -139,9 +154,6 @@ impl Reader {
         let mut files: BTreeMap<String, File> = BTreeMap::new();
         let mut folded: BTreeMap<String, String> = BTreeMap::new();
         for (name, entry_type) in entries(folder)? {
-            if name.starts_with('.') {
-                continue;
-            }
             let path = format!("{kind}/{name}");
             if let Some(other) = folded.insert(name.to_lowercase(), name.clone()) {
                 let what = format!(
@@ -152,6 +164,8 @@ impl Reader {
                 self.fault(&path, "must be a file, and no link to one");
             } else if !has_extension(&name) {
                 self.fault(&path, "must have a name that ends in .json");
+            } else if !is_shown(&name) {
+                self.fault(&path, "must have a name without control characters");
             } else if let Some(says) = self.read_file(kind, &path, &folder.join(&name))? {
                 let id = says.document.id.clone();
                 let file = File { name: path, says };

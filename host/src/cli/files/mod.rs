@@ -3,13 +3,15 @@
 //! From files to the host, in this order: `folder.rs` reads the files (`kind.rs`, `members.rs` and `shape.rs` say what they may have,
 //! `document.rs` checks them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
 //! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `print.rs`
-//! prints it, `apply.rs` makes it. From the host to files: `export.rs`.
+//! prints it, `apply.rs` makes it. From the host to files: `export.rs`, with the names and places of secrets that an earlier
+//! export has left (`earlier.rs`, `file_name.rs`, `places.rs`).
 
 mod apply;
 mod bind;
 mod changes;
 mod checks;
 mod document;
+mod earlier;
 mod existing;
 mod export;
 mod file_name;
@@ -18,6 +20,7 @@ mod host;
 mod kind;
 mod members;
 mod order;
+mod places;
 mod plan;
 mod pretty;
 mod print;
@@ -34,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::apply::Manner;
+use self::apply::{Manner, Outcome};
 pub(super) use self::export::{Export, run as export};
 use self::folder::{Files, Refusal};
 use self::host::Host;
@@ -70,7 +73,7 @@ pub(super) struct Apply {
     /// Manage what files have from now on, also what others have made
     #[arg(long)]
     adopt: bool,
-    /// Send the secrets of all webhooks that name theirs: no difference of a secret can be seen
+    /// Send the secrets of all webhooks that name theirs, also those that the host has: no difference of a secret can be seen
     #[arg(long)]
     secrets: bool,
     /// Set rates that move by more than their tolerance too
@@ -125,7 +128,7 @@ pub(super) async fn diff(arguments: Diff) -> Result<ExitCode, String> {
         only_shown: true,
     };
     let ready = plan(&options, &files, planned, Permitted::Reading).await?;
-    ready.print(&options, planned.me, false)?;
+    ready.print(&options, planned.me, None)?;
     Ok(match ready.steps.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(DIFFERS),
@@ -157,28 +160,37 @@ pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
         secrets: arguments.secrets,
         only_shown: false,
     };
-    let permitted = match arguments.prune {
-        true => Permitted::Deleting,
-        false => Permitted::Writing,
+    let permitted = match (arguments.dry_run, arguments.prune) {
+        (true, _) => Permitted::Reading,
+        (false, true) => Permitted::Deleting,
+        (false, false) => Permitted::Writing,
     };
     let ready = plan(&options, &files, planned, permitted).await?;
     if arguments.dry_run {
-        ready.print(&options, planned.me, false)?;
+        ready.print(&options, planned.me, None)?;
         return Ok(ExitCode::SUCCESS);
     }
     let secrets = apply::secrets_of(&ready.steps).map_err(|missing| missing.join("\n  "))?;
     if !options.json {
-        ready.print(&options, planned.me, false)?;
+        ready.print(&options, planned.me, None)?;
     }
     let manner = Manner {
         me: planned.me,
         accept_deviation: arguments.accept_deviation,
         accept_failing_tests: arguments.accept_failing_tests,
     };
-    apply::apply(&ready.host, &ready.steps, &secrets, manner).await?;
+    let mut outcome = apply::apply(&ready.host, &ready.steps, &secrets, manner).await;
     if options.json {
-        ready.print(&options, planned.me, true)?;
-    } else if !ready.steps.is_empty() {
+        ready.print(&options, planned.me, Some(&outcome))?;
+    }
+    let (done, all) = (outcome.done.len(), ready.steps.len());
+    if !outcome.failures.is_empty() {
+        outcome.failures.push(format!(
+            "{done} of {all} were written: run it again once this is mended, and it does the rest"
+        ));
+        return Err(outcome.failures.join("\n"));
+    }
+    if !options.json && all > 0 {
         print(&format!("done: {}\n", Counts::of(&ready.steps).words(DONE)))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -261,14 +273,19 @@ fn require(host: &Host, files: &Files, permitted: Permitted) -> Result<(), Strin
 }
 
 impl Ready<'_> {
-    fn print(&self, options: &HostOptions, me: &str, done: bool) -> Result<(), String> {
+    fn print(
+        &self,
+        options: &HostOptions,
+        me: &str,
+        outcome: Option<&Outcome>,
+    ) -> Result<(), String> {
         let about = About {
             host: &self.host,
             me,
             files: self.files,
         };
         print(&match options.json {
-            true => print::json(about, &self.steps, &self.rest, done)?,
+            true => print::json(about, &self.steps, &self.rest, outcome)?,
             false => print::text(about, &self.steps, &self.rest),
         })
     }

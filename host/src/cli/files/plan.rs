@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::Differences;
+use super::document::Read;
 use super::existing::{Existing, Present};
 use super::folder::{File, Files};
 use super::kind::Kind;
+use super::secrets::Secrets;
 use super::unit_rates::{HostRates, RatesChange};
 use super::webhook;
 
@@ -21,7 +23,7 @@ pub(super) struct Options<'a> {
     pub(super) prune: bool,
     /// Whether what others manage, or nobody, is taken over where a file has it.
     pub(super) adopt: bool,
-    /// Whether the secrets of webhooks are sent where nothing else changes.
+    /// Whether all secrets of webhooks are sent, also those that the host has.
     pub(super) secrets: bool,
     /// Whether the plan is only to be shown: then it may change what others manage.
     pub(super) only_shown: bool,
@@ -48,6 +50,8 @@ pub(super) struct Step<'f> {
     pub(super) present: Option<Present>,
     /// Of a unit's rates.
     pub(super) rates: RatesChange,
+    /// Of a webhook: those that are sent.
+    pub(super) secrets: Secrets,
     pub(super) differences: Differences,
 }
 
@@ -142,7 +146,7 @@ impl<'f> Plan<'f> {
         present: Option<&Present>,
         options: Options<'_>,
     ) -> Result<(), String> {
-        let Some((action, differences)) = step_to(kind, file, present, options) else {
+        let Some((action, secrets, differences)) = step_to(kind, file, present, options) else {
             return Ok(());
         };
         let owner = present.and_then(|present| present.managed_by.as_deref());
@@ -158,6 +162,7 @@ impl<'f> Plan<'f> {
             file: Some(file),
             present: present.cloned(),
             rates: RatesChange::default(),
+            secrets,
             differences,
         });
         Ok(())
@@ -183,6 +188,7 @@ impl<'f> Plan<'f> {
                 file: None,
                 present: Some(present.clone()),
                 rates: RatesChange::default(),
+                secrets: Secrets::default(),
                 differences: Differences::default(),
             });
         }
@@ -234,39 +240,41 @@ impl<'f> Plan<'f> {
             present: present.cloned(),
             differences: Differences::of_rates(&rates),
             rates,
+            secrets: Secrets::default(),
         });
         Ok(())
     }
 }
 
-/// What makes a resource what its file says.
+/// What makes a resource what its file says, and the secrets that are sent with it.
 fn step_to(
     kind: Kind,
     file: &File,
     present: Option<&Present>,
     options: Options<'_>,
-) -> Option<(Action, Differences)> {
+) -> Option<(Action, Secrets, Differences)> {
+    let Read {
+        document, secrets, ..
+    } = &file.says;
     let Some(present) = present else {
-        return Some((Action::Create, Differences::default()));
+        return Some((Action::Create, secrets.clone(), Differences::default()));
     };
-    let document = &file.says.document;
-    let mut differences = Differences::default();
+    let (mut secrets, mut differences) = (Secrets::default(), Differences::default());
     if document.json != present.document.json {
         differences = Differences::between(&present.document.json, &document.json);
     }
     if kind == Kind::Webhooks {
-        webhook::compare_secrets(
-            &file.says.secrets,
-            present,
-            options.secrets,
-            &mut differences,
-        );
-    }
-    if document.json != present.document.json || !differences.all.is_empty() {
-        return Some((Action::Change, differences));
+        let again = options.secrets;
+        secrets = webhook::secrets_to_send(&file.says, present, again, &mut differences);
     }
     let is_mine = present.managed_by.as_deref() == Some(options.me);
-    (options.adopt && !is_mine).then_some((Action::Adopt, differences))
+    let action = match document.json == present.document.json && differences.all.is_empty() {
+        false => Action::Change,
+        true if options.adopt && !is_mine => Action::Adopt,
+        true => return None,
+    };
+    webhook::compare_disabled(&file.says, present, &mut differences);
+    Some((action, secrets, differences))
 }
 
 /// Refuses to change what another program manages, unless it is to be taken over.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::apply::Outcome;
 use super::changes::{Difference, Differences};
 use super::document::Named;
 use super::host::Host;
@@ -180,8 +181,11 @@ struct PlanJson<'p> {
     managed_by: &'p str,
     files: usize,
     counts: Counts,
-    /// Whether it was made.
+    /// Whether all of it was made.
     done: bool,
+    /// What has failed.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    errors: &'p [String],
     steps: Vec<StepJson<'p>>,
     prunable: Vec<LeftJson<'p>>,
     left: Vec<LeftJson<'p>>,
@@ -194,6 +198,9 @@ struct StepJson<'p> {
     id: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'p str>,
+    /// Whether it was made, where the plan was not only shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<bool>,
     differences: Vec<Difference>,
     /// How many there are besides.
     #[serde(skip_serializing_if = "is_zero")]
@@ -215,14 +222,16 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// A plan for programs: `{ tenantId, url, managedBy, files, counts, done, steps, prunable, left }`.
+/// A plan for programs, and what became of it if it was not only shown: `{ tenantId, url, managedBy, files, counts, done,
+/// errors?, steps, prunable, left }`.
 pub(super) fn json(
     about: About<'_>,
     steps: &[(Rank, Step<'_>)],
     plan: &Plan<'_>,
-    done: bool,
+    outcome: Option<&Outcome>,
 ) -> Result<String, String> {
-    let steps_json = steps.iter().map(|(_, step)| StepJson {
+    let errors = outcome.map_or(&[][..], |outcome| &outcome.failures);
+    let steps_json = steps.iter().enumerate().map(|(index, (_, step))| StepJson {
         action: match step.action {
             Action::Create => "CREATE",
             Action::Change => "CHANGE",
@@ -232,6 +241,7 @@ pub(super) fn json(
         kind: step.kind.folder(),
         id: &step.id,
         file: step.file.map(|file| file.name.as_str()),
+        done: outcome.map(|outcome| outcome.done.contains(&index)),
         differences: step
             .differences
             .all
@@ -246,7 +256,8 @@ pub(super) fn json(
         managed_by: about.me,
         files: about.files,
         counts: Counts::of(steps),
-        done,
+        done: outcome.is_some() && errors.is_empty(),
+        errors,
         steps: steps_json.collect(),
         prunable: plan.prunable.iter().map(left_json).collect(),
         left: plan.left.iter().map(left_json).collect(),

@@ -1,12 +1,15 @@
 //! The secrets of webhooks. A file names the place of a secret and never has it: an environment variable, or a file.
 //!
-//! A host answers no secret, so none can be compared: they are sent when a webhook is created or changed otherwise, or when
-//! that is asked for. Those that a file does not name stay as they are.
+//! A host answers no secret, so none can be compared: they are sent when a webhook is created, when the host could not keep
+//! what it has, or when that is asked for. All others stay as they are.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use tillgate_engine::json::{Faults, Node};
+
+use crate::cli::output::on_line;
 
 /// The most bytes of a file with a secret.
 const MAX_FILE: u64 = 4096;
@@ -35,6 +38,8 @@ pub(super) enum SharedKey {
 /// What a webhook's file says of its secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Secrets {
+    /// Whether there is to be a password.
+    pub(super) is_basic: bool,
     /// Without a place, the password stays as it is.
     pub(super) password: Option<Place>,
     pub(super) shared_key: SharedKey,
@@ -48,9 +53,23 @@ pub(super) struct Revealed {
     shared_key: Option<Option<String>>,
 }
 
+impl SharedKey {
+    /// Where it is, if the file says so.
+    pub(super) const fn place(&self) -> Option<&Place> {
+        match self {
+            Self::At(place) => Some(place),
+            Self::Kept | Self::None => None,
+        }
+    }
+}
+
 /// Reads the members of a webhook's file that name secrets.
 pub(super) fn read_secrets(root: Node<'_, '_>, faults: &mut Faults) -> Secrets {
     let authentication = root.member("authentication");
+    let kind = authentication.and_then(|object| object.member("type"));
+    let is_basic = kind
+        .and_then(|node| node.text())
+        .is_some_and(|kind| kind == "BASIC");
     let password = authentication.and_then(|object| object.member("password"));
     let password = password.and_then(|node| read_place(node, faults));
     let shared_key = match root.member("sharedKey") {
@@ -59,6 +78,7 @@ pub(super) fn read_secrets(root: Node<'_, '_>, faults: &mut Faults) -> Secrets {
         Some(node) => read_place(node, faults).map_or(SharedKey::Kept, SharedKey::At),
     };
     Secrets {
+        is_basic,
         password,
         shared_key,
     }
@@ -109,6 +129,15 @@ impl Secrets {
 }
 
 impl Place {
+    /// As it stands in a file.
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        let json = match self {
+            Self::Variable(name) => json!({ "env": name }),
+            Self::File(path) => json!({ "file": path.to_string_lossy() }),
+        };
+        json.to_string().into_bytes()
+    }
+
     fn reveal(&self) -> Result<String, String> {
         let secret = match self {
             Self::Variable(name) => {
@@ -123,9 +152,9 @@ impl Place {
                 value
             }
             Self::File(path) => {
-                let shown = path.display();
+                let shown = path.display().to_string();
                 let text = read_file(path)
-                    .map_err(|cause| format!("is to be in {shown}, which {cause}"))?;
+                    .map_err(|cause| format!("is to be in {}, which {cause}", on_line(&shown)))?;
                 let text = text.strip_suffix('\n').unwrap_or(&text);
                 text.strip_suffix('\r').unwrap_or(text).to_owned()
             }
@@ -172,25 +201,8 @@ impl Revealed {
     }
 }
 
-/// Adds to a webhook's JSON the places that its secrets are to be at: variables that begin with a name.
-pub(super) fn add_places(json: &mut Vec<u8>, name: &str, has_shared_key: bool) {
-    let name: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_uppercase()
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    let place = |what: &str| format!(r#"{{"env":"WEBHOOK_{name}_{what}"}}"#).into_bytes();
-    let key = has_shared_key.then(|| place("SHARED_KEY"));
-    insert(json, Some(place("PASSWORD")), key);
-}
-
 /// Adds the password, if the webhook sends one, and the shared key: JSON.
-fn insert(json: &mut Vec<u8>, password: Option<Vec<u8>>, shared_key: Option<Vec<u8>>) {
+pub(super) fn insert(json: &mut Vec<u8>, password: Option<Vec<u8>>, shared_key: Option<Vec<u8>>) {
     // As `shape.rs` writes it. In texts, quotes are escaped, so it is the only place of the kind.
     const BASIC: &[u8] = b"\"authentication\":{\"type\":\"BASIC\",";
     let at = json.windows(BASIC.len()).position(|bytes| bytes == BASIC);

@@ -4,27 +4,57 @@ use reqwest::Url;
 use tillgate_engine::json;
 
 use super::changes::Differences;
-use super::document::Document;
-use super::existing::{Existing, Present};
+use super::document::{Document, Read};
+use super::existing::{ENABLED, Existing, Present};
 use super::folder::File;
 use super::secrets::{Secrets, SharedKey};
+use crate::cli::output::on_line;
 
-/// Adds what can be seen of secrets: whether there is a key; and that they are sent again, if they are.
-pub(super) fn compare_secrets(
-    secrets: &Secrets,
+const KEY: &str = "$.sharedKey";
+
+/// The secrets that a change of a webhook sends: those that the host cannot keep, or all if `all_again`. A difference says so
+/// of each.
+pub(super) fn secrets_to_send(
+    file: &Read,
     present: &Present,
-    are_sent: bool,
+    all_again: bool,
     differences: &mut Differences,
-) {
-    const KEY: &str = "$.sharedKey";
-    match (&secrets.shared_key, present.has_shared_key) {
-        (SharedKey::At(_), false) => differences.note(KEY, "not set", "set"),
-        (SharedKey::None, true) => differences.note(KEY, "set", "not set"),
-        (SharedKey::At(_), true) if are_sent => differences.note(KEY, "set", "set again"),
-        _ => {}
+) -> Secrets {
+    let (new, old) = (&file.document, &present.document);
+    let mut sent = file.secrets.clone();
+    let credentials = |webhook| (member(webhook, "authentication"), receiver(webhook));
+    if !all_again && credentials(new) == credentials(old) {
+        sent.password = None;
     }
-    if are_sent && secrets.password.is_some() {
-        differences.note("$.authentication.password", "set", "set again");
+    if sent.password.is_some() {
+        let was_set = authentication(old).as_deref() == Some("BASIC");
+        note_sent("$.authentication.password", was_set, differences);
+    }
+    match (&sent.shared_key, present.has_shared_key) {
+        (SharedKey::At(_), true) if !all_again => sent.shared_key = SharedKey::Kept,
+        (SharedKey::At(_), was_set) => note_sent(KEY, was_set, differences),
+        (SharedKey::None, true) => differences.note(KEY, "set", "not set"),
+        (SharedKey::None, false) | (SharedKey::Kept, _) => {}
+    }
+    sent
+}
+
+/// Adds that a secret is sent.
+fn note_sent(path: &str, was_set: bool, differences: &mut Differences) {
+    let (before, after) = match was_set {
+        true => ("set", "set again"),
+        false => ("not set", "set"),
+    };
+    differences.note(path, before, after);
+}
+
+/// Adds that a write enables a webhook which the service has disabled.
+pub(super) fn compare_disabled(file: &Read, present: &Present, differences: &mut Differences) {
+    if let Some(reason) = &present.disabled_reason
+        && file.document.json.ends_with(ENABLED)
+    {
+        let disabled = format!("disabled by the service: {reason}");
+        differences.note("$.enabled", &disabled, "enabled");
     }
 }
 
@@ -53,17 +83,27 @@ pub(super) fn faults_of_names<'e>(
         .filter(move |(name, _)| is_meant(name));
     same.map(|(name, ids)| {
         format!(
-            "{} webhooks of the host are called {name}: rename all but one of them, or leave webhooks out ({})",
+            "{} webhooks of the host are called {}: rename all but one of them, or leave webhooks out ({})",
             ids.len(),
+            on_line(name),
             ids.join(", ")
         )
     })
 }
 
+/// `BASIC` or `BEARER`.
 fn authentication(webhook: &Document) -> Option<String> {
     let parsed = json::Document::parse(&webhook.json).ok()?;
     let kind = parsed.root().member("authentication")?.member("type")?;
     Some(kind.text()?.as_ref().to_owned())
+}
+
+/// The JSON of a member.
+fn member(webhook: &Document, name: &str) -> Option<Vec<u8>> {
+    let parsed = json::Document::parse(&webhook.json).ok()?;
+    let mut json = Vec::new();
+    parsed.root().member(name)?.write(&mut json);
+    Some(json)
 }
 
 /// Scheme, host and port of the receiver.

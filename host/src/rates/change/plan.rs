@@ -105,13 +105,22 @@ pub(in crate::rates) fn put_unit(
     Ok((after, answer))
 }
 
-/// Removes a unit.
+/// Removes a unit, with the rates that are set at it: those of a version, if one is named.
 pub(in crate::rates) fn delete_unit(
     before: Option<&Node>,
     preconditions: &Preconditions,
+    rates_version: Option<&str>,
 ) -> Result<(After<'static>, ())> {
-    before.ok_or_else(no_unit)?;
+    let unit = before.ok_or_else(no_unit)?;
     check_unit(preconditions, before)?;
+    if let Some(version) = rates_version {
+        let list = set_list(&unit.rates.rates)?;
+        // That of a compressed answer is weak.
+        if *list.etag() != *version.strip_prefix("W/").unwrap_or(version) {
+            let what = "the rates that are set at it are not the version that ifRatesMatch names";
+            return Err(Error::Outdated(what.to_owned()));
+        }
+    }
     Ok((After::Removed, ()))
 }
 

@@ -127,6 +127,12 @@ pub(super) fn delete_unit() -> Operation {
         "Delete a business unit",
     );
     with_unit_id(operation)
+        .says("The rates that are set at it go with it, whoever has set them. `If-Match` says nothing of them: `ifRatesMatch` does.")
+        .query(
+            "ifRatesMatch",
+            "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
+            schema::rates_entity_tag,
+        )
         .empty(204, "It was deleted")
         .with_preconditions()
         .refuses(404, NO_UNIT)

@@ -141,7 +141,9 @@ async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let preconditions = request.preconditions();
-    let delete = rates.delete_unit(editor(&request)?, &id, &preconditions);
+    let rates_version = request.query_param("ifRatesMatch");
+    let editor = editor(&request)?;
+    let delete = rates.delete_unit(editor, &id, &preconditions, rates_version.as_deref());
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
 

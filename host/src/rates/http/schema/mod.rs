@@ -28,6 +28,11 @@ pub(super) fn unit_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
 }
 
+/// The entity tag of a unit's list of rates.
+pub(super) fn rates_entity_tag(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "examples": ["\"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\""] })
+}
+
 /// Where a page of units begins.
 pub(super) fn unit_cursor(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": UNIT_ID })

@@ -1,0 +1,123 @@
+//! What an export writes over, and what it leaves: names and places of secrets stay, and nothing is written through a link.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::symlink;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::fixture::{Shop, done, failed, tree};
+
+fn parsed(files: &BTreeMap<String, String>) -> BTreeMap<&str, Value> {
+    let parsed = files.iter();
+    parsed
+        .map(|(name, content)| (name.as_str(), serde_json::from_str(content).unwrap()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_to_or_removed_from_a_folder_or_file_that_is_a_link() {
+    let shop = Shop::full().await;
+    let rules = shop.rules();
+    shop.write("conditions/old.json", "{}");
+    let elsewhere = shop.folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, rules.join("projects")).unwrap();
+    let export = ["export", "DIR", "--replace"];
+    for other in [None, Some("mine.json")] {
+        if let Some(name) = other {
+            std::fs::write(elsewhere.join(name), "mine").unwrap();
+        }
+        let told = failed(&shop.run(&export).await);
+        assert!(
+            told.ends_with("rules/projects must be a folder, and no link to one\n"),
+            "{told}"
+        );
+        let told = failed(&shop.run(&["export", "DIR", "--only", "projects"]).await);
+        assert!(told.contains("rules/projects must be a folder"), "{told}");
+    }
+    std::fs::remove_file(rules.join("projects")).unwrap();
+    symlink(elsewhere.join("mine.json"), rules.join("conditions/a.json")).unwrap();
+    let told = failed(&shop.run(&export).await);
+    assert!(
+        told.ends_with("rules/conditions/a.json must be a file, and no link to one\n"),
+        "{told}"
+    );
+    let names = std::fs::read_dir(&rules).unwrap();
+    let names: Vec<_> = names.map(|name| name.unwrap().file_name()).collect();
+    assert_eq!(names, ["conditions"], "nothing was written");
+    assert!(rules.join("conditions/old.json").exists());
+    let mine = std::fs::read_to_string(elsewhere.join("mine.json")).unwrap();
+    assert_eq!(mine, "mine");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_there_keep_their_names_and_their_places_of_secrets() {
+    let shop = Shop::full().await;
+    let export = [
+        "export",
+        "DIR",
+        "--only",
+        "conditions,webhooks",
+        "--replace",
+    ];
+    done(&shop.run(&export).await);
+    let rules = shop.rules();
+    let rename = |from: &str, to: &str| std::fs::rename(rules.join(from), rules.join(to)).unwrap();
+    rename("conditions/beer.json", "conditions/wine.json");
+    rename("webhooks/ERP.json", "webhooks/erp-main.json");
+    shop.edit("webhooks/erp-main.json", |json| {
+        json["authentication"]["password"] = json!({ "file": "/run/secrets/erp" });
+        json["sharedKey"] = json!({ "env": "ERP_KEY" });
+    });
+    shop.edit("webhooks/Loyalty__card_.json", |json| {
+        json["sharedKey"] = Value::Null
+    });
+    let before = tree(&rules);
+    done(&shop.run(&export).await);
+    assert_eq!(parsed(&tree(&rules)), parsed(&before));
+    // A file that says no place keeps that, as it keeps the secrets that the host has.
+    shop.edit("webhooks/erp-main.json", |json| {
+        json["authentication"]
+            .as_object_mut()
+            .unwrap()
+            .remove("password");
+        json.as_object_mut().unwrap().remove("sharedKey");
+    });
+    let before = tree(&rules);
+    done(&shop.run(&export).await);
+    assert_eq!(parsed(&tree(&rules)), parsed(&before));
+    // What is new does not take the place of another.
+    let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+    shop.send(Method::PUT, "/api/v1/entity-conditions/wine", age)
+        .await;
+    done(&shop.run(&export).await);
+    let after = tree(&rules);
+    assert_eq!(after.len(), before.len() + 1, "{:?}", after.keys());
+    assert_eq!(
+        after["conditions/wine.json"],
+        before["conditions/wine.json"]
+    );
+    done(&shop.run(&["diff", "DIR"]).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_of_one_name_and_the_same_beginning_of_a_digest_have_files_of_their_own() {
+    let shop = Shop::open().await;
+    // SHA-256 begins with 5d4ee839 for both.
+    let ids = ["_::__:___:_::__:_:__", "__::_____:_:::_:_:__"];
+    for id in ids {
+        let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
+        shop.send(Method::PUT, &format!("/api/v1/entity-conditions/{id}"), age)
+            .await;
+    }
+    done(&shop.run(&["export", "DIR", "--only", "conditions"]).await);
+    let files = tree(&shop.rules());
+    let files = parsed(&files);
+    let written: BTreeSet<&str> = files
+        .values()
+        .map(|file| file["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(written, BTreeSet::from(ids));
+    done(&shop.run(&["diff", "DIR"]).await);
+}
