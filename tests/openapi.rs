@@ -193,6 +193,10 @@ async fn every_body_has_an_example_that_fits_its_schema() {
                 continue;
             };
             for (media_type, content) in contents.as_object().unwrap() {
+                // Bytes cannot be shown.
+                if media_type == "application/zip" {
+                    continue;
+                }
                 let examples = content["examples"].as_object().unwrap();
                 assert!(
                     !examples.is_empty(),

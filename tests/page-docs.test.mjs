@@ -98,6 +98,23 @@ describe("with documents that have every construct", () => {
       await shown(title(page), "Decide about an item by a condition");
     }));
 
+    test("a search also finds descriptions, parameters, and fields of bodies and answers; what has the words in its name comes first", () => visit("", async (page) => {
+      const finds = async (text, ...titles) => {
+        await search(page).fill(text);
+        await eventually(async () => assert.deepEqual(await list(page).locator("a:visible .entry-title").allInnerTexts(), titles, text));
+      };
+      await finds("global 409", "Create or replace a condition");
+      await finds("failingTests", "Create or replace a condition");
+      await finds("aVeryLongName", "Take every shape");
+      await finds("minimum_age", "List the conditions", "Read a condition", "Create or replace a condition");
+      await finds("statusCode");
+      await finds("rateValue", "Rates of a shop have changed");
+      await finds("condition", "List the conditions", "Read a condition", "Create or replace a condition", "Delete a condition", "Decide about an item by a condition", "Follow the changes of the catalog");
+      await finds("tenant condition", "Create or replace a condition");
+      await search(page).press("Enter");
+      await shown(title(page), "Create or replace a condition");
+    }));
+
     test("and the address of each survives a reload and going back", () => visit("", async (page) => {
       await list(page).getByText("conditions", { exact: true }).click();
       await list(page).getByRole("link", { name: /Read a condition/ }).click();
@@ -187,6 +204,7 @@ describe("with documents that have every construct", () => {
       choice: "choice one of 4 forms",
       file: "file string encoded as base64 · holds text/xml",
       secret: "secret string deprecated in requests only",
+      held: "held string encoded as base64 · holds application/json",
       card: "card object where there is number, also until",
       either: 'either object at least one of one, other',
       nothing: "nothing nothing",
@@ -218,7 +236,7 @@ describe("with documents that have every construct", () => {
 
     test("shows choices, maps, tuples and arrays of arrays by what is in them", () => visit("#takeShapes", async (page) => {
       const taken = section(page, "Body, which may be left out");
-      for (const name of ["choice", "open", "pair", "table", "labels", "refined"]) await taken.getByRole("button", { name, exact: true }).click();
+      for (const name of ["choice", "open", "pair", "table", "labels", "refined", "held"]) await taken.getByRole("button", { name, exact: true }).click();
       const rowsOf = (name) => row(taken, name).locator(":scope > div > ul > li > .member").allInnerTexts().then((texts) => texts.map((text) => text.replace(/\s+/g, " ")));
       assert.deepEqual(await rowsOf("choice"), ["A whitelist object", 'type "BOOLEAN" object', "Tree", "string"]);
       assert.deepEqual(await rowsOf("refined"), ["kind string required", "amount number", 'where kind "A" or "B" object', 'where kind "C" object']);
@@ -226,6 +244,7 @@ describe("with documents that have every construct", () => {
       assert.deepEqual(await rowsOf("pair"), ["entry 1 string", "entry 2 number"]);
       assert.deepEqual(await rowsOf("table"), ["cell string"]);
       assert.deepEqual(await rowsOf("labels"), ["each name string"]);
+      assert.deepEqual(await rowsOf("held"), ["what it holds object"]);
     }));
   });
 
@@ -360,6 +379,7 @@ describe("with documents that have every construct", () => {
       await until(async () => (await count()) > known, "an event of the change");
       await tryIt(page).getByRole("button", { name: "Stop" }).click();
       await answer(page).getByText(/, stopped/).waitFor();
+      await hasFocus(page, "Send", "not the button that is gone");
       await hasCount(tryIt(page).getByRole("button", { name: "Stop" }), 0);
       await on.host.api("DELETE", "/api/v1/entity-conditions/docs-events");
     }));
@@ -393,6 +413,45 @@ describe("with documents that have every construct", () => {
         expected(page, 403);
       });
     });
+
+    test("a stream ends when who asked signs out", () => visit("#followCatalog", async (page) => {
+      await entered(page);
+      const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/api/v1/catalog/changes"));
+      await send(page);
+      await answer(page).getByText(/events come as they happen/).waitFor();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await ended;
+      await answer(page).getByText(/, stopped/).waitFor();
+      await hasCount(tryIt(page).getByRole("button", { name: "Stop" }), 0);
+    }));
+
+    test("a draft and the place where it was left are there when one comes back", () => visit("#putCondition", async (page) => {
+      await page.setViewportSize({ width: 800, height: 500 });
+      await tryIt(page).getByLabel("conditionId").fill("cider");
+      await tryIt(page).getByLabel("Example").selectOption("By license");
+      await page.evaluate(() => new Promise((resolve) => (addEventListener("scroll", resolve, { once: true }), scrollTo(0, 300))));
+      const goes = async (hash, name) => {
+        await page.evaluate((to) => (location.hash = to), hash);
+        await shown(title(page), name);
+      };
+      await goes("#getCondition", "Read a condition");
+      assert.equal(await page.evaluate(() => scrollY), 0);
+      await page.goBack();
+      await shown(title(page), "Create or replace a condition");
+      await hasValue(tryIt(page).getByLabel("conditionId"), "cider");
+      assert.match(await tryIt(page).getByLabel("Body").inputValue(), /LICENSE_REQUIREMENT/);
+      await eventually(async () => assert.equal(await page.evaluate(() => scrollY), 300));
+      await page.getByRole("link", { name: "All operations" }).click();
+      await shown(title(page), "A sample of an API");
+      await goes("#putCondition", "Create or replace a condition");
+      await hasValue(tryIt(page).getByLabel("conditionId"), "cider");
+      await eventually(async () => assert.equal(await page.evaluate(() => scrollY), 300));
+      // Who signs in meanwhile sends it.
+      await goes("#getCondition", "Read a condition");
+      await entered(page);
+      await goes("#putCondition", "Create or replace a condition");
+      await tryIt(page).getByRole("button", { name: "Send", exact: true }).waitFor();
+    }));
 
     test("the token goes to this host only, is not stored, and is gone after signing out", () => visit("#getCondition", async (page) => {
       const bearers = [];
@@ -432,11 +491,13 @@ describe("with documents that have every construct", () => {
 
   test("a channel shows who sends what, with its schema and examples", () => visit("#events/ratesChanged", async (page) => {
     await shown(title(page), "Rates of a shop have changed");
+    await shown(page.locator(".kicker"), "messages");
     await page.getByText("The host sends this. When a rate that the shop uses changes.").waitFor();
     const message = section(page, "The change");
     await message.getByRole("button", { name: "updatedRates" }).click();
     await says(row(message, "rateValue"), "rateValue number Up to six decimals");
     await says(row(message, "replaces"), "replaces Rate or null as above");
+    await message.getByText("Headers", { exact: true }).click();
     await says(row(message, "Tenant-Id"), "Tenant-Id string");
     await message.getByText("One rate").click();
     assert.equal(JSON.parse(await message.getByLabel("Example of The change", { exact: true }).innerText()).updatedRates[0].rateValue, 11.05);
@@ -456,7 +517,7 @@ describe("with documents that have every construct", () => {
     await tabTo(page, "Sign in to send");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Sign in" }).waitFor();
-    await page.getByLabel("Client id").focus();
+    await hasFocus(page, "Client id");
     await page.keyboard.type(on.host.clientId);
     await page.keyboard.press("Tab");
     await page.keyboard.insertText(on.host.clientSecret);
@@ -600,6 +661,52 @@ describe("with the documents of this host", () => {
     }
   }));
 
+  test("the search stays in place while the list is scrolled, and covers nothing that has the focus", () => visit("", async (page) => {
+    for (const [width, height] of [[360, 640], [800, 640], [1440, 640]]) {
+      await page.setViewportSize({ width, height });
+      await list(page).locator("details").evaluateAll((groups) => groups.forEach((group) => (group.open = true)));
+      const links = list(page).getByRole("link");
+      await links.last().focus();
+      const field = await search(page).boundingBox();
+      assert.ok(field.y >= 0 && field.y < 200, `at ${width} px the search is at ${field.y}`);
+      for (let press = 0; press < 40; press += 1) {
+        await page.keyboard.press("Shift+Tab");
+        const isSeen = () => page.evaluate(() => {
+          const { left, top } = document.activeElement.getBoundingClientRect();
+          return document.activeElement.contains(document.elementFromPoint(left + 12, top + 6));
+        });
+        await until(isSeen, `at ${width} px the focus is seen`);
+      }
+    }
+  }));
+
+  test("the id of the tenant is that of who is signed in, unless another was entered", () => visit("#listTemplates", async (page) => {
+    const tenant = tryIt(page).getByLabel("tenantId");
+    await hasValue(tenant, "acme");
+    await entered(page);
+    await hasValue(tenant, "demo");
+    assert.match(await command(page).innerText(), /\/v1\/tenants\/demo\/templates'/);
+    await page.evaluate(() => (location.hash = "#listClients"));
+    await shown(title(page), "List the clients of a tenant");
+    await hasValue(tenant, "demo");
+    await tenant.fill("other");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await hasValue(tenant, "other");
+    await page.evaluate(() => (location.hash = "#followRates"));
+    await tryIt(page).getByText("4 more parameters").click();
+    await hasValue(tenant, "", "what need not be there is not filled in");
+  }));
+
+  test("“Try it” leads to the first control that is seen", () => visit("#putCondition", async (page) => {
+    await page.setViewportSize({ width: 640, height: 800 });
+    for (const [id, name] of [["putCondition", "conditionId"], ["listConditions", "1 more parameter"], ["listTenants", "1 more parameter"], ["createWebhook", "Example"], ["getHealth", "Copy: The curl command"]]) {
+      await page.evaluate((hash) => (location.hash = hash), id);
+      await page.locator("dd").getByText(id, { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Try it" }).click();
+      await hasFocus(page, name, id);
+    }
+  }));
+
   test("both documents can be downloaded", () => visit("", async (page) => {
     for (const name of SAMPLES.keys()) {
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name, exact: true }).click()]);
@@ -616,6 +723,30 @@ describe("with the documents of this host", () => {
       await send(page);
       await answer(page).getByText(status).waitFor();
     }
+  }));
+
+  test("reference rates are imported as each example has them, with the parameters that a form has as parts", () => visit("#importReferenceRates", async (page) => {
+    await entered(page);
+    for (const type of ["application/xml", "text/csv"]) {
+      await tryIt(page).getByLabel("Media type").selectOption(type);
+      await hasValue(tryIt(page).getByLabel("businessUnitId"), "nordic-retail");
+      await send(page);
+      await page.getByRole("dialog").getByRole("button", { name: "Send POST" }).click();
+      await answer(page).getByText(/^200 OK/).waitFor();
+      assert.equal(JSON.parse(await body(page).innerText()).date, "2026-11-20", type);
+    }
+    await tryIt(page).getByLabel("Media type").selectOption("multipart/form-data");
+    for (const name of ["businessUnitId", "crosses"]) await hasCount(tryIt(page).getByLabel(name).and(page.locator(":visible")), 1, `${name} is a part`);
+    assert.doesNotMatch(await command(page).innerText(), /businessUnitId=nordic-retail&/);
+  }));
+
+  test("the data of the service's own events is shown as what it holds", () => visit("#events/deliveries", async (page) => {
+    await page.getByText("The host sends this. To the receivers of webhooks.").waitFor();
+    await shown(page.getByRole("heading", { level: 2 }).nth(1), "An event");
+    const message = section(page, "A condition has changed");
+    await message.getByRole("button", { name: "data", exact: true }).click();
+    await message.getByRole("button", { name: "what it holds" }).click();
+    await says(row(message, "action"), 'action string required one of "CREATED", "REPLACED", "DELETED"');
   }));
 
   test("a condition is created as the example has it, after a question", () => visit("#putCondition", async (page) => {

@@ -446,7 +446,9 @@ async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
         })
     );
     let other = host.token("other", ROLES).await;
-    assert_eq!(host.get(USAGE, &other).await.0, 403);
+    let (status, problem) = host.get(USAGE, &other).await;
+    let why = "only callers of this tenant or of the platform may do this";
+    assert_eq!((status, &problem["detail"]), (403, &json!(why)));
     let platform = host.token("platform", &["platform.operator"]).await;
     assert_eq!(host.get(USAGE, &platform).await.1, usage);
     assert_eq!(host.get("/v1/tenants/_/usage", &platform).await.0, 400);

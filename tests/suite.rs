@@ -27,6 +27,7 @@ mod support {
     pub mod wire;
 }
 
+mod asyncapi;
 mod audit;
 mod bad_input;
 mod bounds;
@@ -58,6 +59,7 @@ mod memory;
 mod metrics;
 mod openapi;
 mod openapi_answers;
+mod openapi_examples;
 mod operations;
 mod outbox;
 mod page;

@@ -78,7 +78,7 @@ test("the parser of AsyncAPI finds no error and no warning, and every channel ha
   const channels = document.channels().all();
   assert.deepEqual(channels.map((channel) => [channel.address(), channel.messages().all().length]), [
     ["/api/v1/catalog/changes", 1],
-    ["{callbackUrl}", 1],
-    ["cer.public.event.rates-changed.v1", 1],
+    ["{callbackUrl}", 6],
+    ["cer.public.event.rates-changed.v1", 2],
   ]);
 });

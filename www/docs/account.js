@@ -23,6 +23,8 @@ export async function askToSignIn() {
   };
   const cancel = button("Cancel", { class: "plain", onclick: () => dialog.close() });
   const dialog = h("dialog", { class: "small", "aria-labelledby": "sign-in" }, signInForm({ open, signIn, cancel }));
+  // Otherwise the dialog focuses the choice before it.
+  dialog.querySelector("[name=username]").autofocus = true;
   await openDialog(dialog);
   return session;
 }

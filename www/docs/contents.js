@@ -6,9 +6,9 @@ import { h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { methodTag, pathText } from "./operation.js";
 
-const NOTHING = "Nothing is found. Search for a word, a part of a path, or a permission.";
+const NOTHING = "Nothing is found. Search for a word, a part of a path, a field, or a permission.";
 
-/** The list: `{ element, mark }`. A group is `{ name, entries }`, an entry `{ id, title, sought }` and what it is shown by. */
+/** The list: `{ element, mark }`. A group is `{ name, entries }`, an entry `{ id, title, sought, alsoSought }` and what it is shown by. */
 export function contents(groups) {
   const input = h("input", { type: "search", placeholder: "Search", "aria-label": "Search operations and events", spellcheck: "false", oninput: () => filter() });
   const count = h("p", { class: "hint", role: "status" });
@@ -25,23 +25,27 @@ export function contents(groups) {
   const all = drawn.flatMap(({ items }) => items);
   let current;
 
+  const words = () => input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const isNamed = ({ sought }) => words().every((word) => sought.includes(word));
+  // What the documents say of an entry is read at the first search that needs it.
+  const isFound = (entry) => isNamed(entry) || words().every((word) => entry.sought.includes(word) || (entry.also ??= entry.alsoSought()).includes(word));
+
   function filter() {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const isFound = ({ entry }) => words.every((word) => entry.sought.includes(word));
-    for (const item of all) item.element.hidden = !isFound(item);
+    const isSearching = words().length > 0;
+    for (const { entry, element } of all) element.hidden = !isFound(entry);
     for (const { items, number, element } of drawn) {
       const found = items.filter((item) => !item.element.hidden).length;
       number.textContent = String(found);
       element.hidden = found === 0;
-      element.open = words.length > 0 || items.some(({ entry }) => entry.id === current);
+      element.open = isSearching || items.some(({ entry }) => entry.id === current);
     }
     const found = all.filter(({ element }) => !element.hidden).length;
-    count.textContent = words.length === 0 ? "" : found === 0 ? NOTHING : `${found.toLocaleString("en")} found`;
+    count.textContent = !isSearching ? "" : found === 0 ? NOTHING : `${found.toLocaleString("en")} found`;
   }
 
   const onsubmit = (event) => {
     event.preventDefault();
-    const first = all.find(({ element }) => !element.hidden);
+    const first = all.find(({ entry }) => isNamed(entry)) ?? all.find(({ element }) => !element.hidden);
     if (first && input.value.trim() !== "") location.hash = encodeURIComponent(first.entry.id);
   };
   filter();

@@ -21,6 +21,8 @@ const account = { session: undefined, signIn };
 
 let list;
 let entries = new Map();
+/** What was shown, by its id, with what was filled in: `{ id, view, scroll }`. */
+let visited = new Map();
 let shown;
 let before;
 
@@ -31,7 +33,12 @@ async function signIn() {
   if (session) setSession(session);
 }
 
-const signOut = () => setSession(undefined);
+/** What was asked with the token ends, and what is kept of others goes with their answers. */
+function signOut() {
+  shown?.view.close();
+  visited = new Map(shown && [[shown.id, shown]]);
+  setSession(undefined);
+}
 
 function setSession(session) {
   account.session = session;
@@ -42,21 +49,32 @@ function setSession(session) {
 
 /** Shows what the address names. */
 function show() {
-  const id = decoded(location.hash.slice(1));
+  const id = addressed();
   if (shown?.id === id) return;
   shown?.view.close();
-  const view = (entries.get(id) ?? (() => unknown(id)))();
-  shown = { id, view };
+  const isKnown = visited.has(id);
+  if (!isKnown) visited.set(id, { id, view: (entries.get(id) ?? (() => unknown(id)))(), scroll: 0 });
+  shown = visited.get(id);
+  const { view, scroll } = shown;
+  // Someone else may have signed in since.
+  if (isKnown) view.refresh();
   document.title = id === "" ? "API · Tillgate" : `${view.title} · API · Tillgate`;
   main.classList.toggle("at-contents", id === "");
   main.lastChild.replaceChildren(h("a", { class: "back", href: "#" }, "All operations"), view.element);
   list.mark(id);
-  scrollTo(0, 0);
+  scrollTo(0, scroll);
   // On a narrow page the list goes on where it was left.
   if (id === "" && before) list.focus(before);
-  else if (before !== undefined || id !== "") view.element.querySelector("h1").focus();
+  else if (before !== undefined || id !== "") view.element.querySelector("h1").focus({ preventScroll: true });
   before = id;
 }
+
+/** Notes how far the view is scrolled, for when it is shown again. Once the address names another, it is that one's. */
+function noteScroll() {
+  if (shown && shown.id === addressed()) shown.scroll = scrollY;
+}
+
+const addressed = () => decoded(location.hash.slice(1));
 
 /** A part of the address, decoded; a malformed one is taken as it is. */
 function decoded(part) {
@@ -91,6 +109,7 @@ async function start() {
   const side = h("div", { class: "side-list" }, list.element, events.status === "rejected" && h("div", { class: "message" }, h("p", {}, events.reason.message), again()));
   main.replaceChildren(side, h("div", { class: "shown" }));
   shown = undefined;
+  visited = new Map();
   show();
 }
 
@@ -103,4 +122,6 @@ function failed({ message }) {
 const nav = h("nav", { "aria-label": "Pages" }, h("a", { href: "#", "aria-current": "page" }, "API"));
 frame({ main, nav, brand: { href: "./", text: "Tillgate" }, end: (theme) => [who, theme, accountButton] });
 addEventListener("hashchange", () => list && show());
+addEventListener("scroll", noteScroll, { passive: true });
+history.scrollRestoration = "manual";
 start();

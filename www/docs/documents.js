@@ -61,8 +61,23 @@ function operationOf(document, path, method, item) {
     parameters: [...known.values()].filter(({ name, in: place }) => place !== "header" || !/^(accept|authorization|content-type)$/i.test(name)),
     body: follow(document, operation.requestBody),
     scheme: schemeOf(document, security),
-    sought: [method, path, title, id, operation.tags, permissionsOf(security)].flat(2).join(" ").toLowerCase(),
+    sought: sought(method, path, title, id, operation.tags, permissionsOf(security)),
+    alsoSought: () => sought(operation.description, [...known.values()].map(({ name }) => name), membersOf(document, [operation.requestBody, successesOf(operation)])),
   };
+}
+
+/** What is searched, as one text. */
+const sought = (...texts) => texts.flat(3).join(" ").toLowerCase();
+
+/** The answers that are not errors, which all operations have alike. */
+const successesOf = ({ responses = {} }) => Object.keys(responses).filter((status) => status.startsWith("2")).map((status) => responses[status]);
+
+/** The names of the members of all schemas in a part of a document, and in what it refers to. */
+function membersOf(document, part, seen = new Set()) {
+  if (part === null || typeof part !== "object" || seen.has(part)) return [];
+  seen.add(part);
+  const inside = [...Object.values(part), part.$ref && resolve(document, part.$ref)];
+  return [...Object.keys(part.properties ?? {}), ...inside.flatMap((each) => membersOf(document, each, seen))];
 }
 
 /** How a request says who asks: `bearer` or `basic`; undefined where anyone may ask. */
@@ -94,11 +109,23 @@ export function channelsOf(document) {
   const operations = Object.values(document.operations ?? {});
   return Object.entries(document.channels ?? {}).map(([id, given]) => {
     const channel = follow(document, given);
-    const messages = Object.entries(channel.messages ?? {}).map(([name, message]) => messageOf(document, name, message));
     const title = channel.title ?? channel.summary ?? channel.address ?? id;
     const own = operations.filter((each) => each.channel?.$ref === `#/channels/${id}`);
-    const sought = [id, title, channel.address, messages.flatMap((each) => [each.name, each.title])].flat().join(" ").toLowerCase();
-    return { ...channel, id, title, messages, operations: own, sought };
+    // In the order in which operations list them.
+    const names = own.flatMap((each) => each.messages ?? []).map(({ $ref = "" }) => $ref.split("/").at(-1));
+    const messages = Object.entries(channel.messages ?? {})
+      .sort(([one], [other]) => names.indexOf(one) - names.indexOf(other))
+      .map(([name, message]) => messageOf(document, name, message));
+    const texts = messages.map((each) => [each.summary, each.description, membersOf(document, [each.payload, each.headers])]);
+    return {
+      ...channel,
+      id,
+      title,
+      messages,
+      operations: own,
+      sought: sought(id, title, channel.address, messages.map((each) => [each.name, each.title])),
+      alsoSought: () => sought(channel.description, texts),
+    };
   });
 }
 

@@ -27,6 +27,11 @@ export function exchange() {
     element.scrollIntoView({ block: "nearest" });
   };
 
+  const hideStop = () => {
+    if (document.activeElement === stop) stop.form.querySelector("[type=submit]").focus();
+    stop.hidden = true;
+  };
+
   /** `getToken` gets the token that it is sent with, if any, and `meaningOf` says what a status means. */
   async function send(url, request, getToken, meaningOf) {
     if (new URL(url).origin !== location.origin) throw new Error(`${url} is not of this host`);
@@ -48,7 +53,7 @@ export function exchange() {
       if (signal.aborted && !content.firstChild) say("none", "Stopped before there was an answer.");
       else if (!signal.aborted) say("deny", error.code ? `It was not sent: ${error.message}.` : LOST);
     } finally {
-      stop.hidden = sending.signal === signal;
+      if (sending.signal === signal) hideStop();
     }
   }
 

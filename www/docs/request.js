@@ -17,27 +17,39 @@ const MULTIPART = "multipart/form-data";
 export function requestPanel(document, operation, account) {
   const { method, path, scheme, parameters, responses = {} } = operation;
   const command = codeBlock("The curl command", "");
-  const places = parameters.map((each) => ({ ...each, input: inputOf(document, each, changed) }));
-  const body = bodyOf(document, operation.body?.content ?? {}, changed);
+  const contents = operation.body?.content ?? {};
+  const parts = contents[MULTIPART] ? inside(document, contents[MULTIPART].schema) : [];
+  const places = parameters.map((each) => {
+    const part = parts.find(({ name }) => name === each.name);
+    const required = Boolean(each.required || part?.isRequired);
+    return { ...each, isPart: part !== undefined, required, input: inputOf(document, { ...each, required }, changed) };
+  });
+  const body = bodyOf(document, contents, changed);
+  // What a form has as a part is a parameter of other bodies.
+  const asking = () => places.filter(({ isPart }) => !(isPart && body.type() === MULTIPART));
   const submit = button("", { type: "submit", class: "primary" });
   const note = h("p", { class: "hint" });
   const answer = exchange();
   const needsSignIn = () => scheme === "bearer" && !account.session;
-  const asked = () => requestOf(method, path, places, body.read());
+  const asked = () => requestOf(method, path, asking(), body.read());
 
   function changed() {
+    const shown = asking();
+    for (const each of places) each.input.element.hidden = !shown.includes(each);
     command.firstChild.textContent = commandOf(operation, asked());
   }
 
   function refresh() {
     submit.replaceChildren(needsSignIn() ? "Sign in to send" : "Send");
     submit.hidden = scheme === "basic";
+    for (const { name, input } of places) if (name === "tenantId") input.suggest(account.session?.tenant);
+    changed();
     note.textContent = noteOf(operation, account.session);
   }
 
   async function onsubmit(event) {
     event.preventDefault();
-    const missing = places.filter(({ input }) => input.isMissing());
+    const missing = asking().filter(({ input }) => input.isMissing());
     if (missing.length > 0) return missing[0].input.control.focus();
     if (needsSignIn()) return account.signIn();
     const { url, headers, content } = asked();
@@ -45,14 +57,13 @@ export function requestPanel(document, operation, account) {
     await answer.send(url, { method, headers, body: content }, scheme && account.session.token, (status) => meaningOf(document, responses, status));
   }
 
-  changed();
-  const fieldsOf = (isRequired) => places.filter(({ required = false }) => required === isRequired).map(({ input }) => input.element);
+  const fieldsOf = (isRequired) => places.filter(({ required }) => required === isRequired).map(({ input }) => input.element);
   const optional = fieldsOf(false);
   const more = optional.length > 0 && folded(optional.length === 1 ? "1 more parameter" : `${optional.length} more parameters`, h("div", { class: "stack tight" }, optional));
   const curl = h("div", { class: "stack tight" }, h("h3", {}, "With curl"), command);
   const form = h("form", { class: "card stack", onsubmit, novalidate: true }, h("h2", {}, "Try it"), fieldsOf(true), more, body.element, curl, note, h("div", { class: "actions" }, submit, answer.stop));
   const element = h("section", { class: "request", "aria-label": "Try it" }, form, answer.element);
-  return { element, refresh, focus: () => form.querySelector("input, select, textarea, button").focus(), close: answer.close };
+  return { element, refresh, focus: () => [...form.querySelectorAll("summary, input, select, textarea, button")].find((each) => each.checkVisibility()).focus(), close: answer.close };
 }
 
 /** What a status means, as the document says. */
@@ -93,23 +104,30 @@ function inputOf(document, { name, required, isFilled = required, isFile, ...abo
     if (isEmpty) element.showFault(`Enter ${name}.`);
     return isEmpty;
   };
-  return { element, control, isMissing, value: () => control.value, file: () => control.files?.[0] };
+  let suggested = text;
+  /** Puts another value, or the example, where nothing else was entered. */
+  const suggest = (value = text) => {
+    if (isFilled && control.value === suggested) control.value = value;
+    control.placeholder = suggested = value;
+  };
+  return { element, control, isMissing, suggest, value: () => control.value, file: () => control.files?.[0] };
 }
 
-/** The fields of a body: what `read` returns is its `type`, its `content`, and what curl is given of it. */
+/** The fields of a body of a `type`: what `read` returns is its `type`, its `content`, and what curl is given of it. */
 function bodyOf(document, contents, onchange) {
   const types = Object.keys(contents);
-  if (types.length === 0) return { element: undefined, read: () => ({}) };
+  if (types.length === 0) return { element: undefined, type() {}, read: () => ({}) };
   const place = h("div", { class: "stack tight" });
-  let chosen;
-  const choose = (type) => {
+  let chosen, type;
+  const choose = (other) => {
+    type = other;
     const fieldsOf = type === FORM || type === MULTIPART ? formOf : TEXT.test(type) ? textOf : fileOf;
     chosen = fieldsOf(document, contents[type], onchange, type);
     place.replaceChildren(...chosen.elements);
   };
   choose(types[0]);
   const select = h("select", { onchange: () => (choose(select.value), onchange()) }, types.map((type) => h("option", {}, type)));
-  return { element: h("div", { class: "stack tight" }, types.length > 1 && field("Media type", select), place), read: () => chosen.read() };
+  return { element: h("div", { class: "stack tight" }, types.length > 1 && field("Media type", select), place), type: () => type, read: () => chosen.read() };
 }
 
 function textOf(document, media, onchange, type) {

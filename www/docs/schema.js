@@ -132,8 +132,9 @@ export function inside(document, given) {
   const others = other && other !== true ? [{ phrase: named.length > 0 ? "each other name" : "each name", schema: other }] : [];
   const places = (schema.prefixItems ?? []).map((each, at) => ({ phrase: `entry ${at + 1}`, schema: each }));
   const rest = schema.prefixItems && schema.items ? [{ phrase: "each other entry", schema: schema.items }] : [];
+  const held = schema.contentSchema === undefined ? [] : [{ phrase: "what it holds", schema: schema.contentSchema }];
   const either = alternatives(schema).map((each, at) => ({ phrase: `${named.length > 0 ? "where " : ""}${nameOf(document, each) ?? `form ${at + 1}`}`, schema: each }));
-  return [...named, ...matching, ...others, ...places, ...rest, ...either];
+  return [...named, ...matching, ...others, ...places, ...rest, ...held, ...either];
 }
 
 /** The name of a choice: its own, or the values of the member by which it is known. */

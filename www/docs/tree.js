@@ -57,9 +57,9 @@ function opener(label, draw) {
 }
 
 /** The rules of a row in one line, with an example that they do not have already. */
-const ruleLine = (rules, { examples: [first] = [], example = first }) => {
+const ruleLine = (rules, { examples: [first] = [], example = first, const: only }) => {
   const text = JSON.stringify(example);
-  const isNew = example !== undefined && !rules.some(([rule, ...codes]) => rule === "one of" || codes.includes(text));
+  const isNew = example !== undefined && example !== only && !rules.some(([rule, ...codes]) => rule === "one of" || codes.includes(text));
   const all = isNew ? [...rules, ["for example", text]] : rules;
   return all.length > 0 && h("p", { class: "hint" }, ruleParts(all));
 };

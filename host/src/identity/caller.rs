@@ -43,7 +43,7 @@ impl Caller {
             return Ok(());
         }
         Err(Error::Denied(
-            "only the tenant's own administrators may do this".to_owned(),
+            "only callers of this tenant or of the platform may do this".to_owned(),
         ))
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
 
-pub(crate) use self::schema::catalog_event;
+pub(crate) use self::schema::{catalog_event, condition_event, project_event};
 use super::{
     By, Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text,
 };

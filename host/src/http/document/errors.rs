@@ -196,7 +196,7 @@ fn document(common: &Common, description: &str, schema: &Value) -> Value {
     json!({
         "description": description,
         "headers": headers,
-        "content": { "application/problem+json": { "schema": schema, "examples": { "example": { "value": example(common) } } } },
+        "content": { "application/problem+json": { "schema": schema, "examples": { "Example": { "value": example(common) } } } },
     })
 }
 

@@ -4,6 +4,7 @@
 
 mod errors;
 
+use ::http::Method;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -233,7 +234,10 @@ fn contents(contents: &[Content], generator: &mut SchemaGenerator) -> Map<String
         let examples =
             examples.map(|(name, value)| ((*name).to_owned(), json!({ "value": value })));
         let schema: Schema = (content.schema)(generator);
-        let content_of = json!({ "schema": schema, "examples": examples.collect::<Map<_, _>>() });
+        let content_of = match examples.collect::<Map<_, _>>() {
+            none if none.is_empty() => json!({ "schema": schema }),
+            examples => json!({ "schema": schema, "examples": examples }),
+        };
         (content.media_type.to_owned(), content_of)
     });
     each.collect()
@@ -248,7 +252,7 @@ fn answers(
     for answer in &operation.answers {
         all.insert(
             answer.status.to_string(),
-            success(answer, operation, generator),
+            success(answer, route, operation, generator),
         );
     }
     if operation.has_entity_tag {
@@ -263,13 +267,20 @@ fn answers(
     all
 }
 
-fn success(answer: &Answer, operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn success(
+    answer: &Answer,
+    route: &Described,
+    operation: &Operation,
+    generator: &mut SchemaGenerator,
+) -> Value {
     let mut headers = Map::new();
     headers.insert(
         "Correlation-Id".to_owned(),
         json!({ "$ref": "#/components/headers/Correlation-Id" }),
     );
-    if operation.has_entity_tag || (operation.has_preconditions && answer.content.is_some()) {
+    // A PUT answers what it has written; other changes answer what they have done, which has no version.
+    let is_written = operation.has_preconditions && route.method == Method::PUT;
+    if operation.has_entity_tag || is_written {
         headers.insert(
             "ETag".to_owned(),
             json!({ "$ref": "#/components/headers/ETag" }),

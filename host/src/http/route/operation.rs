@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::http::schema::SchemaOf;
 
+/// The name of the example that is shown first: documents sort names, and those of others begin with a small letter.
+const EXAMPLE: &str = "Example";
+
 /// The part of the API that an operation belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
@@ -246,7 +249,18 @@ impl Operation {
         self.bodies.push(Content {
             media_type,
             schema,
-            examples: vec![("example", example)],
+            examples: vec![(EXAMPLE, example)],
+        });
+        self
+    }
+
+    /// Taking bytes of another media type, of which a document in JSON can show no example.
+    #[must_use]
+    pub fn takes_bytes(mut self, media_type: &'static str, schema: SchemaOf) -> Self {
+        self.bodies.push(Content {
+            media_type,
+            schema,
+            examples: Vec::new(),
         });
         self
     }
@@ -295,7 +309,7 @@ impl Operation {
             content: Some(Content {
                 media_type,
                 schema,
-                examples: vec![("example", example)],
+                examples: vec![(EXAMPLE, example)],
             }),
             headers: Vec::new(),
         });

@@ -10,6 +10,10 @@ const CORRELATION: &str = "f8a1c9d2-5c1b-4f0e-8d6a-3b2e7c4d5a60";
 const NO_UNIT: &str = "No business unit has this id.";
 const REFUSED: &str = "The change contradicts the tree or what is set, a shop would use more than 20,000 rates, a quota is used up, or a rate would move by more than its tolerance: then `deviations` lists which, and `acceptDeviation=true` makes the change all the same.";
 const WAITING: &str = "Too many changes above shops are waiting to reach them.";
+const ETAG: (&str, &str) = (
+    "ETag",
+    "The version of what is answered, for `If-Match`; a dry run has none.",
+);
 const DRY_RUN: &str =
     "Whether to change nothing, and to answer 200 with what the change would publish.";
 
@@ -63,12 +67,12 @@ fn with_rate(operation: Operation) -> Operation {
         .path(
             "currencyIdFrom",
             "The currency that the rate is counted in.",
-            schema::currency,
+            schema::counted_currency,
         )
         .path(
             "currencyIdTo",
             "The currency that is priced.",
-            schema::currency,
+            schema::priced_currency,
         )
 }
 
@@ -115,6 +119,7 @@ pub(super) fn put_unit() -> Operation {
         }] }))
         .answers(200, "It was replaced, or what a dry run says", schema::unit_or_dry_run, unit())
         .or_answers("a dry run", dry_run())
+        .with_header(ETAG.0, ETAG.1)
         .answers(201, "It was created", schema::unit, unit())
         .with_preconditions();
     changing(operation)
@@ -197,6 +202,7 @@ pub(super) fn put_rate() -> Operation {
         set_rate(),
     )
     .or_answers("a dry run", dry_run())
+    .with_header(ETAG.0, ETAG.1)
     .answers(201, "It was set", schema::set_rate, set_rate())
     .with_preconditions()
     .refuses(404, NO_UNIT);
@@ -233,8 +239,8 @@ pub(super) fn history() -> Operation {
         .says("A page may have fewer values than its `limit`, even none, and still have a `next`.")
         .required_query("businessUnit", "The id of the business unit.", schema::unit_id)
         .required_query("exchangeRateType", "What the rate is for.", schema::rate_type)
-        .required_query("currencyIdFrom", "The currency that the rate is counted in.", schema::currency)
-        .required_query("currencyIdTo", "The currency that is priced.", schema::currency)
+        .required_query("currencyIdFrom", "The currency that the rate is counted in.", schema::counted_currency)
+        .required_query("currencyIdTo", "The currency that is priced.", schema::priced_currency)
         .query("since", "From when on; 400 days ago, unless configured otherwise.", time)
         .query("limit", "How many items the page has at most.", limit)
         .query("cursor", "`next` of the page before.", cursor)
@@ -299,20 +305,17 @@ pub(super) fn send_initial_state() -> Operation {
 }
 
 pub(super) fn import() -> Operation {
-    let csv = json!("Date, USD, JPY, SEK, \n20 November 2026, 1.0842, 163.45, 11.05, \n");
+    let csv = "Date, USD, JPY, SEK, \n20 November 2026, 1.0842, 163.45, 11.05, \n";
+    let xml = "<Envelope><Cube><Cube time='2026-11-20'><Cube currency='SEK' rate='11.05'/></Cube></Cube></Envelope>";
     let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
-        .says("The European Central Bank's daily or historical XML or CSV, also zipped: as the body with the rest in the query, or in a form. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
-        .query("businessUnitId", "The unit at which rates are set. In a form, a part.", schema::unit_id)
-        .query("exchangeRateTypes", "The types that are set, separated by commas. In a form, a part.", text)
-        .query("source", "`ECB`. In a form, a part.", schema::source)
+        .says("The European Central Bank's daily or historical XML or CSV, also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
+        .query("businessUnitId", "The unit at which rates are set. Required, unless the body is a form.", schema::importing_unit)
+        .query("exchangeRateTypes", "The types that are set, separated by commas. Required, unless the body is a form.", schema::rate_types)
+        .query("source", "`ECB`. Required, unless the body is a form.", schema::source)
         .query("crosses", "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.", flag)
-        .takes_as("text/csv", schema::document, csv)
-        .takes_as(
-            "application/xml",
-            schema::document,
-            json!("<Cube><Cube time='2026-11-20'><Cube currency='SEK' rate='11.05'/></Cube></Cube>"),
-        )
-        .takes_as("application/zip", schema::document, json!(""))
+        .takes_as("text/csv", schema::document, json!(csv))
+        .takes_as("application/xml", schema::document, json!(xml))
+        .takes_bytes("application/zip", schema::document)
         .takes_as(
             "multipart/form-data",
             schema::import_form,

@@ -18,7 +18,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use self::query::{history_query, unit_of_query};
-pub(crate) use self::schema::topic_event;
+pub(crate) use self::schema::{topic_event, topic_reset};
 use super::change::progress;
 use super::shop::{used, values};
 use super::{Edited, Editor, Rates, body};

@@ -20,6 +20,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 pub(crate) use self::schema::events::envelope;
+pub(crate) use self::schema::own_events::{delivery_event, envelope_of, ping_event, webhook_event};
 use super::Webhooks;
 use super::delivery::health;
 use super::registry::audit::line;

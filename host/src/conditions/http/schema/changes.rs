@@ -76,6 +76,29 @@ pub(in crate::conditions::http) fn catalog(generator: &mut SchemaGenerator) -> S
     })
 }
 
+/// The data of an event that a condition has changed.
+pub(crate) fn condition_event(generator: &mut SchemaGenerator) -> Schema {
+    let of = condition(generator);
+    component(generator, "ConditionEvent", |_| changed(&of))
+}
+
+/// The data of an event that a project has changed.
+pub(crate) fn project_event(generator: &mut SchemaGenerator) -> Schema {
+    let of = project(generator);
+    component(generator, "ProjectEvent", |_| changed(&of))
+}
+
+fn changed(document: &Schema) -> Schema {
+    json_schema!({
+        "type": "object", "required": ["action", "id"],
+        "properties": {
+            "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
+            "id": { "type": "string" },
+            "document": { "allOf": [document], "description": "What it is from now on. It is absent once it is deleted, and where it is longer than 128 KiB." },
+        },
+    })
+}
+
 /// An event of the catalog's changes.
 pub(crate) fn catalog_event(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "CatalogEvent", |_| {

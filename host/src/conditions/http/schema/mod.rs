@@ -9,8 +9,8 @@ mod projects;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-pub(crate) use self::changes::catalog_event;
 pub(super) use self::changes::{catalog, condition_history, project_history};
+pub(crate) use self::changes::{catalog_event, condition_event, project_event};
 pub(super) use self::conditions::{condition, condition_put, conditions, findings};
 pub(super) use self::decisions::{
     basket_decision, basket_request, condition_request, item_decision, project_request,

@@ -6,17 +6,33 @@ use super::set::dry_run;
 use super::unit_id;
 use crate::http::schema::component;
 
+/// The unit at which rates are set.
+pub(in crate::rates::http) fn importing_unit(generator: &mut SchemaGenerator) -> Schema {
+    let mut unit = unit_id(generator);
+    unit.insert("examples".to_owned(), ["nordic-retail"].as_slice().into());
+    unit
+}
+
+/// The types that are set.
+pub(in crate::rates::http) fn rate_types(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "description": "One or more, separated by commas.", "examples": ["SALES"] })
+}
+
 /// A document of reference rates in a form.
 pub(in crate::rates::http) fn import_form(generator: &mut SchemaGenerator) -> Schema {
-    let unit = unit_id(generator);
+    let (unit, types, source) = (
+        importing_unit(generator),
+        rate_types(generator),
+        source(generator),
+    );
     component(generator, "ReferenceRatesForm", |_| {
         json_schema!({
             "type": "object",
             "required": ["businessUnitId", "exchangeRateTypes", "source", "document"],
             "properties": {
                 "businessUnitId": unit,
-                "exchangeRateTypes": { "type": "string", "description": "One or more, separated by commas." },
-                "source": { "type": "string", "const": "ECB" },
+                "exchangeRateTypes": types,
+                "source": source,
                 "crosses": { "type": "string", "enum": ["true", "false"] },
                 "document": { "type": "string", "contentMediaType": "application/octet-stream" },
             },
@@ -55,5 +71,5 @@ pub(in crate::rates::http) fn imported(generator: &mut SchemaGenerator) -> Schem
 
 /// Whose reference rates they are.
 pub(in crate::rates::http) fn source(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "const": "ECB" })
+    json_schema!({ "type": "string", "const": "ECB", "examples": ["ECB"] })
 }

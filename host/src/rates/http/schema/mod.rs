@@ -9,13 +9,15 @@ mod used;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-pub(super) use self::import::{document, import_form, imported, source};
+pub(super) use self::import::{
+    document, import_form, imported, importing_unit, rate_types, source,
+};
 pub(super) use self::set::{
     change, changed_or_dry_run, dry_run, rate_or_dry_run, rate_put, rates_change, set_rate,
     set_rates,
 };
-pub(crate) use self::topic::topic_event;
 pub(super) use self::topic::{initial_state, topic_cursor};
+pub(crate) use self::topic::{topic_event, topic_reset};
 pub(super) use self::units::{unit, unit_or_dry_run, unit_put, units};
 pub(super) use self::used::{conversion, converted, used_rates, values};
 use crate::http::schema::component;
@@ -43,9 +45,18 @@ pub(super) fn rate_type(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
 }
 
-/// A currency.
-pub(super) fn currency(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code.", "examples": ["EUR"] })
+/// The currency that a rate is counted in.
+pub(super) fn counted_currency(_: &mut SchemaGenerator) -> Schema {
+    currency("SEK")
+}
+
+/// The currency that a rate prices.
+pub(super) fn priced_currency(_: &mut SchemaGenerator) -> Schema {
+    currency("EUR")
+}
+
+fn currency(example: &str) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code.", "examples": [example] })
 }
 
 /// A value of a rate.
@@ -70,8 +81,8 @@ fn of_rate(
     let names = ["exchangeRateType", "currencyIdFrom", "currencyIdTo"];
     let schemas = [
         rate_type(generator),
-        currency(generator),
-        currency(generator),
+        counted_currency(generator),
+        priced_currency(generator),
     ];
     let key = names.into_iter().zip(schemas);
     let required = key.chain(more.iter().cloned());

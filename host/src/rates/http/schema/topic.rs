@@ -7,7 +7,7 @@ use crate::http::schema::{component, tenant_id};
 
 /// A rate in a message (`given.md`, 2.5).
 fn message_rate(generator: &mut SchemaGenerator) -> Schema {
-    let (rate_type, currency) = (rate_type(generator), currency(generator));
+    let rate_type = rate_type(generator);
     component(generator, "MessageRate", |_| {
         json_schema!({
             "type": "object",
@@ -15,7 +15,7 @@ fn message_rate(generator: &mut SchemaGenerator) -> Schema {
             "required": ["exchangeRateType", "sourceCurrencyCode", "targetCurrencyCode", "rateValue", "rateValueWithMarkup", "createdDate"],
             "properties": {
                 "exchangeRateType": rate_type,
-                "sourceCurrencyCode": currency.clone(), "targetCurrencyCode": currency,
+                "sourceCurrencyCode": currency("SEK"), "targetCurrencyCode": currency("EUR"),
                 "rateValue": { "type": "number", "exclusiveMinimum": 0 },
                 "rateValueWithMarkup": { "type": "number", "minimum": 0 },
                 "createdDate": date_time("When the shop first got this rate."),
@@ -62,6 +62,15 @@ pub(crate) fn topic_event(generator: &mut SchemaGenerator) -> Schema {
             },
         })
     })
+}
+
+/// The data of the event that says that messages are gone.
+pub(crate) fn topic_reset(generator: &mut SchemaGenerator) -> Schema {
+    component(
+        generator,
+        "TopicReset",
+        |_| json_schema!({ "type": "object", "maxProperties": 0 }),
+    )
 }
 
 /// The body of a message of the topic.

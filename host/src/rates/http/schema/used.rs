@@ -44,18 +44,14 @@ pub(in crate::rates::http) fn used_rates(generator: &mut SchemaGenerator) -> Sch
 
 /// The query of a conversion.
 pub(in crate::rates::http) fn conversion(generator: &mut SchemaGenerator) -> Schema {
-    let (unit, rate_type, currency) = (
-        unit_id(generator),
-        rate_type(generator),
-        currency(generator),
-    );
+    let (unit, rate_type) = (unit_id(generator), rate_type(generator));
     component(generator, "Conversion", |_| {
         json_schema!({
             "type": "object",
             "required": ["businessUnitId", "exchangeRateType", "from", "to", "amount"],
             "properties": {
                 "businessUnitId": unit, "exchangeRateType": rate_type,
-                "from": currency.clone(), "to": currency,
+                "from": currency("EUR"), "to": currency("SEK"),
                 "amount": { "type": "number", "description": "In `from`." },
                 "withMarkup": { "type": ["boolean", "null"], "default": false },
             },
@@ -65,14 +61,14 @@ pub(in crate::rates::http) fn conversion(generator: &mut SchemaGenerator) -> Sch
 
 /// An amount that was converted.
 pub(in crate::rates::http) fn converted(generator: &mut SchemaGenerator) -> Schema {
-    let (rate, currency) = (used_rate(generator), currency(generator));
+    let rate = used_rate(generator);
     component(generator, "Converted", |_| {
         json_schema!({
             "type": "object",
             "required": ["amount", "currency", "rate"],
             "properties": {
                 "amount": { "type": "number", "description": "In `currency`, rounded to its minor unit." },
-                "currency": currency, "rate": rate,
+                "currency": currency("SEK"), "rate": rate,
             },
         })
     })

@@ -19,7 +19,7 @@ fn of_client(id: &'static str, summary: &'static str) -> Operation {
 fn example(status: &str) -> Value {
     json!({
         "claims": {}, "clientId": CLIENT_ID, "registeredAt": "2026-11-20T17:40:00.000Z", "roles": [{ "roleId": "ecs.editor" }],
-        "softwareId": "office", "softwareVersion": "1", "status": status, "tenantId": "acme",
+        "softwareId": "till", "softwareVersion": "1", "status": status, "tenantId": "acme",
     })
 }
 

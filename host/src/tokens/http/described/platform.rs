@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::schema::{name, platform as schema};
+use super::super::schema::{platform as schema, role_id};
 use super::with_tenant;
 use crate::http::schema::schema_of;
 use crate::http::{Operation, Tag};
@@ -52,7 +52,7 @@ pub(in crate::tokens::http) fn put_tenant() -> Operation {
 
 fn of_role(id: &'static str, summary: &'static str) -> Operation {
     let operation = Operation::new(id, Tag::Platform, summary);
-    operation.path("roleId", "The id of the role.", name)
+    operation.path("roleId", "The id of the role.", role_id)
 }
 
 fn role_example() -> Value {

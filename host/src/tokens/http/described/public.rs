@@ -149,7 +149,7 @@ pub(in crate::tokens::http) fn register() -> Operation {
         .takes(
             schema::registration,
             json!({
-                "softwareId": "office", "softwareVersion": "1", "usingGlobalTemplate": false, "tenantId": "acme",
+                "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false, "tenantId": "acme",
                 "claims": { "iso_cc": "SE", "workstation_id": 17, "training": false },
             }),
         )
@@ -165,7 +165,7 @@ pub(in crate::tokens::http) fn register() -> Operation {
             "It was registered",
             schema::registered,
             json!({
-                "clientId": CLIENT_ID, "clientSecret": SECRET, "softwareId": "office", "softwareVersion": "1", "tenantId": "acme",
+                "clientId": CLIENT_ID, "clientSecret": SECRET, "softwareId": "till", "softwareVersion": "1", "tenantId": "acme",
                 "status": "Pending",
             }),
         )

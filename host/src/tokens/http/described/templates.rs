@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::schema::{clients as schema, name};
+use super::super::schema::{clients as schema, software_id, software_version};
 use super::{ENTITY_TAG, with_limit, with_owner, with_tenant};
 use crate::http::schema::uuid;
 use crate::http::{Operation, Tag};
@@ -12,9 +12,12 @@ const JTI: &str = "6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3";
 
 fn of_template(id: &'static str, summary: &'static str) -> Operation {
     with_owner(Operation::new(id, Tag::Clients, summary))
-        .path("softwareId", "The id of the software.", name)
-        .path("softwareVersion", "The version of the software.", name)
-        .refuses(404, UNKNOWN)
+        .path("softwareId", "The id of the software.", software_id)
+        .path(
+            "softwareVersion",
+            "The version of the software.",
+            software_version,
+        )
 }
 
 fn example() -> Value {
@@ -52,6 +55,7 @@ pub(in crate::tokens::http) fn get_template() -> Operation {
     of_template("getTemplate", "Get a registration template")
         .answers(200, "The template", schema::template, example())
         .with_entity_tag()
+        .refuses(404, UNKNOWN)
 }
 
 pub(in crate::tokens::http) fn put_template() -> Operation {
@@ -69,6 +73,7 @@ pub(in crate::tokens::http) fn delete_template() -> Operation {
         .says("Clients that have registered with it stay.")
         .empty(204, "It was deleted")
         .with_preconditions()
+        .refuses(404, UNKNOWN)
 }
 
 pub(in crate::tokens::http) fn create_statement() -> Operation {

@@ -12,22 +12,39 @@ use crate::tokens::client::Status;
 
 /// The name of a software, a version or a role.
 pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["office"],
-    })
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
+}
+
+fn name_such_as(generator: &mut SchemaGenerator, example: &str) -> Schema {
+    let mut name = name(generator);
+    name.insert("examples".to_owned(), [example].as_slice().into());
+    name
+}
+
+/// The id of a software.
+pub(super) fn software_id(generator: &mut SchemaGenerator) -> Schema {
+    name_such_as(generator, "till")
+}
+
+/// The version of a software.
+pub(super) fn software_version(generator: &mut SchemaGenerator) -> Schema {
+    name_such_as(generator, "1")
+}
+
+/// The id of a role.
+pub(super) fn role_id(generator: &mut SchemaGenerator) -> Schema {
+    name_such_as(generator, "shop-manager")
 }
 
 /// Whose templates they are: a tenant's, or the global ones.
-pub(super) fn owner(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["acme"],
-    })
+pub(super) fn owner(generator: &mut SchemaGenerator) -> Schema {
+    name_such_as(generator, "acme")
 }
 
 /// The id of a client.
 pub(super) fn client_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$", "examples": ["c2Z3OiBvZmZpY2VAMUBhY21lCnRpZDogYWNtZQo"],
+        "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$", "examples": ["c2Z3OiB0aWxsQDFAYWNtZQp0aWQ6IGFjbWUK"],
     })
 }
 

@@ -4,6 +4,7 @@
 pub(super) mod deliveries;
 pub(super) mod events;
 pub(super) mod listener;
+pub(super) mod own_events;
 pub(super) mod registry;
 
 use schemars::{Schema, SchemaGenerator, json_schema};

@@ -1,0 +1,97 @@
+//! The AsyncAPI document (3.0): what this service sends by itself. `channels.rs` has what is sent on which channel; here that
+//! becomes the document.
+
+mod channels;
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use crate::http::document::{Info, generator};
+
+/// A message of a channel.
+struct Message {
+    name: &'static str,
+    title: &'static str,
+    summary: &'static str,
+    headers: Option<Schema>,
+    payload: Schema,
+    example: Value,
+}
+
+/// Where messages come from.
+struct Channel {
+    name: &'static str,
+    operation: &'static str,
+    address: &'static str,
+    title: &'static str,
+    /// To whom they go.
+    summary: &'static str,
+    description: &'static str,
+    parameters: Value,
+    messages: Vec<Message>,
+}
+
+/// The document.
+pub(super) fn asyncapi(info: Info) -> Value {
+    let mut generator = generator();
+    let (mut channels, mut operations, mut messages) = (Map::new(), Map::new(), Map::new());
+    for channel in channels::all(&mut generator) {
+        let place = format!("#/channels/{}", channel.name);
+        let (mut own, mut sent) = (Map::new(), Vec::new());
+        for message in channel.messages {
+            let name = message.name;
+            let reference = json!({ "$ref": format!("#/components/messages/{name}") });
+            own.insert(name.to_owned(), reference);
+            sent.push(json!({ "$ref": format!("{place}/messages/{name}") }));
+            messages.insert(name.to_owned(), message.into_document());
+        }
+        let mut document = json!({
+            "address": channel.address,
+            "title": channel.title,
+            "description": channel.description,
+            "messages": own,
+        });
+        if let (Some(document), true) = (document.as_object_mut(), channel.parameters.is_object()) {
+            document.insert("parameters".to_owned(), channel.parameters);
+        }
+        channels.insert(channel.name.to_owned(), document);
+        let operation = json!({
+            "action": "send",
+            "channel": { "$ref": place },
+            "title": channel.title,
+            "summary": channel.summary,
+            "messages": sent,
+        });
+        operations.insert(channel.operation.to_owned(), operation);
+    }
+    json!({
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Tillgate",
+            "version": info.version,
+            "description": "What Tillgate sends by itself: changes of rates and of the catalog to those who subscribe, and events to the receivers of webhooks. `/openapi.json` has the requests.",
+            "license": { "name": "Apache 2.0" },
+        },
+        "defaultContentType": "application/json",
+        "channels": channels,
+        "operations": operations,
+        "components": { "messages": messages, "schemas": generator.take_definitions(true) },
+    })
+}
+
+impl Message {
+    fn into_document(self) -> Value {
+        let mut document = json!({
+            "name": self.name,
+            "title": self.title,
+            "summary": self.summary,
+            "contentType": "application/json",
+            "payload": self.payload,
+            "examples": [{ "payload": self.example }],
+        });
+        if let (Some(document), Some(headers)) = (document.as_object_mut(), self.headers) {
+            document.insert("headers".to_owned(), headers.to_value());
+        }
+        document
+    }
+}
