@@ -331,9 +331,9 @@ fn a_port_that_is_free_and_one_that_another_program_has_are_told_apart() {
     drop(TcpListener::bind(&free).unwrap());
 
     // Nobody accepts its connections, so that it answers nothing.
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let silent = (silent.local_addr().unwrap().to_string(), silent);
-    let (report, code) = at(&silent.0, &silent.0);
+    let [silent, metrics] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
+    let (report, code) = at(&address(&silent), &address(&metrics));
     assert_eq!(code, 1);
     assert_found(&report, "port", "fail", "does not answer as a host does");
     assert_eq!(of(&report, "port").len(), 2, "and the metrics: {report}");

@@ -398,9 +398,10 @@ fn what_a_till_has_dropped_is_printed_whatever_is_asked_for() {
     let lack = json!({
         "at": "2026-11-03T10:00:00.000Z", "tenantId": "acme", "till": "till-7", "sequence": 9, "droppedBefore": 7,
     });
-    assert_eq!(found(folder.path(), &["--item", "wine"]), [lack.clone()]);
+    let lacks = [lack];
+    assert_eq!(found(folder.path(), &["--item", "wine"]), lacks);
     // What is printed is a record again.
-    write(&folder, "found.jsonl", &[lack]);
+    write(&folder, "found.jsonl", &lacks);
     let again = find(folder.path(), &["found.jsonl"]);
     assert_eq!(again.status.code(), Some(0));
     assert!(text(&again.stdout).contains(",GAP,7 earlier decisions of till-7 are missing,"));
