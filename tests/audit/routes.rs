@@ -409,8 +409,10 @@ async fn put_on_record(walk: &mut Walk) {
     .await;
     let platform = TenantId::new("platform").unwrap();
     let mut till = Change::default();
-    let at = json!({ "sequence": 1, "written": 1, "at": 0 });
-    till.put("till/till-7", &at).unwrap();
+    let at =
+        json!({ "client": "c", "epoch": 0, "sequence": 1, "written": 1, "missing": 0, "at": 0 });
+    let key = format!("till/till-7,{}", "0".repeat(64));
+    till.put(&key, &at).unwrap();
     let records = walk.host.app.records(platform.partition());
     records.commit(till).await.unwrap();
     walk.step(
