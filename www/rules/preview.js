@@ -28,8 +28,9 @@ export function preview(session, [kind, id] = [], query) {
   let address;
   let isOpen = true;
 
-  /** Browsers allow only so many changes of the address in a time. */
-  const showAddress = debounce(ADDRESS_MS, () => isOpen && history.replaceState(history.state, "", address));
+  /** Browsers allow only so many changes of the address in a time. One that leads elsewhere is left: its view opens in a moment. */
+  const isHere = () => isOpen && /^(#\/?$|#\/preview|$)/.test(location.hash);
+  const showAddress = debounce(ADDRESS_MS, () => isHere() && history.replaceState(history.state, "", address));
 
   /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
   const remember = (name) => (shown, state) => {
