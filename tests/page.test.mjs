@@ -226,6 +226,24 @@ describe("previewing a condition", () => {
   }));
 });
 
+test("who follows a link right after a change gets there, and the address stays that of the link", () => visit(on, "", async (page) => {
+  await shown(decision(page), "Must not be sold");
+  await page.getByLabel("Customer’s age", { exact: true }).evaluate((age) => {
+    // The page is busy until the change is about to be named in the address.
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector("main").innerText.includes("May be sold")) return;
+      observer.disconnect();
+      const begin = performance.now();
+      while (performance.now() - begin < 500);
+      location.hash = "#/conditions";
+    }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });
+    age.value = "30";
+    age.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await page.getByRole("button", { name: "Edit energy-drink" }).waitFor();
+  assert.equal(new URL(page.url()).hash, "#/conditions");
+}));
+
 test("an address that names no way to decide shows what was shown last", () => visit(on, "#/preview/constructor", async (page) => {
   await shown(decision(page), "Must not be sold");
   for (const name of ["__proto__", "toString"]) {

@@ -27,10 +27,14 @@ export function preview(session, [kind, id] = [], query) {
 
   let address;
   let isOpen = true;
+  let hash = location.hash;
 
-  /** Browsers allow only so many changes of the address in a time. One that leads elsewhere is left: its view opens in a moment. */
-  const isHere = () => isOpen && /^(#\/?$|#\/preview|$)/.test(location.hash);
-  const showAddress = debounce(ADDRESS_MS, () => isHere() && history.replaceState(history.state, "", address));
+  /** Browsers allow only so many changes of the address in a time. A link that was just followed has its own. */
+  const showAddress = debounce(ADDRESS_MS, () => {
+    if (!isOpen || location.hash !== hash) return;
+    history.replaceState(history.state, "", address);
+    hash = location.hash;
+  });
 
   /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
   const remember = (name) => (shown, state) => {

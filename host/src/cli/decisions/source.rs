@@ -32,7 +32,6 @@ pub(super) struct Root<'f> {
 /// # Errors
 /// When one is there and cannot be read.
 pub(super) fn roots(files: &[PathBuf]) -> Result<Vec<Root<'_>>, String> {
-    let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let mut roots = Vec::new();
     for path in files {
         let opened = match is_stdin(path) {
@@ -42,7 +41,7 @@ pub(super) fn roots(files: &[PathBuf]) -> Result<Vec<Root<'_>>, String> {
         let metadata = opened.as_ref().and_then(|file| file.metadata().ok());
         let of_record = files
             .iter()
-            .filter(|record| bytes(path).starts_with(&bytes(record)));
+            .filter(|record| bytes(path).starts_with(bytes(record)));
         roots.push(Root {
             path,
             opened,
@@ -61,6 +60,10 @@ pub(super) fn roots(files: &[PathBuf]) -> Result<Vec<Root<'_>>, String> {
         )
     });
     Ok(roots)
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
 }
 
 /// What was read already.

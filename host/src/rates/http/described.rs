@@ -132,7 +132,7 @@ pub(super) fn delete_unit() -> Operation {
         "Delete a business unit",
     );
     with_unit_id(operation)
-        .says("The rates that are set at it go with it, whoever has set them. `If-Match` says nothing of them: `ifRatesMatch` does.")
+        .says("The rates that are set at it go with it, also those that others have set. `If-Match` does not cover them; `ifRatesMatch` does.")
         .query(
             "ifRatesMatch",
             "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
