@@ -157,15 +157,17 @@ impl Writer {
     /// Makes lines of what waits, up to a chunk, and of the gaps; answers whether that is all.
     fn collect(&mut self) -> bool {
         let queue = &self.shared.queue;
-        let mut is_all = false;
+        let (mut is_all, mut taken) = (false, 0);
         while self.lines.len() < CHUNK {
             let Some(decided) = queue.next() else {
                 is_all = true;
                 break;
             };
             self.count += records::write(&decided, &mut self.lines);
-            self.shared.taken.fetch_add(1, Ordering::Relaxed);
+            taken += 1;
         }
+        // Once, and not for each: deciding reads what lies beside it.
+        self.shared.taken.fetch_add(taken, Ordering::Relaxed);
         for (tenant, gap) in queue.gaps() {
             records::write_gap(&tenant, &gap, &mut self.lines);
             self.count += 1;
