@@ -98,11 +98,14 @@ fn it_finds_what_keeps_a_host_from_starting() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let settings = format!(
         "listen = \"127.0.0.1:9\"\noperator_file = \"{}\"\n[tls]\ncert = \"{}\"\nkey = \"{}\"\n[log]\nlevel = \"a=b\"\n\
-         [metrics]\nlisten = \"127.0.0.1:9\"\n[decisions]\nlog = \"{}\"\n",
+         [metrics]\nlisten = \"127.0.0.1:9\"\n[decisions]\nlog = \"{}\"\n\
+         [[trusted_issuers]]\nissuer = \"https://id.example\"\njwks = \"file:{}\"\naudiences = [\"till\"]\n\
+         tenant_claim = \"org\"\npermissions_claim = \"scope\"\n",
         path("nowhere/operator.json"),
         path("cert.pem"),
         path("key.pem"),
         path(""),
+        path("jwks.json"),
     );
     std::fs::write(path("tillgate.toml"), settings).unwrap();
     let empty = path("none");
@@ -117,6 +120,7 @@ fn it_finds_what_keeps_a_host_from_starting() {
         ("port", "listen and metrics.listen are both 127.0.0.1:9"),
         ("files", "operator_file: there is no folder"),
         ("files", "is a folder"),
+        ("issuers", "jwks.json cannot be read"),
         ("authorities", "install the certificates of authorities"),
     ] {
         assert_found(&report, check, "fail", words);

@@ -1,46 +1,17 @@
-//! Reading the settings: the defaults, a file, the environment and flags, each over the one before.
+//! The settings in force, and how they are printed.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use figment::Figment;
-use figment::providers::{Env, Format, Serialized, Toml};
-use serde::Serialize;
 use serde_json::Value;
 
-use super::config_file::ConfigFile;
-use super::{Config, TlsFlags, store_url};
-use crate::egress::{shown, with_urls_shown};
-
-/// The defaults, with what each means.
-pub const DEFAULTS: &str = include_str!("default.toml");
-
-/// With what the variables of the environment begin that are settings, and what stands in them for the dot of a setting.
-pub(super) const PREFIX: &str = "TILLGATE_";
-pub(super) const STEP: &str = "__";
-
-/// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
-/// `tillgate copy` the others.
-const NO_SETTINGS: [&str; 4] = ["credentials", "ca_cert", "copy_from", "copy_to"];
+use super::fault::Fault;
+use super::sources::{Flags, Origin, sources};
+use super::{Config, store_url};
+use crate::egress::shown;
 
 /// Settings that are printed as one value: a table with keys of the operator's own, and one inside another table.
 const MAPS: [&str; 2] = ["webhooks.deprecations", "page.sign_in"];
-
-/// What flags set; `None` leaves a setting to the others.
-#[derive(Clone, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
-pub struct Flags {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub listen: Option<std::net::SocketAddr>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub store: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub require_durable_store: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub operator_file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub roles: Option<String>,
-    pub tls: TlsFlags,
-}
 
 /// The settings in force, and where each comes from.
 #[derive(Clone, Debug)]
@@ -55,30 +26,15 @@ impl Loaded {
     ///
     /// # Errors
     /// What is wrong with which setting from where.
-    pub fn read(file: Option<&std::path::Path>, flags: &Flags) -> Result<Self, String> {
-        let sources = Self::sources(file, flags)?;
-        // It repeats the value, or the line, that is wrong.
+    pub fn read(file: Option<&Path>, flags: &Flags) -> Result<Self, String> {
+        let sources = sources(file, flags)?;
+        let tree = sources.extract::<figment::value::Value>();
+        tree.map_err(|error| Fault::of_file(file, &error).to_string())?;
         let config = sources.extract();
-        let mut config: Config =
-            config.map_err(|cause: figment::Error| with_urls_shown(&cause.to_string()))?;
+        let mut config: Config = config.map_err(|error| Fault::of(&error, &sources).to_string())?;
         config.store = store_url(&config.store)?;
         config.check()?;
         Ok(Self { config, sources })
-    }
-
-    /// The defaults, a file, the environment and flags, each over the one before.
-    pub(super) fn sources(
-        file: Option<&std::path::Path>,
-        flags: &Flags,
-    ) -> Result<Figment, String> {
-        let mut sources = Figment::from(Toml::string(DEFAULTS));
-        if let Some(file) = file {
-            sources = sources.merge(ConfigFile::read(file)?);
-        }
-        let environment = Env::prefixed(PREFIX).ignore(&NO_SETTINGS);
-        Ok(sources
-            .merge(environment.split(STEP))
-            .merge(Serialized::defaults(flags)))
     }
 
     /// The settings as TOML, each with where it comes from. Their URLs are without what may be a secret.
@@ -100,17 +56,19 @@ impl Loaded {
         let (tables, settings): (Vec<_>, Vec<_>) =
             members.partition(|(key, value)| value.is_object() && is_table(key));
         for (key, value) in settings {
-            let path = format!("{prefix}{key}");
-            let source = self
-                .sources
-                .find_metadata(&path)
-                .map_or("unknown", |from| &from.name);
-            let source = if source == "TOML source string" {
-                "default"
-            } else {
-                source
+            let path: Vec<String> = prefix
+                .split_terminator('.')
+                .chain([&**key])
+                .map(str::to_owned)
+                .collect();
+            let from = match Origin::of(&path, &self.sources) {
+                Origin::Default => "default".to_owned(),
+                Origin::File(file) => file.display().to_string(),
+                origin @ (Origin::Environment | Origin::Flag) => origin.name(&path),
             };
-            text.push_str(&format!("{key} = {value}  # {source}\n"));
+            let value =
+                toml::Value::try_from(value).map_or_else(|_| String::new(), |it| it.to_string());
+            text.push_str(&format!("{key} = {value}  # {from}\n"));
         }
         for (key, value) in tables {
             text.push_str(&format!("\n[{prefix}{key}]\n"));

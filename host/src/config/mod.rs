@@ -1,7 +1,8 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Settings are read in `loaded.rs`: durations and other values that are written as text in `as_text.rs`, the URL of a store in
-//! `store_url.rs`. What is wrong with them is found out in `examine.rs`. Tables with more than a few settings, or with rules of
+//! Settings come from what is in `sources.rs`, and are read and printed in `loaded.rs`: durations and other values that are
+//! written as text in `as_text.rs`, the URL of a store in `store_url.rs`. `fault.rs` says what is wrong with one, and `examine.rs`
+//! finds out all that is. Tables with more than a few settings, or with rules of
 //! their own, have files of their own.
 
 mod as_text;
@@ -9,12 +10,14 @@ mod config_file;
 mod cors;
 mod decisions;
 mod examine;
+mod fault;
 mod loaded;
 mod page;
 mod quotas;
 mod reference_rates;
 mod roles;
 mod safe_url;
+mod sources;
 mod store_url;
 mod tls;
 mod trusted_issuers;
@@ -32,12 +35,14 @@ use crate::store::StoreUrl;
 
 pub use self::cors::Cors;
 pub use self::decisions::Decisions;
-pub use self::examine::{Examined, Fault};
-pub use self::loaded::{DEFAULTS, Flags, Loaded};
+pub use self::examine::Examined;
+pub use self::fault::Fault;
+pub use self::loaded::Loaded;
 pub use self::page::{Page, SignIn};
 pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
 pub use self::roles::{Role, Roles};
+pub use self::sources::{DEFAULTS, Flags};
 pub use self::store_url::store_url;
 pub use self::tls::{Tls, TlsFlags};
 pub use self::trusted_issuers::TrustedIssuer;

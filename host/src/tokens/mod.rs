@@ -72,6 +72,7 @@ pub use self::tenants::Tenant;
 use self::token_cache::TokenCache;
 pub use self::token_error::TokenError;
 use self::trusted::TrustedIssuers;
+pub(crate) use self::trusted::issuers_without_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -126,7 +126,7 @@ async fn look_at(config: &Config) -> Vec<Finding> {
         }
         findings.push(folder::credentials(operator_file_of(config, &url)));
     }
-    findings.extend(start::check(config));
+    findings.extend(start::check(config).await);
     findings.extend(host::check(
         config.listen,
         &host::listener(config.scheme(), config.listen).await,

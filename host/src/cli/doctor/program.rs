@@ -21,7 +21,7 @@ pub(super) fn configuration(file: Option<&Path>, faults: Vec<Fault>) -> Vec<Find
     }
     let faults = faults.into_iter();
     faults
-        .map(|fault| fail(CHECK, fault.what, fault.remedy))
+        .map(|Fault { what, remedy }| fail(CHECK, what, remedy.as_deref().unwrap_or("correct it")))
         .collect()
 }
 

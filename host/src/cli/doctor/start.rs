@@ -1,5 +1,5 @@
 //! What a host needs when it starts, beside its store: a certificate that can be used, folders for its files, addresses of its
-//! own, and the authorities of this machine. Only what is missing is told.
+//! own, the keys of trusted issuers, and the authorities of this machine. Only what is missing is told.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::egress::{Client, Destinations, Limits};
 use crate::server::CertificateFiles;
+use crate::tokens::issuers_without_keys;
 
 /// For a client that sends nothing.
 const LIMITS: Limits = Limits {
@@ -21,7 +22,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// With what a host would not start.
-pub(super) fn check(config: &Config) -> Vec<Finding> {
+pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let one = [
         certificate(config),
         log(config),
@@ -37,7 +38,9 @@ pub(super) fn check(config: &Config) -> Vec<Finding> {
         ("operator_file", &config.operator_file),
     ];
     let folders = files.map(|(setting, file)| folder(setting, file));
-    one.into_iter().chain(folders).flatten().collect()
+    let keys = issuers(config).await;
+    let all = one.into_iter().chain(folders).flatten();
+    all.chain(keys).collect()
 }
 
 fn certificate(config: &Config) -> Option<Finding> {
@@ -67,6 +70,19 @@ fn metrics(config: &Config) -> Option<Finding> {
             "give each an address of its own",
         )
     })
+}
+
+/// The trusted issuers whose keys are in files: those of the others are fetched by a host that runs.
+async fn issuers(config: &Config) -> Vec<Finding> {
+    let without = issuers_without_keys(&config.trusted_issuers).await;
+    let findings = without.into_iter().map(|why| {
+        fail(
+            "issuers",
+            format!("trusted issuer {why}"),
+            "have jwks of trusted_issuers name a file with a JWK set",
+        )
+    });
+    findings.collect()
 }
 
 /// The authorities of this machine, without which no other host can be asked.

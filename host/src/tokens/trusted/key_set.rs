@@ -51,7 +51,7 @@ impl KeySet {
             keys: Vec<Value>,
         }
         let set: Set = serde_json::from_slice(json)
-            .map_err(|cause| format!("the answer is not a JWK set: {cause}"))?;
+            .map_err(|cause| format!("it is not a JWK set: {cause}"))?;
         let given = set.keys.len();
         let keys: Vec<Key> = set
             .keys

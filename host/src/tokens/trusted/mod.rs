@@ -84,6 +84,17 @@ impl TrustedIssuers {
     }
 }
 
+/// The trusted issuers whose keys cannot be read from their files, each with why: a host does not start then.
+pub(crate) async fn issuers_without_keys(configured: &[config::TrustedIssuer]) -> Vec<String> {
+    let mut without = Vec::new();
+    for trusted in configured {
+        if let Err(cause) = IssuerKeys::check_file(&trusted.jwks).await {
+            without.push(format!("{}: {cause}", shown(&trusted.issuer)));
+        }
+    }
+    without
+}
+
 impl TrustedIssuer {
     /// The user that a token names, and when the token is valid.
     ///

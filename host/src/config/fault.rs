@@ -1,0 +1,151 @@
+//! What is wrong with a setting, by the name that it has where it was set, and what to do.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::Path;
+
+use figment::Figment;
+use figment::error::Kind;
+use figment::providers::{Format, Toml};
+use figment::value::Value;
+use strsim::normalized_damerau_levenshtein;
+
+use super::sources::{DEFAULTS, Origin};
+use crate::egress::with_urls_shown;
+
+/// How alike two names are at least, of which one may be meant for the other.
+const ALIKE: f64 = 0.6;
+
+/// What is wrong with a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What it is.
+    pub what: String,
+    /// What to do, where that is more than to correct it.
+    pub remedy: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(what: String) -> Self {
+        Self { what, remedy: None }
+    }
+
+    /// What does not fit into the settings.
+    pub(super) fn of(error: &figment::Error, sources: &Figment) -> Self {
+        let path = &error.path;
+        let origin = Origin::of(path, sources);
+        let place = origin.place(path);
+        match &error.kind {
+            Kind::UnknownField(_, known) => Self {
+                what: format!("{place} is not a setting"),
+                remedy: Some(match nearest(path, known) {
+                    Some(nearest) => format!("is {} meant?", origin.name(&nearest)),
+                    None => {
+                        "remove it: tillgate serve --print-config prints all settings".to_owned()
+                    }
+                }),
+            },
+            Kind::MissingField(field) => Self::new(format!("{place} lacks {field}")),
+            kind => Self::new(format!("{place}: {}", with_urls_shown(&kind.to_string()))),
+        }
+    }
+
+    /// What a reader of TOML says is wrong with a file. Its lines may have secrets, and are left out.
+    pub(super) fn of_file(file: Option<&Path>, error: &figment::Error) -> Self {
+        let file = file.unwrap_or(Path::new("-")).display();
+        Self::new(format!(
+            "{file} is not TOML: {}",
+            without_text(&error.to_string())
+        ))
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, ": {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The setting that an unknown one may be meant for: one of its neighbours with a name like it, or one of the same name in
+/// another table.
+fn nearest(path: &[String], known: &[&str]) -> Option<Vec<String>> {
+    let (name, table) = path.split_last()?;
+    let beside = known
+        .iter()
+        .map(|known| [table, &[(*known).to_owned()]].concat());
+    let elsewhere = all_settings().into_iter().filter(|other| {
+        other.last() == Some(name) || other.join("_") == path.join("_").replace('-', "_")
+    });
+    let likeness = |other: &Vec<String>| {
+        let last = other.last().map_or("", String::as_str);
+        normalized_damerau_levenshtein(last, name)
+    };
+    let nearest = beside.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest
+        .filter(|nearest| likeness(nearest) >= ALIKE)
+        .or_else(|| elsewhere.into_iter().next())
+}
+
+/// The path of every setting that has a default.
+fn all_settings() -> Vec<Vec<String>> {
+    fn add(path: &[String], value: &Value, all: &mut Vec<Vec<String>>) {
+        let Value::Dict(_, members) = value else {
+            return all.push(path.to_vec());
+        };
+        for (name, value) in members {
+            add(&[path, std::slice::from_ref(name)].concat(), value, all);
+        }
+    }
+    let mut all = Vec::new();
+    if let Ok(tree) = Figment::from(Toml::string(DEFAULTS)).extract::<Value>() {
+        add(&[], &tree, &mut all);
+    }
+    all
+}
+
+/// What a reader of TOML says is wrong, without the line of the file, which may have a secret, and the file's name.
+fn without_text(message: &str) -> String {
+    let lines = message.lines().map(str::trim);
+    let lines =
+        lines.filter(|line| !line.is_empty() && !line.contains('|') && !line.starts_with("in "));
+    let lines: Vec<&str> = lines
+        .map(|line| line.trim_start_matches("TOML parse error "))
+        .collect();
+    lines.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all_settings, nearest};
+
+    fn path(name: &str) -> Vec<String> {
+        name.split('.').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_nearest_setting_is_a_neighbour_or_of_the_same_name_elsewhere() {
+        let webhooks = ["retry_delays", "deadline", "max_in_flight"];
+        let top = ["listen", "store", "log"];
+        for (name, known, expected) in [
+            (
+                "webhooks.retry_delay",
+                &webhooks[..],
+                "webhooks.retry_delays",
+            ),
+            ("webhooks.dead_line", &webhooks, "webhooks.deadline"),
+            ("listne", &top, "listen"),
+            ("secret_overlap", &top, "tokens.secret_overlap"),
+            ("log_level", &top, "log.level"),
+            ("webhooks.connections", &webhooks, "limits.connections"),
+        ] {
+            assert_eq!(nearest(&path(name), known), Some(path(expected)), "{name}");
+        }
+        for name in ["colour", "webhooks.x"] {
+            assert_eq!(nearest(&path(name), &webhooks), None, "{name}");
+        }
+        assert!(all_settings().contains(&path("page.sign_in.issuer")));
+    }
+}

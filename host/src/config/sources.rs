@@ -1,0 +1,114 @@
+//! Where settings come from: the defaults, a file, the environment and flags, each over the one before.
+
+use std::path::{Path, PathBuf};
+
+use figment::Figment;
+use figment::providers::{Env, Format, Serialized, Toml};
+use serde::Serialize;
+
+use super::TlsFlags;
+use super::config_file::ConfigFile;
+
+/// The defaults, with what each means.
+pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// With what the variables of the environment begin that are settings, and what stands in them for the dot of a setting.
+const PREFIX: &str = "TILLGATE_";
+const STEP: &str = "__";
+
+/// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
+/// `tillgate copy` the others.
+const NO_SETTINGS: [&str; 4] = ["credentials", "ca_cert", "copy_from", "copy_to"];
+
+/// What flags set; `None` leaves a setting to the others.
+#[derive(Clone, Debug, Default, Serialize)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Flags {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<std::net::SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_durable_store: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles: Option<String>,
+    pub tls: TlsFlags,
+}
+
+/// All of them.
+///
+/// # Errors
+/// Why the file cannot be read.
+pub(super) fn sources(file: Option<&Path>, flags: &Flags) -> Result<Figment, String> {
+    let mut sources = Figment::from(Toml::string(DEFAULTS));
+    if let Some(file) = file {
+        sources = sources.merge(ConfigFile::read(file)?);
+    }
+    let environment = Env::prefixed(PREFIX).ignore(&NO_SETTINGS);
+    Ok(sources
+        .merge(environment.split(STEP))
+        .merge(Serialized::defaults(flags)))
+}
+
+/// Where a setting was set.
+pub(super) enum Origin {
+    Default,
+    File(PathBuf),
+    Environment,
+    Flag,
+}
+
+impl Origin {
+    pub(super) fn of(path: &[String], sources: &Figment) -> Self {
+        // Metadata is found for tables and their settings, but not within lists.
+        let within = path
+            .iter()
+            .take_while(|step| step.parse::<usize>().is_err());
+        let within: Vec<&str> = within.map(String::as_str).collect();
+        let Some(metadata) = sources.find_metadata(&within.join(".")) else {
+            return Self::Default;
+        };
+        match metadata.source.as_ref() {
+            Some(source) => match source.file_path() {
+                Some(file) => Self::File(file.to_owned()),
+                None => Self::Flag,
+            },
+            None if metadata.name.contains(PREFIX) => Self::Environment,
+            None => Self::Default,
+        }
+    }
+
+    /// A setting as it is written there.
+    pub(super) fn name(&self, path: &[String]) -> String {
+        match self {
+            Self::Environment => format!("{PREFIX}{}", path.join(STEP).to_uppercase()),
+            Self::Flag => format!("--{}", path.join("-").replace('_', "-")),
+            Self::Default | Self::File(_) => dotted(path),
+        }
+    }
+
+    /// What the setting at a path is called, and where it stands.
+    pub(super) fn place(&self, path: &[String]) -> String {
+        let name = self.name(path);
+        match self {
+            Self::Default | Self::Flag => name,
+            Self::File(file) => format!("{name} in {}", file.display()),
+            Self::Environment => format!("{name} in the environment"),
+        }
+    }
+}
+
+/// A path as it is written in TOML, with the places of items in brackets.
+fn dotted(path: &[String]) -> String {
+    let mut name = String::new();
+    for step in path {
+        match step.parse::<usize>() {
+            Ok(index) => name += &format!("[{index}]"),
+            Err(_) if name.is_empty() => name.clone_from(step),
+            Err(_) => name += &format!(".{step}"),
+        }
+    }
+    name
+}
