@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, hasCount, hasFocus, onDemo, save, tabTo, visit } from "./support/page.mjs";
+import { dialog, hasCount, hasFocus, onDemo, pressButton, save, tabTo, visit } from "./support/page.mjs";
 
 const CLOSED = "5f0f1a2b-0000-4000-8000-000000000021";
 const LARGE = "5f0f1a2b-0000-4000-8000-000000000022";
@@ -43,9 +43,9 @@ test("“This rule forbids everything: which line is it?”", () => visit(on, ""
   await tabTo(page, "Values, one per line");
   await page.keyboard.type("timber");
   await dialog(page).getByRole("heading", { name: "1 thing to look at" }).waitFor({ state: "hidden" });
-  await dialog(page).getByRole("button", { name: "Review" }).click();
+  await pressButton(dialog(page), "Review");
   await dialog(page).getByText("An item with brand acme and productGroup timber is denied today, and would be allowed.").waitFor();
-  await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+  await pressButton(dialog(page), "Save");
   await page.getByText("Saved. The change is in force.").waitFor();
   await site.getByText("productGroup must be timber").waitFor();
   await hasCount(site.getByText("Nothing can be bought"), 0);
@@ -83,7 +83,7 @@ describe("what forbids everything", () => {
     await edit(page, "Closed site");
     await summary(page).waitFor();
     await dialog(page).getByLabel("Name", { exact: true }).fill("Closed for good");
-    await dialog(page).getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog(page), "Review");
     await dialog(page).locator(".review").getByText("Nothing can be bought").waitFor();
     await dialog(page).getByRole("button", { name: "Back" }).click();
     await line(page, 2).getByRole("button", { name: "Remove this rule" }).click();

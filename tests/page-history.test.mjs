@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, dialog, expected, go, hasCount, hasFocus, hasValue, onDemo, onHost, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, dialog, expected, go, hasCount, hasFocus, hasValue, onDemo, onHost, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -42,7 +42,7 @@ test("“Who changed the alcohol rule last week? Put it back.”", async () => {
     await dialog(page).getByText("removed: 16").waitFor();
     await dialog(page).getByText("added: 18").waitFor();
     assert.deepEqual((await stored(own("alcohol-evening"))).condition_value, { minimum_age: 16 }, "nothing is saved unseen");
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await page.getByText("Saved. The change is in force.").waitFor();
     assert.deepEqual((await stored(own("alcohol-evening"))).condition_value, { minimum_age: 18 });
     await page.getByRole("link", { name: "History of alcohol-evening" }).click();
@@ -66,7 +66,7 @@ describe("a rule that is deleted", () => {
       await restore(page, "Customers must be 16 or older").click();
       await heading(page, "New condition").waitFor();
       await heading(page, "A new condition: wine").waitFor();
-      await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+      await pressButton(dialog(page), "Save");
       await page.getByText("Saved. The change is in force.").waitFor();
     });
     assert.equal((await stored(own("wine"))).condition_value.minimum_age, 16);
@@ -82,7 +82,7 @@ describe("a rule that is deleted", () => {
       await restore(page, "Warehouse: never foam").click();
       await dialog(page).getByText("added: Warehouse").waitFor();
       await dialog(page).getByText("added: foam").waitFor();
-      await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+      await pressButton(dialog(page), "Save");
       await page.getByRole("link", { name: "History of Warehouse" }).waitFor();
     });
     assert.equal((await stored(path)).name, "Warehouse", "it has its id again");
@@ -112,9 +112,9 @@ test("a project tells its changes in words, and a version fills the form that is
     await dialog(page).getByText("added: glass").waitFor();
     await restore(page, "School, new building: productGroup must be timber or fasteners or insulation").click();
     await hasValue(dialog(page).getByLabel("Values, one per line").first(), "timber\nfasteners\ninsulation");
-    await dialog(page).getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog(page), "Review");
     await dialog(page).getByText("removed: glass").waitFor();
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await page.getByText("Saved. The change is in force.").waitFor();
   });
   assert.deepEqual((await stored(path)).restrictions, before.restrictions);
@@ -233,7 +233,7 @@ test("an operator sees and restores a global rule", async () => {
     await heading(page, "tillgate-operator 1 changed it").waitFor();
     await restore(page, "Customers must be 18 or older").click();
     await dialog(page).getByText("It is global: it is in force for all tenants.").filter({ visible: true }).waitFor();
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await page.getByText("Saved. The change is in force.").waitFor();
     const { condition_value } = await (await operated.host.api("GET", own("alcohol"))).json();
     assert.deepEqual(condition_value, { minimum_age: 18 });

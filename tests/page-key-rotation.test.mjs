@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, hasFocus, onHost, tabTo, visit } from "./support/page.mjs";
+import { dialog, hasFocus, onHost, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { receiver } from "./support/receiver.mjs";
 import { eventually, until } from "./support/wait.mjs";
@@ -49,7 +49,7 @@ async function delivered({ eventTypes: [type] }) {
 
 const signature = (key, { headers, body }) => `v1,${createHmac("sha256", key).update(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`).digest("base64")}`;
 
-const press = (page, name) => dialog(page).last().getByRole("button", { name, exact: true }).click();
+const press = (page, name) => pressButton(dialog(page).last(), name);
 const card = (page, { name }) => page.locator(".webhook").filter({ has: page.getByRole("heading", { name, exact: true }) });
 const ask = (page, { name }) => page.getByRole("button", { name: `New key for ${name}` }).click();
 

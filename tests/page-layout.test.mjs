@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 
 import { OUTPUT, open } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, agrees, dialog, expected, go, loseAnswers, onDemo, pick, save, visit } from "./support/page.mjs";
+import { PROJECT, agrees, dialog, expected, go, loseAnswers, onDemo, pick, pressButton, save, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -130,7 +130,7 @@ test("long ids, names and properties do not push the page wide", () => visit(on,
   await page.evaluate(() => (location.hash = "#/projects"));
   await page.getByRole("button", { name: /Edit xxxx/ }).click();
   await dialog(page).getByLabel("Name").fill("short");
-  await dialog(page).getByRole("button", { name: "Review" }).click();
+  await pressButton(dialog(page), "Review");
   await dialog(page).getByText("added: short").waitFor();
   await eventually(async () => {
     const inside = await dialog(page).evaluate((element) => element.scrollWidth - element.clientWidth);
@@ -230,7 +230,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
     await dialog(page).waitFor();
   };
   const everywhere = () => newcomers.api("PUT", "/api/v1/global-entity-conditions/everywhere", { rule: "LICENSE_REQUIREMENT", condition_value: {} });
-  const review = (page) => dialog(page).getByRole("button", { name: "Review" }).click();
+  const review = (page) => pressButton(dialog(page), "Review");
 
   const states = [
     ["preview", "", agrees],

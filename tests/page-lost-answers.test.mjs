@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { dialog, hasCount, loseAnswers, onDemo, save, visit } from "./support/page.mjs";
+import { dialog, hasCount, loseAnswers, onDemo, pressButton, save, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 
 const LOOKED = "The host’s answer was lost, so the page has looked.";
@@ -19,7 +19,7 @@ const condition = (id) => `/api/v1/entity-conditions/${id}`;
 const older = (age) => ({ rule: "AGE_RESTRICTION", condition_value: { minimum_age: age } });
 const ageOf = async (id) => (await stored(condition(id))).condition_value.minimum_age;
 
-const press = (page, name) => dialog(page).last().getByRole("button", { name, exact: true }).click();
+const press = (page, name) => pressButton(dialog(page).last(), name);
 const notice = (page, text) => page.locator("#notices").getByText(text, { exact: true }).waitFor();
 const says = (page, text) => dialog(page).last().getByText(text, { exact: true }).waitFor();
 const unknown = (page, whether) => dialog(page).last().getByRole("heading", { name: `It is not known whether ${whether}`, exact: true }).waitFor();

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 
 import { browser, signedIn } from "./support/browser.mjs";
-import { UNREACHABLE, agrees, decision, dialog, expected, go, hasValue, onDemo, onHost, save, shown, visit } from "./support/page.mjs";
+import { UNREACHABLE, agrees, decision, dialog, expected, go, hasValue, onDemo, onHost, pressButton, save, shown, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -57,10 +57,10 @@ describe("global rules", () => {
       await page.getByRole("button", { name: "New condition" }).click();
       await dialog(page).getByLabel("Id", { exact: true }).fill("fireworks");
       await dialog(page).getByRole("radio", { name: "All tenants" }).check();
-      await dialog(page).getByRole("button", { name: "Review" }).click();
+      await pressButton(dialog(page), "Review");
       await dialog(page).getByText("A new global condition: fireworks").waitFor();
       await dialog(page).getByText("It is global: it is in force for all tenants.").last().waitFor();
-      await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+      await pressButton(dialog(page), "Save");
       await page.getByRole("button", { name: "Edit fireworks" }).waitFor();
       assert.deepEqual(await stored(), { id: "fireworks", scope: "GLOBAL", enabled: true, ...age(18) });
 

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, expected, flashes, hasFocus, hasValue, onDemo, pick, tabTo, visit } from "./support/page.mjs";
+import { dialog, expected, flashes, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
@@ -34,7 +34,7 @@ const title = (page, name) => page.locator(".unit-title").getByText(name, { exac
 /** The row of a pair in the table of a type. */
 const row = (page, pair, type = "Sales") => page.getByRole("table", { name: type }).getByRole("row", { name: pair });
 const item = (page, name) => page.getByRole("treeitem", { name });
-const press = (page, name) => dialog(page).getByRole("button", { name, exact: true }).click();
+const press = (page, name) => pressButton(dialog(page), name);
 
 /** Fills the form of a rate and shows what it would do. */
 async function enter(page, { rate, to }) {

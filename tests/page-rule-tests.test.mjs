@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, save, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -38,7 +38,7 @@ const edit = (page, name) => page.getByRole("button", { name: `Edit ${name}` }).
 const tests = (page) => dialog(page).getByRole("region", { name: "Tests", exact: true });
 const row = (page, about) => tests(page).getByRole("listitem").filter({ hasText: about });
 const failing = (page) => dialog(page).getByRole("region", { name: "Tests that fail" });
-const review = (page) => dialog(page).getByRole("button", { name: "Review", exact: true }).click();
+const review = (page) => pressButton(dialog(page), "Review");
 
 /** Enters the values of the first rule of a project. */
 const fillValues = (page, values) => dialog(page).getByLabel("Values, one per line").first().fill(values.join("\n"));
@@ -276,7 +276,7 @@ describe("in the editor of a condition", () => {
     await changes.getByText("added: Nobody below 15").waitFor();
     await changes.getByRole("heading", { name: "Test removed" }).waitFor();
     await changes.getByText("removed: fifteen may", { exact: false }).first().waitFor();
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await page.getByText("Saved. The change is in force.").waitFor();
     assert.deepEqual((await stored(ENERGY)).tests, [{ ...TOO_YOUNG, name: "Nobody below 15" }]);
     await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH]));

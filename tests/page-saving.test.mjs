@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 
 import { OUTPUT, signedIn } from "./support/browser.mjs";
-import { decision, dialog, expected, hasCount, hasValue, onDemo, pick, save, shown, visit } from "./support/page.mjs";
+import { decision, dialog, expected, hasCount, hasValue, onDemo, pick, pressButton, save, shown, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -19,7 +19,7 @@ const put = async (status, path, body) => assert.equal((await on.host.api("PUT",
 const project = (id) => `/api/v1/projects/${id}`;
 const condition = (id) => `/api/v1/entity-conditions/${id}`;
 const stored = async (path) => (await on.host.api("GET", path)).json();
-const review = (page) => dialog(page).getByRole("button", { name: "Review" }).click();
+const review = (page) => pressButton(dialog(page), "Review");
 
 /** Counts the requests of a page that write. */
 const writes = (page) => {
@@ -55,7 +55,7 @@ describe("values stay as they are", () => {
     await review(page);
     await dialog(page).getByText("added: new").waitFor();
     await hasCount(dialog(page).getByText(/removed: /), 0, "nothing is removed");
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await page.getByText("Saved. The change is in force.").waitFor();
     const { name, restrictions } = await stored(project(ODD));
     assert.equal(name, body.name);
@@ -137,7 +137,7 @@ describe("two people change the same thing", () => {
     await review(page);
     await dialog(page).getByText("removed: 13").waitFor();
     await dialog(page).getByText("added: 16").waitFor();
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await page.locator(".row").getByText("Customers must be 16 or older").waitFor();
     await put(200, condition("energy-drink"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 15 } });
     expected(page, 412);
@@ -181,7 +181,7 @@ describe("an id that exists", () => {
       document.dispatchEvent(new Event("visibilitychange"));
     });
     await put(201, condition("faster"), { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 30 } });
-    await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog(page), "Save");
     await dialog(page).getByText("This id exists: open it").waitFor();
     assert.equal(await dialog(page).getByText("Save mine").count(), 0);
     assert.deepEqual((await stored(condition("faster"))).condition_value, { minimum_age: 30 });

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { expected, onDemo, visit } from "./support/page.mjs";
+import { expected, onDemo, pressButton, visit } from "./support/page.mjs";
 
 const on = onDemo();
 
@@ -16,10 +16,10 @@ test("“From tomorrow energy drinks need 16 instead of 15.”", () => visit(on,
   await page.getByRole("button", { name: "Edit energy-drink" }).click();
   await page.getByLabel("Minimum age").fill("16");
   await page.getByText("Up to 15: do not sell, from 16: sell.").waitFor();
-  await page.getByRole("button", { name: "Review" }).click();
+  await pressButton(page, "Review");
   await page.getByText("removed: 15").waitFor();
   await page.getByText("added: 16").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
+  await pressButton(page, "Save");
   await page.getByText("Saved. The change is in force.").waitFor();
   assert.deepEqual((await stored("/api/v1/entity-conditions/energy-drink")).condition_value, { minimum_age: 16 });
 }));
@@ -39,10 +39,10 @@ test("“The school may buy glass from now on, but no more insulation.”", () =
   await page.getByRole("link", { name: "Projects" }).click();
   await page.getByRole("button", { name: "Edit School, new building" }).click();
   await page.getByLabel("Values, one per line").first().fill("timber\nfasteners\nglass");
-  await page.getByRole("button", { name: "Review" }).click();
+  await pressButton(page, "Review");
   await page.getByText("removed: insulation").waitFor();
   await page.getByText("added: glass").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
+  await pressButton(page, "Save");
   await page.getByText("productGroup must be timber or fasteners or glass").waitFor();
   await page.getByRole("link", { name: "Preview School, new building" }).click();
   await page.getByRole("button", { name: "glass", exact: true }).click();
@@ -64,9 +64,9 @@ test("“Stop asking for the pesticide license over the winter.”", () => visit
   await page.getByRole("link", { name: "Conditions" }).click();
   await page.getByRole("button", { name: "Edit pesticide" }).click();
   await page.getByLabel("In force").uncheck();
-  await page.getByRole("button", { name: "Review" }).click();
+  await pressButton(page, "Review");
   await page.getByText("Customers need the license “pesticide”, but it is switched off.").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
+  await pressButton(page, "Save");
   await page.getByText("Off", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Preview pesticide" }).click();
   await page.getByText("Switched off", { exact: true }).first().waitFor();

@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
 import { demo } from "./support/program.mjs";
-import { UNREACHABLE, dialog, expected, hasCount, hasFocus, onHost, save, shown, tabTo, visit } from "./support/page.mjs";
+import { UNREACHABLE, dialog, expected, hasCount, hasFocus, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 
 const ODD = [" padded ", "A", "a", "", "two\nlines", "=cmd()", "true", true, "a,b;c", "ä"];
 const MANY = 300;
@@ -41,7 +41,7 @@ const list = (page) => dialog(page).getByRole("listbox", { name: "Values" });
 const rows = (page) => list(page).getByRole("option");
 const counts = (page) => dialog(page).locator(".value-counts");
 const says = (page, text) => dialog(page).getByRole("group", { name: "Values", exact: true }).getByRole("status").getByText(text).waitFor();
-const act = (page, name) => dialog(page).getByRole("button", { name, exact: true }).click();
+const act = (page, name) => pressButton(dialog(page), name);
 const search = (page, text) => dialog(page).getByLabel("Search the values").fill(text);
 
 /** Pastes a text as the keyboard does. */
@@ -101,7 +101,7 @@ describe("a long list", () => {
     await act(page, "Undo: 1 value removed");
     await act(page, "Undo: 50 values added");
     await shown(counts(page), "311 values · 1 repeated");
-    await dialog(page).getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog(page), "Review");
     await dialog(page).getByText("You have not changed anything.").waitFor();
     assert.deepEqual(await stored(), VALUES);
   }));

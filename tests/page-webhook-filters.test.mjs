@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 
 import { VECTORS } from "./support/filter-vectors.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, expected, hasCount, hasFocus, hasValue, onHost, save, tabTo, visit } from "./support/page.mjs";
+import { dialog, expected, hasCount, hasFocus, hasValue, onHost, pressButton, save, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { receiver } from "./support/receiver.mjs";
 
@@ -49,7 +49,7 @@ async function publish(type, data) {
   return (await answer.json()).deliveries;
 }
 
-const press = (page, name) => dialog(page).last().getByRole("button", { name, exact: true }).click();
+const press = (page, name) => pressButton(dialog(page).last(), name);
 const card = (page, name) => page.locator(".webhook").filter({ has: page.getByRole("heading", { name, exact: true }) });
 const edit = (page, { name }) => page.getByRole("button", { name: `Edit ${name}` }).click();
 const where = (page, at = 0) => dialog(page).getByLabel(at === 0 ? "Where" : "and where", { exact: true }).nth(Math.max(0, at - 1));

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 import { OUTPUT, browser, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { UNREACHABLE, dialog, expected, flashes, hasCount, hasFocus, hasValue, onHost, save, tabTo, visit } from "./support/page.mjs";
+import { UNREACHABLE, dialog, expected, flashes, hasCount, hasFocus, hasValue, onHost, pressButton, save, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { receiver } from "./support/receiver.mjs";
 import { DEADLINE_MS, eventually, until } from "./support/wait.mjs";
@@ -78,7 +78,7 @@ const delivered = ({ id }, status) => until(async () => (await deliveries({ webh
 /** What arrived last of an event type: attempts of other webhooks may come at any time. */
 const last = (type) => endpoint.got.findLast(({ body }) => JSON.parse(body).type === type);
 
-const press = (page, name) => dialog(page).last().getByRole("button", { name, exact: true }).click();
+const press = (page, name) => pressButton(dialog(page).last(), name);
 const notice = (page, text) => page.locator("#notices").getByText(text).waitFor();
 const card = (page, name) => page.locator(".webhook").filter({ has: page.getByRole("heading", { name, exact: true }) });
 const rows = (page) => page.getByRole("table", { name: "Deliveries, newest first" }).locator("tbody tr");
@@ -507,6 +507,7 @@ describe("deliveries", () => {
       await hasValue(page.getByLabel("Webhook", { exact: true }), made.id);
       await page.getByRole("button", { name: "Clear" }).click();
       await page.waitForURL("**/#/webhooks/deliveries");
+      await page.getByRole("button", { name: "Clear" }).waitFor({ state: "hidden" });
       await page.getByLabel("Time", { exact: true }).selectOption("The last hour");
       await page.getByText("50 deliveries shown").waitFor();
     });

@@ -10,7 +10,7 @@ import { before, describe, test } from "node:test";
 
 import { initSync } from "../js/src/index.js";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, hasCount, hasValue, onDemo, tabTo, visit } from "./support/page.mjs";
+import { dialog, hasCount, hasValue, onDemo, pressButton, tabTo, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 import { inSlices } from "../www/shared/slices.js";
 import { parseCsv } from "../www/shared/csv.js";
@@ -217,7 +217,7 @@ test("“From tomorrow energy drinks need 16 instead of 15: what changes for the
   await page.getByText("No decision about these 3 lines changes.").waitFor();
   await page.getByLabel("For a customer of age").fill("15");
   await page.getByText("The decision changes for 3 of 3 lines.").waitFor();
-  await page.getByRole("button", { name: "Review" }).click();
+  await pressButton(page, "Review");
   const review = page.getByRole("region", { name: "Which decisions change" });
   await review.getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
   await review.getByText("The decision changes for 3 of 3 lines.").waitFor();
@@ -275,7 +275,7 @@ test("a list is kept for the session, and read by the rules that are edited", ()
 test("the review says so when no decision changes", () => visit(on, "", async (page) => {
   await editProject(page, "Kiosk");
   await page.getByLabel("Name", { exact: true }).fill("Kiosk at the station");
-  await page.getByRole("button", { name: "Review" }).click();
+  await pressButton(page, "Review");
   await page.getByRole("region", { name: "Which decisions change" }).getByText("This draft changes no decision.").waitFor();
 }));
 
@@ -283,7 +283,7 @@ test("switching a rule off is said as what tills get then", () => visit(on, "", 
   await page.getByRole("link", { name: "Conditions" }).click();
   await page.getByRole("button", { name: "Edit energy-drink" }).click();
   await page.getByLabel("In force").uncheck();
-  await page.getByRole("button", { name: "Review" }).click();
+  await pressButton(page, "Review");
   await page.getByText(/today\. Then tills that ask for it would get an error\.$/).waitFor();
 }));
 
@@ -314,7 +314,7 @@ describe("a list may be odd", () => {
       await choose(page, "odd.csv", content);
       await page.getByText(said).waitFor();
       await eventually(async () => assert.ok((await rows(page).count()) <= 100, "few rows are drawn"));
-      await page.getByRole("button", { name: "Review" }).click();
+      await pressButton(page, "Review");
       await page.getByRole("region", { name: "Which decisions change" }).getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
     }));
   }
@@ -369,7 +369,7 @@ describe("what would change looks right", () => {
     },
     "a review": async (page) => {
       await energyDrinksFrom(page, 18);
-      await page.getByRole("button", { name: "Review" }).click();
+      await pressButton(page, "Review");
       await page.getByText("15- to 17-year-olds: sold today, refused then.").waitFor();
     },
   };

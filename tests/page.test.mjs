@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
-import { PROJECT, UNREACHABLE, agrees, decision, expected, go, hasFocus, hasValue, onDemo, pick, save, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, UNREACHABLE, agrees, decision, expected, go, hasFocus, hasValue, onDemo, pick, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 import { AUDIENCE, clientWith, demo } from "./support/program.mjs";
 import { eventually, within } from "./support/wait.mjs";
 
@@ -258,7 +258,7 @@ test("an id that browsers take for a step of the path is refused at its field", 
   await page.getByRole("button", { name: "New condition" }).click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Id", { exact: true }).fill("..");
-  await form.getByRole("button", { name: "Review" }).click();
+  await pressButton(form, "Review");
   await form.getByText("The id must be more than one or two dots.").waitFor();
 }));
 
@@ -318,11 +318,11 @@ describe("conditions", () => {
     await page.getByRole("button", { name: "New condition" }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Id", { exact: true }).fill("not an id");
-    await dialog.getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog, "Review");
     await dialog.getByText("The id may hold letters, digits, . _ : and -").waitFor();
     await dialog.getByLabel("Id", { exact: true }).fill("knives");
     await dialog.getByLabel("Minimum age").fill("200");
-    await dialog.getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog, "Review");
     await dialog.getByText("Enter a whole number from 0 to 150.").waitFor();
     await dialog.getByLabel("Minimum age").fill("18");
     await save(page);
@@ -332,9 +332,9 @@ describe("conditions", () => {
     await dialog.getByText(atTills).waitFor({ state: "hidden" });
     await dialog.getByRole("switch", { name: "In force" }).uncheck();
     await dialog.getByText(`Switched off, it does not decide. ${atTills}`).waitFor();
-    await dialog.getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog, "Review");
     await dialog.locator(".review").getByText(atTills).waitFor();
-    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await pressButton(dialog, "Save");
     await page.locator(".row.off").getByText("Off").waitFor();
     await page.getByRole("button", { name: "Delete knives" }).click();
     await dialog.getByText(`${atTills} Switching it off does the same to tills, and keeps the rule for later.`).waitFor();
@@ -394,7 +394,7 @@ describe("projects", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("Kindergarten");
     await dialog.getByRole("button", { name: "Add a rule" }).click();
-    await dialog.getByRole("button", { name: "Review" }).click();
+    await pressButton(dialog, "Review");
     await dialog.getByText("Enter the name of the property.").waitFor();
     await dialog.getByLabel("Property").fill("organic");
     await dialog.getByLabel("Values, one per line").fill("certified");

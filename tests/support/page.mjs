@@ -123,8 +123,11 @@ export async function pick(field, text) {
   await list.getByRole("option", { name: text, exact: true }).click();
 }
 
+/** Presses a button as the keyboard does. What appears when typing pauses may move it away from a pointer that presses it. */
+export const pressButton = (scope, name) => scope.getByRole("button", { name, exact: true, disabled: false }).press("Enter");
+
 /** Saves what is in the dialog, after its review. */
 export async function save(page) {
-  await dialog(page).getByRole("button", { name: "Review", exact: true }).click();
-  await dialog(page).getByRole("button", { name: "Save", exact: true }).click();
+  await pressButton(dialog(page), "Review");
+  await pressButton(dialog(page), "Save");
 }
