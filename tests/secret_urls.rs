@@ -82,11 +82,11 @@ fn settings_are_printed_without_what_is_secret_in_their_urls() {
         r#"issuer = "https://***@till.example/""#,
         r#"audience = "https://api.till.example/#***""#,
         r#"issuer = "https://id.till.example/?***""#,
-        r#""issuer":"https://login.example/?***""#,
-        r#""jwks":"https://***@login.example/keys?***""#,
-        r#""audiences":["https://***@tillgate.example/"]"#,
-        r#""tenant_claim":"https://example.com/tenant""#,
-        r#""url":"https://***@rates.example/daily.xml?***""#,
+        r#"issuer = "https://login.example/?***""#,
+        r#"jwks = "https://***@login.example/keys?***""#,
+        r#"audiences = ["https://***@tillgate.example/"]"#,
+        r#"tenant_claim = "https://example.com/tenant""#,
+        r#"url = "https://***@rates.example/daily.xml?***""#,
     ] {
         assert!(printed.contains(expected), "{expected}: {printed}");
     }
