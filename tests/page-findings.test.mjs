@@ -132,7 +132,7 @@ describe("while typing", () => {
     await edit(page, "Large site");
     await dialog(page).getByText("With so many values, mistakes are not looked for while you type.").waitFor();
     await hasCount(summary(page), 0);
-    await dialog(page).getByRole("button", { name: "Look now" }).click();
+    await pressButton(dialog(page), "Look now");
     await summary(page).getByRole("button", { name: "Rule 2: brand must be one of" }).waitFor();
   }));
 });
