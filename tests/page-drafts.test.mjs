@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { OUTPUT, signedIn } from "./support/browser.mjs";
-import { agrees, decision, dialog, hasValue, onDemo, pick, save, shown, visit } from "./support/page.mjs";
+import { agrees, decision, dialog, hasValue, onDemo, pick, pressButton, save, shown, visit } from "./support/page.mjs";
 import { clientWith } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 
@@ -117,7 +117,7 @@ describe("nothing that was typed is lost silently", () => {
 
   test("a basket survives switching, and other views", () => visit(on, "#/preview/basket", async (page) => {
     await page.getByLabel("Item id").first().fill("salt");
-    await page.getByRole("button", { name: "Add a line" }).click();
+    await pressButton(page, "Add a line");
     await page.getByLabel("Item id").last().fill("pepper");
     await page.getByRole("radio", { name: "A condition" }).check();
     await page.getByRole("radio", { name: "A basket" }).check();

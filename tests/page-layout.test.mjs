@@ -286,7 +286,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
     ["discard", "#/conditions", async (page) => {
       await edit(page, "New condition");
       await dialog(page).getByLabel("Minimum age").fill("21");
-      await dialog(page).getByRole("button", { name: "Cancel" }).click();
+      await pressButton(dialog(page), "Cancel");
       await page.getByText("Discard what you entered?").waitFor();
     }],
     ["taken", "#/conditions", async (page) => {

@@ -80,7 +80,7 @@ describe("a save whose answer is lost was made", () => {
     await page.getByRole("link", { name: "Projects" }).click();
     await page.getByRole("button", { name: "New project" }).click();
     await dialog(page).getByLabel("Name").fill("Lost project");
-    await dialog(page).getByRole("button", { name: "Add a rule" }).click();
+    await pressButton(dialog(page), "Add a rule");
     await dialog(page).getByLabel("Property").fill("brand");
     await dialog(page).getByLabel("Values, one per line").fill("b\na");
     await loseAnswers(page, "**/api/v1/projects/*");

@@ -74,7 +74,7 @@ describe("global rules", () => {
       await page.getByText("A change that you save is in force for all of them.").waitFor();
       await page.getByText("Try a change", { exact: true }).click();
       await page.getByLabel("Minimum age").fill("16");
-      await page.getByRole("button", { name: "Save this rule…" }).click();
+      await pressButton(page, "Save this rule…");
       await save(page);
       await eventually(async () => assert.deepEqual((await stored()).condition_value, { minimum_age: 16 }));
 

@@ -56,7 +56,7 @@ test("“Nobody may buy insulation on the school project any more, and I want to
   await dialog(page).getByText("Saving a change of “School, new building” that decides this otherwise warns then, and names this test.").waitFor();
   await hasValue(dialog(page).getByLabel("Name of the test"), "screws-4x40, productGroup insulation: must not be sold");
   await dialog(page).getByLabel("Name of the test").fill("No insulation for the school");
-  await dialog(page).getByRole("button", { name: "Keep the test" }).click();
+  await pressButton(dialog(page), "Keep the test");
   await page.getByText("The test is kept.").waitFor();
   const kept = await stored(project(PROJECT));
   assert.deepEqual(kept.tests, [
@@ -268,7 +268,7 @@ describe("in the editor of a condition", () => {
     await review(page);
     await hasCount(dialog(page).getByText("What changes", { exact: true }), 0, "two tests with one name are not reviewed");
     await dialog(page).getByRole("textbox", { name: "Name of the test" }).first().fill("Nobody below 15");
-    await dialog(page).getByRole("button", { name: "Remove the test “fifteen may”" }).click();
+    await pressButton(dialog(page), "Remove the test “fifteen may”");
     await tests(page).getByText("The test passes.").waitFor();
     await review(page);
     const changes = dialog(page).getByRole("list", { name: "Changes" });
@@ -285,7 +285,7 @@ describe("in the editor of a condition", () => {
   test("a test opens in Preview, and what was typed is kept as a draft", () => visit(on, "#/conditions", async (page) => {
     await edit(page, "energy-drink");
     await dialog(page).getByLabel("Minimum age").fill("14");
-    await dialog(page).getByRole("button", { name: "Open the test “fourteen may not” in Preview" }).click();
+    await pressButton(dialog(page), "Open the test “fourteen may not” in Preview");
     await dialog(page).waitFor({ state: "detached" });
     await hasValue(page.getByLabel("Customer’s age", { exact: true }), "14");
     await hasValue(page.getByLabel("Item id"), "cola");

@@ -230,7 +230,7 @@ describe("faults stand at their fields, in words of a shop", () => {
   test("of a project", () => visit(on, "#/projects", async (page) => {
     await page.getByRole("button", { name: "New project" }).click();
     await dialog(page).getByLabel("Name").fill("n".repeat(300));
-    await dialog(page).getByRole("button", { name: "Add a rule" }).click();
+    await pressButton(dialog(page), "Add a rule");
     await dialog(page).getByLabel("Values, one per line").fill("v".repeat(300));
     await review(page);
     for (const text of ["The name may have at most 256 characters.", "Enter the name of the property.", "A value is too long."]) await dialog(page).getByText(text).waitFor();

@@ -393,13 +393,13 @@ describe("projects", () => {
     await page.getByRole("button", { name: "New project" }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("Kindergarten");
-    await dialog.getByRole("button", { name: "Add a rule" }).click();
+    await pressButton(dialog, "Add a rule");
     await pressButton(dialog, "Review");
     await dialog.getByText("Enter the name of the property.").waitFor();
     await dialog.getByLabel("Property").fill("organic");
     await dialog.getByLabel("Values, one per line").fill("certified");
     await dialog.getByLabel("yes").check();
-    await dialog.getByRole("button", { name: "Add a rule" }).click();
+    await pressButton(dialog, "Add a rule");
     await dialog.getByLabel("Type of rule").nth(1).selectOption("Never these items");
     await dialog.getByLabel("Item ids, one per line").fill("lead-paint\nasbestos");
     await save(page);
