@@ -551,6 +551,23 @@ describe("business units", () => {
     assert.equal((await on.host.api("GET", unit("SE-900"))).status, 404);
   }));
 
+  test("while a unit is read, nothing of the one before it can be pressed", () => visit(on, "#/rates/SE/details", async (page) => {
+    const edit = page.getByRole("button", { name: "Edit or move" });
+    await edit.waitFor();
+    let answer;
+    const answers = new Promise((resolve) => (answer = resolve));
+    await page.route("**/api/v1/exchange-rates?*", async (route) => {
+      await answers;
+      await route.continue();
+    });
+    await page.evaluate(() => (location.hash = "#/rates/NO/details"));
+    await title(page, "Norway NO");
+    assert.equal(await page.locator(".unit-body").evaluate((body) => body.inert), true);
+    answer();
+    await edit.click();
+    await hasValue(dialog(page).getByLabel("Name"), "Norway");
+  }));
+
   test("a markup is changed after reading the dry run, and a pair may have its own", () => visit(on, "#/rates/FI/details", async (page) => {
     const before = await (await on.host.api("GET", unit("FI"))).json();
     await page.getByRole("button", { name: "Edit or move" }).click();

@@ -16,19 +16,26 @@ export function unitDetails(desk) {
   const actions = h("div", { class: "inline" });
   const about = h("p", { class: "hint" });
   const element = h("div", { class: "card stack" }, facts, actions, about);
+  /** What is shown, as a text. */
+  let shown;
 
   return {
     element,
     show({ id, units }) {
       const unit = units?.get(id);
+      const hasDraft = desk.memory.get(draftKey(id)) !== undefined;
+      const mayWrite = desk.may("exr.business-unit.write");
+      const next = unit && JSON.stringify([units.path(id), units.shops(id), units.children(id).length, hasDraft, mayWrite]);
+      // A button that is replaced while it is pressed does nothing.
+      if (next !== undefined && next === shown) return;
+      shown = next;
       facts.hidden = actions.hidden = unit === undefined;
       about.textContent = unit === undefined ? MAY_NOT : "";
       if (unit === undefined) return;
       facts.replaceChildren(...factsOf(unit, units).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
       const below = units.children(id).length;
-      const mayWrite = desk.may("exr.business-unit.write");
       const offered = mayWrite && [
-        button(desk.memory.get(draftKey(id)) ? "Edit or move (draft)" : "Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
+        button(hasDraft ? "Edit or move (draft)" : "Edit or move", { image: "pencil", onclick: () => editUnit(desk, id) }),
         unit.type !== "STORE" && button("New unit below", { image: "plus", onclick: () => createUnit(desk, id) }),
         below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
       ];

@@ -61,6 +61,8 @@ export function unitPage(desk, { received, onall }) {
       place = asked;
       showHead({ id: place.id, units });
       message.hidden = true;
+      // What is shown of another unit is there until this one's is read, and must not be taken for it.
+      body.inert = isOther;
       if (body.firstElementChild !== tabs[place.tab].element) body.replaceChildren(tabs[place.tab].element);
       // A link to another unit was followed, or one that is not there any more.
       if (hadFocus && (isOther || !element.contains(document.activeElement))) title.focus();
@@ -69,7 +71,7 @@ export function unitPage(desk, { received, onall }) {
     show(data) {
       showHead(data);
       message.hidden = true;
-      body.hidden = false;
+      body.hidden = body.inert = false;
       tabs[place.tab].show(data, place.args);
     },
     /** Shows why there is nothing to show. */
