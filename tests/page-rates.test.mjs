@@ -562,7 +562,13 @@ describe("business units", () => {
     });
     await page.evaluate(() => (location.hash = "#/rates/NO/details"));
     await title(page, "Norway NO");
-    assert.equal(await page.locator(".unit-body").evaluate((body) => body.inert), true);
+    const isInert = () => page.locator(".unit-body").evaluate((body) => body.inert);
+    assert.equal(await isInert(), true);
+    for (const tab of ["Convert", "Details"]) {
+      await page.getByRole("link", { name: tab, exact: true }).click();
+      await page.getByRole("link", { name: tab, exact: true }).and(page.locator("[aria-current=page]")).waitFor();
+      assert.equal(await isInert(), true, "nor under another of its tabs");
+    }
     answer();
     await edit.click();
     await hasValue(dialog(page).getByLabel("Name"), "Norway");

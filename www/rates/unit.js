@@ -62,7 +62,7 @@ export function unitPage(desk, { received, onall }) {
       showHead({ id: place.id, units });
       message.hidden = true;
       // What is shown of another unit is there until this one's is read, and must not be taken for it.
-      body.inert = isOther;
+      if (isOther) body.inert = true;
       if (body.firstElementChild !== tabs[place.tab].element) body.replaceChildren(tabs[place.tab].element);
       // A link to another unit was followed, or one that is not there any more.
       if (hadFocus && (isOther || !element.contains(document.activeElement))) title.focus();

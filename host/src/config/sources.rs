@@ -37,7 +37,7 @@ pub struct Flags {
     pub tls: TlsFlags,
 }
 
-/// All of them.
+/// Merges all sources, each over the one before.
 ///
 /// # Errors
 /// Why the file cannot be read.
