@@ -21,7 +21,6 @@ use base64::prelude::BASE64_STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
-use tillgate_brotli::brotli;
 use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -57,8 +56,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let compressed = brotli(&wasm).ok_or("the module does not compress")?;
-    fs::write(out.join("module.br"), compressed)?;
     fs::write(glue.join("engine.js"), name(&digest)?)?;
     fs::write(glue.join("module.js"), as_code(&wasm)?)?;
     println!("cargo::rustc-env=ENGINE_SHA256={digest}");

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 import httpx
@@ -195,9 +196,11 @@ def main():
     for tests, setting in [(WITH_AN_OPERATOR, an_operator), (IN_THE_DEMO, the_demo)]:
         with tempfile.TemporaryDirectory() as folder, setting(pathlib.Path(folder)) as given:
             for test in tests:
+                begin = time.monotonic()
                 try:
                     test(*given)
                     passed += 1
+                    print(f"test {test.__name__} ... ok <{time.monotonic() - begin:.3f}s>")
                 except Exception as cause:
                     failed += 1
                     traceback.print_exc()

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::json;
-use tillgate::engine::{Call, Document, EngineError, EnginePool, MODULE};
+use tillgate::engine::{Call, CompiledModule, Document, EngineError, EnginePool};
 use tillgate::error::Error;
 use tillgate::http::Reply;
 use tillgate_engine::Code;
@@ -39,7 +39,8 @@ const HOSTILE: &str = r#"(module
         (i64.const 0x1000000003)))"#;
 
 fn pool() -> EnginePool {
-    EnginePool::new(&wat::parse_str(HOSTILE).unwrap(), 2).unwrap()
+    let module = CompiledModule::compile(&wat::parse_str(HOSTILE).unwrap()).unwrap();
+    EnginePool::new(module, 2).unwrap()
 }
 
 fn project() -> Document {
@@ -150,7 +151,7 @@ async fn a_caller_learns_nothing_of_the_inside() {
 
 #[test]
 fn more_documents_than_an_instance_keeps_are_prepared_again_when_needed() {
-    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let large = |name: usize| {
         let ids: Vec<_> = (0..60_000)
             .map(|id| format!("\"{name}-{id:0200}\""))
@@ -180,13 +181,14 @@ fn more_documents_than_an_instance_keeps_are_prepared_again_when_needed() {
 fn what_is_not_the_module_is_refused() {
     let rows: [&[u8]; 3] = [b"", b"\0asm", b"\0asm\x01\0\0\0"];
     for bytes in rows {
-        assert!(EnginePool::new(bytes, 1).is_err());
+        let pool = CompiledModule::compile(bytes).and_then(|module| EnginePool::new(module, 1));
+        assert!(pool.is_err());
     }
 }
 
 #[test]
 fn a_million_decisions_take_no_more_memory_than_a_thousand() {
-    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let catalog = r#"{"global":[],"tenant":[{"id":"a","rule":"AGE_RESTRICTION","condition_value":{"minimum_age":18}}]}"#;
     let catalog = Document::catalog(catalog.into());
     let ask = |times: usize| {
@@ -207,7 +209,7 @@ fn a_million_decisions_take_no_more_memory_than_a_thousand() {
 
 #[test]
 fn rate_math_is_answered_and_a_fault_refuses_the_whole_request() {
-    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let request = br#"{"calls":[
         {"op":"opposite","rate":"11.05"},
         {"op":"difference","before":[],"at":"2026-11-20T17:40:00.000Z","levels":[{"businessUnitId":"se-001","markupPercentage":"2.5",
@@ -231,7 +233,7 @@ fn rate_math_is_answered_and_a_fault_refuses_the_whole_request() {
 
 #[test]
 fn a_hostile_request_for_rate_math_ends_no_instance() {
-    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let call = r#"{"op":"difference","before":[],"levels":[],"at":""}"#;
     let rates = |list: &str, rate: &str, count: usize| {
         let list = format!(r#""{list}":[{}]"#, vec![rate; count].join(","));
@@ -265,7 +267,7 @@ fn a_hostile_request_for_rate_math_ends_no_instance() {
 
 #[test]
 fn a_basket_whose_answer_would_be_too_large_is_refused() {
-    let pool = EnginePool::new(MODULE, 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     // Each character takes six bytes in the answer.
     let name = "\u{1}".repeat(90);
     let restrictions: Vec<_> = (0..100)

@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::host::Program;
+use crate::support::host::{Host, Program, client, read};
 use crate::support::wait::output;
 
 fn serve(folder: &Path, store: &str) -> Program {
@@ -31,6 +31,36 @@ fn a_store_is_made_in_a_folder_that_is_named_in_any_way() {
         assert_eq!(program.terminate(), Some(0), "{store}");
         assert!(folder.path().join(store).join("tillgate.db").exists());
     }
+}
+
+/// What a host publishes of its signing keys.
+async fn published(url: &str) -> [Value; 2] {
+    let http = client();
+    let mut published = [Value::Null, Value::Null];
+    let paths = ["/.well-known/jwks.json", "/oauth2/v1/certs"];
+    for (path, keys) in paths.iter().zip(&mut published) {
+        let answer = http.get(format!("{url}{path}")).send().await.unwrap();
+        *keys = read(answer).await.1;
+    }
+    published
+}
+
+#[tokio::test]
+async fn each_first_start_makes_signing_keys_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = Program::serve_in_memory(folder.path());
+    let other = Program::serve_in_memory(folder.path());
+    let (one, other) = (published(&one.url).await, published(&other.url).await);
+    assert_eq!(one[0]["keys"].as_array().unwrap().len(), 1);
+    assert_eq!(one[1].as_object().unwrap().len(), 1);
+    assert_ne!(one[0], other[0]);
+    assert_ne!(one[1], other[1]);
+}
+
+#[tokio::test]
+async fn hosts_of_tests_sign_with_the_keys_that_they_are_given() {
+    let (one, other) = (Host::start().await, Host::start().await);
+    assert_eq!(published(&one.url).await, published(&other.url).await);
 }
 
 #[test]

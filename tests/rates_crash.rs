@@ -1,5 +1,5 @@
-//! A host that is killed in the middle of a fan-out over 20,000 shops, ten times, on either store: afterwards every shop
-//! has exactly one message of each change. How much memory a fan-out takes is in `host/benches/rates.rs`.
+//! A host that is killed again and again in the middle of a fan-out over thousands of shops, on either store: afterwards
+//! every shop has exactly one message of each change. How much memory a fan-out takes is in `host/benches/rates.rs`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,12 +20,21 @@ use uuid::Uuid;
 
 use crate::support::host::{Host, Program, client, read, token};
 use crate::support::redis::Server;
+use crate::support::sizes::size;
 use crate::support::wait::until;
 
-const SHOPS: usize = 20_000;
 const COUNTRIES: usize = 10;
-const KILLS: usize = 10;
 const TENANT: &str = "acme";
+
+/// How many shops there are: a fan-out over them takes many pages.
+fn shops() -> usize {
+    size(2_000, 20_000)
+}
+
+/// How often the host is killed.
+fn kills() -> usize {
+    size(4, 10)
+}
 
 /// How many messages are read at once.
 const PAGE: usize = 1_000;
@@ -39,7 +48,7 @@ fn a_killed_fan_out_reaches_every_shop_once_on_the_embedded_store() {
     };
     let client = in_a_runtime(|| async { fill(open()).await });
     let url = format!("embedded:{}", path.display());
-    let changes = in_a_runtime(|| kill_ten_times(&url, folder.path(), &client));
+    let changes = in_a_runtime(|| kill_repeatedly(&url, folder.path(), &client));
     in_a_runtime(|| async { check(open().as_ref(), &changes).await });
 }
 
@@ -53,7 +62,7 @@ fn a_killed_fan_out_reaches_every_shop_once_on_redis() {
     };
     let client = in_a_runtime(|| async { fill(open().await).await });
     let address = server.url();
-    let changes = in_a_runtime(|| kill_ten_times(&address, folder.path(), &client));
+    let changes = in_a_runtime(|| kill_repeatedly(&address, folder.path(), &client));
     in_a_runtime(|| async { check(open().await.as_ref(), &changes).await });
 }
 
@@ -75,7 +84,7 @@ async fn fill(store: Arc<dyn Store>) -> Credentials {
         countries.spawn(async move {
             let id = format!("G{country}");
             put(&host, &id, UnitType::Group, Some("C")).await;
-            for shop in (country..SHOPS).step_by(COUNTRIES) {
+            for shop in (country..shops()).step_by(COUNTRIES) {
                 put(&host, &format!("S{shop:05}"), UnitType::Store, Some(&id)).await;
             }
         });
@@ -104,16 +113,16 @@ async fn put(host: &Host, id: &str, unit_type: UnitType, parent: Option<&str>) {
     put.await.unwrap();
 }
 
-/// Changes the company's rate ten times, and kills the host each time at another place; answers the changes' ids.
-async fn kill_ten_times(store: &str, folder: &Path, credentials: &Credentials) -> Vec<String> {
+/// Changes the company's rate some times, and kills the host each time at another place; answers the changes' ids.
+async fn kill_repeatedly(store: &str, folder: &Path, credentials: &Credentials) -> Vec<String> {
     let http = client();
     let mut changes = Vec::new();
     let mut program = serve(store, folder);
-    for round in 0..KILLS {
+    for round in 0..kills() {
         let manager = Manager::new(&http, &program, credentials).await;
         let is_new = round == 0;
         let change = manager.set("C", 10 + round, is_new).await;
-        let reached = u64::try_from(SHOPS * round / KILLS).unwrap();
+        let reached = u64::try_from(shops() * round / kills()).unwrap();
         let what = format!("change {round} has reached {reached} shops");
         until(&what, async || manager.done(&change).await.1 >= reached).await;
         program.kill();
@@ -203,11 +212,11 @@ async fn check(store: &dyn Store, changes: &[String]) {
         };
         after = last.position;
     }
-    assert_eq!(counts.len(), SHOPS * changes.len());
+    assert_eq!(counts.len(), shops() * changes.len());
     let twice = counts.iter().find(|(_, count)| **count > 1);
     assert_eq!(twice, None);
     for change in changes {
         let of_change = counts.keys().filter(|(id, _)| id == change);
-        assert_eq!(of_change.count(), SHOPS);
+        assert_eq!(of_change.count(), shops());
     }
 }

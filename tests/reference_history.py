@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import zipfile
 from decimal import ROUND_HALF_UP, Decimal
@@ -217,9 +218,11 @@ def main():
                 url = program.stdout.readline().removeprefix("listening on ").strip()
                 host = Host(url, json.loads(file.read_text()))
                 for test in TESTS:
+                    begin = time.monotonic()
                     try:
                         test(host, bank)
                         passed += 1
+                        print(f"test {test.__name__} ... ok <{time.monotonic() - begin:.3f}s>")
                     except Exception as cause:
                         failed += 1
                         traceback.print_exc()

@@ -21,6 +21,7 @@ mod support {
     pub mod receiver;
     pub mod redis;
     pub mod script;
+    pub mod sizes;
     pub mod stores;
     pub mod switched;
     pub mod wait;

@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { until } from "./support/wait.mjs";
-import { freePort, outcome, receiver, shop } from "./support/webhook-shop.mjs";
+import { freePort } from "./support/port.mjs";
+import { outcome, receiver, shop } from "./support/webhook-shop.mjs";
 
 /** Every secret of these tests contains this. */
 const MARK = "unmistakable";

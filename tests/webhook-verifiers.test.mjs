@@ -14,7 +14,8 @@ import * as jose from "jose";
 import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
 import { startExample } from "./support/example-receiver.mjs";
 import { within } from "./support/wait.mjs";
-import { DATA, EMAIL, ISSUER, SIGNATURE_HEADERS, freePort, outcome, receiver, shop } from "./support/webhook-shop.mjs";
+import { freePort } from "./support/port.mjs";
+import { DATA, EMAIL, ISSUER, SIGNATURE_HEADERS, outcome, receiver, shop } from "./support/webhook-shop.mjs";
 
 const SHARED_KEY = "a shared key of 31 characters ok";
 

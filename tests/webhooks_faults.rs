@@ -19,15 +19,20 @@ use tokio::runtime::Runtime;
 use crate::support::host::{Host, Program, client, read, token};
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::redis::Server;
+use crate::support::sizes::size;
 use crate::support::wait::until;
 use crate::webhooks::standard_webhooks::standard;
 
 const TENANT: &str = "acme";
 pub(crate) const TYPE: &str = "x.order-updates.v1";
 
-/// How many webhooks want each event, and how many events there are.
+/// How many webhooks want each event.
 const WEBHOOKS: usize = 10;
-const EVENTS: usize = 1_000;
+
+/// How many events there are.
+fn event_count() -> usize {
+    size(200, 1_000)
+}
 
 /// How many of the events are accepted once the keys of the webhooks are replaced.
 const LATE_EVENTS: usize = 20;
@@ -160,7 +165,7 @@ impl Integrator {
 }
 
 fn events() -> Vec<String> {
-    (0..EVENTS)
+    (0..event_count())
         .map(|number| format!("event-{number}"))
         .collect()
 }
@@ -280,10 +285,10 @@ async fn kill_twice(
     let integrator = Integrator::new(&program, client).await;
     let webhooks = integrator.webhooks(&receiver).await;
     let events = events();
-    let (early, late) = events.split_at(EVENTS - LATE_EVENTS);
-    let (first, rest) = early.split_at(EVENTS / 2);
+    let (early, late) = events.split_at(event_count() - LATE_EVENTS);
+    let (first, rest) = early.split_at(event_count() / 2);
     integrator.publish_all(first).await;
-    receiver.wait_for(EVENTS * WEBHOOKS / 4).await;
+    receiver.wait_for(event_count() * WEBHOOKS / 4).await;
     // However fast the host is, it is killed before everything has been delivered.
     receiver.answer(Answer::Hang);
     integrator.publish_all(rest).await;
@@ -350,7 +355,7 @@ fn nothing_is_lost_when_one_of_two_hosts_is_killed() {
         let events = events();
         let publishing = integrator.publish_all(&events);
         let killing = async {
-            receiver.wait_for(EVENTS * WEBHOOKS / 4).await;
+            receiver.wait_for(event_count() * WEBHOOKS / 4).await;
             one.kill();
         };
         tokio::join!(publishing, killing);
@@ -377,7 +382,7 @@ fn nothing_is_lost_when_redis_is_killed_and_restarted() {
         let publishing = integrator.publish_all(&events);
         let restarting = async {
             for part in [4, 2] {
-                receiver.wait_for(EVENTS * WEBHOOKS / part).await;
+                receiver.wait_for(event_count() * WEBHOOKS / part).await;
                 tokio::task::block_in_place(|| {
                     server.kill();
                     server.restart();

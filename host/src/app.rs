@@ -13,7 +13,7 @@ use crate::config::{Config, Role};
 use crate::data::outbox::Outbox;
 use crate::data::records::Records;
 use crate::data::snapshot::{Contents, SnapshotWriter};
-use crate::engine::{EnginePool, MODULE, ROUND};
+use crate::engine::{CompiledModule, EnginePool, ROUND};
 use crate::error::{Error, Result};
 use crate::jobs::{QueueStatus, Runner};
 use crate::load::Workers;
@@ -61,7 +61,9 @@ impl App {
     ) -> Result<Arc<Self>> {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let instances = 2 * threads.get() + 2;
-        let engine = tokio::task::spawn_blocking(move || EnginePool::new(MODULE, instances));
+        let engine = tokio::task::spawn_blocking(move || {
+            EnginePool::new(CompiledModule::of_this_program()?, instances)
+        });
         let engine = engine.await.map_err(|cause| bug(&cause))??;
         let workers = Workers::start("worker", threads)?;
         let metrics = Metrics::new(config.metrics.tenants);

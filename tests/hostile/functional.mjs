@@ -40,13 +40,13 @@ async function onOneHost(program, checks, count) {
 
 async function one(name, count, run) {
   const begin = performance.now();
-  const took = () => `${((performance.now() - begin) / 1_000).toFixed(1)} s`;
+  const took = () => `<${((performance.now() - begin) / 1_000).toFixed(3)}s>`;
   try {
     await run();
     count.passed += 1;
-    console.log(`ok ${name} (${took()})`);
+    console.log(`test ${name} ... ok ${took()}`);
   } catch (error) {
     count.failed += 1;
-    console.log(`FAILED ${name} (${took()}): ${error.message}`);
+    console.log(`test ${name} ... FAILED ${took()}\n${error.message}`);
   }
 }

@@ -1,40 +1,30 @@
-// A real browser: Debian's Chromium with its own profile, driven by playwright-core.
+// A real browser: Debian's Chromium, driven by playwright-core. Tests that run under `with-browser.mjs` share one; each
+// context is as good as a browser of its own, with no cookie and no storage of another.
 
-import { mkdirSync, mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 
 import { chromium } from "playwright-core";
 
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
+/** How Chromium is started. */
+export const LAUNCH = {
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+};
 
 /** The folder for screenshots. */
 export const OUTPUT = new URL("../output/", import.meta.url).pathname;
 
-/** Starts the browser and returns a context. Closing the context ends the browser. */
+/** Opens a context in the shared browser, or in one of its own: a browser has one clipboard. Closing it ends what it has started. */
 export async function browser(options = {}) {
   mkdirSync(OUTPUT, { recursive: true });
-  const profile = mkdtempSync(`${tmpdir()}/tillgate-browser-`);
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    headless: true,
-    args: FLAGS,
-    viewport: { width: 1280, height: 800 },
-    ...options,
-  });
+  const shared = options.permissions ? undefined : process.env.TILLGATE_BROWSER;
+  const used = shared ? await chromium.connect(shared) : await chromium.launch(LAUNCH);
+  const context = await used.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const close = context.close.bind(context);
   context.close = async () => {
     await close();
-    // The browser's child processes may write for a moment longer.
-    await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    await used.close();
   };
   return context;
 }

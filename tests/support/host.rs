@@ -30,6 +30,9 @@ use tokio::task::JoinHandle;
 
 use super::wait::{DEADLINE, Lines, ended};
 
+#[path = "keys.rs"]
+mod keys;
+
 /// The program, where cargo tells.
 pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 
@@ -200,6 +203,7 @@ impl Host {
         names: Arc<dyn Names>,
     ) -> Self {
         let url = config.public_url();
+        keys::provide(&store.shared(), &clock).await;
         let app = App::start(config, store.shared(), clock).await.unwrap();
         let features = Features::start_with(&app, names).await.unwrap();
         let server = features.server(&app).unwrap();

@@ -3,9 +3,9 @@
 
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 
+import { freePort } from "./port.mjs";
 import { until, within } from "./wait.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -16,14 +16,6 @@ const DEADLINE_MS = 120_000;
 
 /** What builds and installations keep. */
 const KEPT = /^(target|js\/node_modules)(\/|$)/;
-
-/** A port that is free now, below those that the system gives to connections: programs listen there only minutes later. */
-const freePort = () =>
-  new Promise((resolve) => {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer().once("error", () => resolve(freePort()));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
-  });
 
 /** Puts an executable script into a folder. */
 function script(file, text) {

@@ -15,7 +15,7 @@ use tillgate_engine::{Code, Fault};
 use super::input::{is_stdin, read};
 use super::output::{on_line, print, tell};
 use super::{FOUND, MALFORMED};
-use crate::engine::{Call, Document, EngineError, EnginePool, MODULE};
+use crate::engine::{Call, CompiledModule, Document, EngineError, EnginePool};
 
 #[derive(Args, Debug)]
 pub(super) struct Evaluate {
@@ -60,7 +60,9 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
         Err(fault) => return Ok(malformed("the command is incomplete", &[fault])),
     };
     let failed = |cause: EngineError| format!("the module does not run here: {cause}");
-    let engine = EnginePool::new(MODULE, 1).map_err(failed)?;
+    let engine = CompiledModule::of_this_program()
+        .and_then(|module| EnginePool::new(module, 1))
+        .map_err(failed)?;
     let lease = engine.lease().map_err(failed)?;
     match lease.evaluate(call, arguments.explain, &request) {
         Ok(decided) => {

@@ -1,14 +1,16 @@
 //! `tillgate test`: runs the tests beside the rules of a catalog, without a host. The engine is the one that hosts decide with.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, Event};
 use tillgate_engine::Fault;
 use tillgate_engine::json::{Document, Faults};
-use tillgate_engine::tests::{self, CatalogTests};
+use tillgate_engine::tests::{self, CatalogTests, DocumentTests, Report};
 
 use super::input::read;
 use super::output::{on_line, print, tell};
@@ -91,24 +93,52 @@ fn as_json(tests: &CatalogTests<'_>) -> String {
     String::from_utf8_lossy(&json).into_owned()
 }
 
-/// A suite for each condition or project that has tests.
+/// A suite for each condition or project that has tests, in the XML that JUnit and others write.
 fn as_junit(tests: &CatalogTests<'_>) -> Result<String, String> {
-    let mut junit = Report::new("tillgate");
-    for (document, report) in tests.run() {
-        let name = format!("{} {}", document.kind(), document.id);
-        let mut suite = TestSuite::new(name.as_str());
-        for (index, test) in document.tests.all().iter().enumerate() {
-            let failure = report.failed.iter().find(|failure| failure.index == index);
-            let status = failure.map_or_else(TestCaseStatus::success, |failure| {
-                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(failure.message());
-                status
-            });
-            let mut case = TestCase::new(test.name.as_ref(), status);
-            case.set_classname(name.as_str());
-            suite.add_test_case(case);
+    let mut xml = Writer::new_with_indent(Vec::new(), b' ', 4);
+    let written = xml
+        .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
+        .and_then(|()| {
+            let root = xml.create_element("testsuites");
+            let root = root.with_attribute(("name", "tillgate"));
+            root.write_inner_content(|xml| {
+                tests.run().try_for_each(|(document, report)| suite(xml, document, &report))
+            })
+        });
+    written.map_err(|cause| cause.to_string())?;
+    let mut xml = xml.into_inner();
+    xml.push(b'\n');
+    Ok(String::from_utf8_lossy(&xml).into_owned())
+}
+
+fn suite(xml: &mut Writer<Vec<u8>>, document: &DocumentTests<'_>, report: &Report<'_, '_>) -> io::Result<()> {
+    let name = text(&format!("{} {}", document.kind(), document.id));
+    let tests = document.tests.all();
+    let suite = xml.create_element("testsuite").with_attributes([
+        ("name", &*name),
+        ("tests", &tests.len().to_string()),
+        ("failures", &report.failed.len().to_string()),
+    ]);
+    suite.write_inner_content(|xml| {
+        for (index, test) in tests.iter().enumerate() {
+            let case = xml.create_element("testcase");
+            let case = case.with_attributes([("name", &*text(&test.name)), ("classname", &name)]);
+            match report.failed.iter().find(|failure| failure.index == index) {
+                None => case.write_empty()?,
+                Some(failure) => case.write_inner_content(|xml| {
+                    let failed = xml.create_element("failure");
+                    let message = text(&failure.message());
+                    failed.with_attribute(("message", &*message)).write_empty()?;
+                    Ok(())
+                })?,
+            };
         }
-        junit.add_test_suite(suite);
-    }
-    junit.to_string().map_err(|cause| cause.to_string())
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A text without the control characters that XML cannot hold.
+fn text(text: &str) -> String {
+    text.replace(|c: char| c.is_ascii_control() && !"\t\n\r".contains(c), "")
 }

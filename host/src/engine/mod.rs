@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tillgate_engine::decision::Tally;
 use tillgate_engine::{Code, Fault};
 
-pub use self::pool::{EnginePool, EngineStatus, Lease, ROUND};
+pub use self::pool::{CompiledModule, EnginePool, EngineStatus, Lease, ROUND};
 
 /// The module's bytes, the same that the npm package and the page decide with.
 pub const MODULE: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));
@@ -77,7 +77,7 @@ pub enum Call<'a> {
 }
 
 /// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     /// The module refused the request.
     #[error("{0:?}")]

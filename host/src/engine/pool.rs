@@ -1,6 +1,6 @@
-//! The pool: the compiled module, and the instances of it that are idle.
+//! The pool: the instances of a compiled module that are idle.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use wasmtime::{Config, Engine, InstancePre, Linker, Module, OptLevel};
 
 use super::instance::{Instance, State};
 use super::totals::Totals;
-use super::{Call, Decided, Document, EngineError, failed};
+use super::{Call, Decided, Document, EngineError, MODULE, failed};
 
 /// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
 pub const ROUND: Duration = Duration::from_secs(10);
@@ -22,10 +22,55 @@ const MAX_MEMORY: usize = 256 << 20;
 /// How often the epoch moves.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The compiled module, and the instances of it that are idle.
-pub struct EnginePool {
+/// A compiled module, ready to make instances. Its clones share the machine code.
+#[derive(Clone)]
+pub struct CompiledModule {
     engine: Engine,
     module: InstancePre<State>,
+}
+
+impl std::fmt::Debug for CompiledModule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CompiledModule").finish_non_exhaustive()
+    }
+}
+
+impl CompiledModule {
+    /// This program's module. A process compiles it once, at the first call.
+    ///
+    /// # Errors
+    /// When it cannot be compiled here.
+    pub fn of_this_program() -> Result<Self, EngineError> {
+        static COMPILED: LazyLock<Result<CompiledModule, EngineError>> =
+            LazyLock::new(|| CompiledModule::compile(MODULE));
+        COMPILED.clone()
+    }
+
+    /// Compiles a module.
+    ///
+    /// # Errors
+    /// When it is not a module, or cannot be compiled here.
+    pub fn compile(module: &[u8]) -> Result<Self, EngineError> {
+        let mut config = Config::new();
+        config
+            .epoch_interruption(true)
+            .cranelift_opt_level(OptLevel::Speed);
+        let engine = Engine::new(&config).map_err(failed)?;
+        let module = Module::new(&engine, module).map_err(failed)?;
+        let mut linker = Linker::new(&engine);
+        // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
+        linker
+            .define_unknown_imports_as_traps(&module)
+            .map_err(failed)?;
+        let module = linker.instantiate_pre(&module).map_err(failed)?;
+        tick(&engine)?;
+        Ok(Self { engine, module })
+    }
+}
+
+/// A compiled module, and the instances of it that are idle.
+pub struct EnginePool {
+    compiled: CompiledModule,
     idle: ArrayQueue<Box<Instance>>,
     made: AtomicU64,
     failed: AtomicU64,
@@ -61,27 +106,13 @@ impl std::fmt::Debug for EnginePool {
 }
 
 impl EnginePool {
-    /// Compiles a module, for `threads` that decide at once.
+    /// A pool for `threads` that decide at once.
     ///
     /// # Errors
-    /// When it is not the module, or cannot be compiled here.
-    pub fn new(module: &[u8], threads: usize) -> Result<Self, EngineError> {
-        let mut config = Config::new();
-        config
-            .epoch_interruption(true)
-            .cranelift_opt_level(OptLevel::Speed);
-        let engine = Engine::new(&config).map_err(failed)?;
-        let module = Module::new(&engine, module).map_err(failed)?;
-        let mut linker = Linker::new(&engine);
-        // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
-        linker
-            .define_unknown_imports_as_traps(&module)
-            .map_err(failed)?;
-        let module = linker.instantiate_pre(&module).map_err(failed)?;
-        tick(&engine)?;
+    /// When it is not the module of this program's ABI.
+    pub fn new(compiled: CompiledModule, threads: usize) -> Result<Self, EngineError> {
         let pool = Self {
-            engine,
-            module,
+            compiled,
             idle: ArrayQueue::new(threads.max(1)),
             made: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -184,7 +215,7 @@ impl EnginePool {
 
     fn instance(&self) -> Result<Box<Instance>, EngineError> {
         self.made.fetch_add(1, Ordering::Relaxed);
-        Instance::new(&self.engine, &self.module, &self.totals).map(Box::new)
+        Instance::new(&self.compiled.engine, &self.compiled.module, &self.totals).map(Box::new)
     }
 
     /// Releases what was prepared and no request has used for a while, and drops instances that hold far more memory than

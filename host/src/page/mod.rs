@@ -8,7 +8,7 @@
 mod sign_in;
 
 use std::io::Write;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use ::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY,
@@ -18,7 +18,6 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use include_dir::{Dir, File, include_dir};
-use tillgate_brotli::brotli;
 
 use crate::app::App;
 use crate::data::etag::{self, Etag};
@@ -106,8 +105,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     };
     let engine = |path: &str, content| Asset::new(path.to_owned(), Bytes::from_static(content));
     let name = engine("/js/engine/engine.js", ENGINE_JS);
-    let module = engine("/js/engine/tillgate_bg.wasm", MODULE)
-        .map(|module| module.with_brotli(|| Some(Bytes::from_static(MODULE_BROTLI))));
+    let module = engine("/js/engine/tillgate_bg.wasm", MODULE);
     let embedded = folder("/www", &WWW).chain(folder("/js/src", &PACKAGE));
     embedded.chain(name).chain(module).collect()
 });
@@ -121,64 +119,51 @@ fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
 /// The name and the digest of the module, as the package has them.
 const ENGINE_JS: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js"));
 
-/// The module as the build compressed it, which takes longest.
-const MODULE_BROTLI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/module.br"));
-
-/// A form of a file, made at its first use; `None` when it is not smaller.
-type Form = LazyLock<Option<Bytes>, Box<dyn FnOnce() -> Option<Bytes> + Send>>;
-
-/// A file, its entity tag, and its compressed forms with their codings, the smallest first.
+/// A file and its entity tag. It is compressed at its first use, where that makes it smaller.
 struct Asset {
     path: String,
     media_type: &'static str,
     content: Bytes,
     etag: Etag,
-    compressed: [(&'static str, Form); 2],
+    compressed: OnceLock<Option<Bytes>>,
 }
 
 impl Asset {
     /// A file; `None` when its type is not served.
     fn new(path: String, content: Bytes) -> Option<Self> {
         let media_type = media_type(&path)?;
-        let plain = content.clone();
-        let asset = Self::of_type(path, media_type, content);
-        Some(asset.with_brotli(move || brotli(&plain).map(Bytes::from)))
+        Some(Self::of_type(path, media_type, content))
     }
 
-    fn with_brotli(mut self, make: impl FnOnce() -> Option<Bytes> + Send + 'static) -> Self {
-        let [(_, form), _] = &mut self.compressed;
-        *form = LazyLock::new(Box::new(make));
-        self
-    }
-
-    /// A file that is not compressed by brotli.
     fn of_type(path: String, media_type: &'static str, content: Bytes) -> Self {
-        let plain = content.clone();
         Self {
             path,
             media_type,
             etag: etag::of_text(&content),
             content,
-            compressed: [
-                ("br", LazyLock::new(Box::new(|| None))),
-                ("gzip", LazyLock::new(Box::new(move || gzip(&plain)))),
-            ],
+            compressed: OnceLock::new(),
         }
+    }
+
+    /// The file in gzip, where the browser takes it.
+    fn compressed(&self, request: &Request) -> Option<Bytes> {
+        if !request.accepts_coding("gzip") {
+            return None;
+        }
+        self.compressed.get_or_init(|| gzip(&self.content)).clone()
     }
 
     fn answer(&self, request: &Request, policy: HeaderValue) -> Reply {
         let reply = if request.has(&self.etag) {
             Reply::empty(StatusCode::NOT_MODIFIED)
         } else {
-            let accepted = self.compressed.iter();
-            let mut accepted = accepted.filter(|(coding, _)| request.accepts_coding(coding));
-            match accepted.find_map(|(coding, form)| Some((*coding, form.as_ref()?))) {
-                Some((coding, smaller)) => Reply::file(self.media_type, smaller.clone())
-                    .with(CONTENT_ENCODING, HeaderValue::from_static(coding)),
+            match self.compressed(request) {
+                Some(smaller) => Reply::file(self.media_type, smaller)
+                    .with(CONTENT_ENCODING, HeaderValue::from_static("gzip")),
                 None => Reply::file(self.media_type, self.content.clone()),
             }
         };
-        // One tag for all forms, which makes it a weak one.
+        // One tag for both forms, which makes it a weak one.
         let weak = [b"W/".as_slice(), self.etag.as_bytes()].concat();
         let weak = HeaderValue::from_bytes(&weak).unwrap_or_else(|_| self.etag.clone());
         // Each visit revalidates it: a page that decides with an old module would not agree with its host.
@@ -222,7 +207,7 @@ async fn docs(app: Arc<App>, request: Request) -> Result<Reply> {
     Ok(page("/docs", html).answer(&request, POLICY))
 }
 
-/// The HTML of a page. It is made for each request: brotli would take longer than it saves.
+/// The HTML of a page, which is made for each request.
 fn page(path: &str, html: String) -> Asset {
     Asset::of_type(path.to_owned(), "text/html; charset=utf-8", html.into())
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::report::{Finding, fail, ok};
 use crate::config::Fault;
-use crate::engine::{EnginePool, MODULE, MODULE_SHA256};
+use crate::engine::{CompiledModule, EnginePool, MODULE, MODULE_SHA256};
 
 /// Whether the settings are understood.
 pub(super) fn configuration(file: Option<&Path>, faults: Vec<Fault>) -> Vec<Finding> {
@@ -34,7 +34,7 @@ pub(super) fn module() -> Finding {
             format!("the program was built with the module {MODULE_SHA256}, and has {digest}");
         return fail(CHECK, what, "its file is damaged, so install it again");
     }
-    match EnginePool::new(MODULE, 1) {
+    match CompiledModule::of_this_program().and_then(|module| EnginePool::new(module, 1)) {
         Ok(_) => ok(CHECK, format!("{digest} runs on this machine")),
         Err(cause) => fail(
             CHECK,

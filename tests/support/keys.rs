@@ -1,0 +1,31 @@
+//! Signing keys that are ready before a host starts: generating the two that a first start makes takes longer than most
+//! tests. They are generated once a process and given to hosts as another host would give them, through the store.
+//!
+//! That a first start generates its own is tested with the real program (`first_start.rs`).
+
+use std::sync::{Arc, LazyLock};
+
+use tillgate::clock::{Clock, Timestamp};
+use tillgate::data::records::Records;
+use tillgate::keys::{NewKey, StoredKeys};
+use tillgate::store::{Partition, Store};
+
+/// Where each ring of keys is stored.
+const TOKENS: &str = "iam";
+const IDENTITY_PROVIDER: &str = "identity-provider";
+const RECORD: &str = "keys";
+
+static TOKEN_KEY: LazyLock<NewKey> = LazyLock::new(|| NewKey::generate().unwrap());
+
+/// Its certificate is valid from long before any clock of a test.
+static CERTIFIED_KEY: LazyLock<NewKey> =
+    LazyLock::new(|| NewKey::certified("Tillgate webhooks", Timestamp(0)).unwrap());
+
+/// Puts keys into a store that has none. A store that cannot be reached is left to the host.
+pub async fn provide(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) {
+    for (partition, key) in [(TOKENS, &TOKEN_KEY), (IDENTITY_PROVIDER, &CERTIFIED_KEY)] {
+        let records = Records::new(Arc::clone(store), Partition::named(partition));
+        let first = StoredKeys::first(key, clock.now());
+        let _ = records.get_or_put(RECORD, &first).await;
+    }
+}
