@@ -14,10 +14,10 @@ import { until } from "./support/wait.mjs";
 
 const root = new URL("../", import.meta.url);
 const MINUTE_MS = 60_000;
-const { PYTHON, TILLGATE_TESTS_LONG } = process.env;
+const { PYTHON, TESTS_LONG } = process.env;
 
 /** Each document is pasted once; by `tests/run --long` twice into one shell, since a reader may go through it again. */
-const TIMES = TILLGATE_TESTS_LONG ? ["the first time", "the second time"] : ["the first time"];
+const TIMES = TESTS_LONG ? ["the first time", "the second time"] : ["the first time"];
 
 /**
  * What is pasted: where its shell is, how many blocks it has at least that print something to compare, what the page shows

@@ -27,8 +27,11 @@ impl Stage {
     async fn set() -> Self {
         let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
         let store = Arc::new(MemoryStore::new(clock.clone()));
+        let mut host = Host::start_on(store.clone(), clock.clone()).await;
+        // Nobody does what a test leaves behind, however long it waits.
+        host.patience = Duration::ZERO;
         Self {
-            host: Host::start_on(store.clone(), clock.clone()).await,
+            host,
             store,
             clock,
             partition: Partition::new("shop").unwrap(),

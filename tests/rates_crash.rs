@@ -33,7 +33,7 @@ fn shops() -> usize {
 
 /// How often the host is killed.
 fn kills() -> usize {
-    size(4, 10)
+    size(3, 10)
 }
 
 /// How many messages are read at once.

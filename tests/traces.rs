@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use reqwest::Client;
 use serde_json::Value;
 
 use crate::support::host::{Program, client};
@@ -59,7 +60,16 @@ fn attribute<'a>(attributes: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 async fn get(program: &Program, path: &str, trace: Option<(&str, &str)>) -> u16 {
-    let mut request = client().get(format!("{}{path}", program.url));
+    get_with(&client(), program, path, trace).await
+}
+
+async fn get_with(
+    http: &Client,
+    program: &Program,
+    path: &str,
+    trace: Option<(&str, &str)>,
+) -> u16 {
+    let mut request = http.get(format!("{}{path}", program.url));
     if let Some((trace, flags)) = trace {
         request = request.header("traceparent", format!("00-{trace}-{PARENT}-{flags}"));
     }
@@ -174,8 +184,9 @@ async fn a_collector_that_does_not_answer_holds_up_neither_requests_nor_the_end(
     let mut program = Program::spawn(&mut demo(&collector, &json), "curl ");
     collector.wait_for(1).await;
     // More spans than wait for a collector.
+    let http = client();
     for _ in 0..3_000 {
-        assert_eq!(get(&program, "/healthz", None).await, 200);
+        assert_eq!(get_with(&http, &program, "/healthz", None).await, 200);
     }
     assert_eq!(program.terminate(), Some(0));
 }

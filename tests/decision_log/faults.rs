@@ -160,7 +160,9 @@ async fn while_the_disk_is_full_decisions_go_on_and_what_the_record_lacks_is_cou
     assert_eq!(items(&written) + dropped, (DECISIONS + 1) as f64);
     answered("no warning any more", async || {
         let (_, ready) = recording.send(Method::GET, "/readyz", &Value::Null).await;
-        ready.get("warnings").map_or(Ok(()), |warnings| Err(warnings.to_string()))
+        ready
+            .get("warnings")
+            .map_or(Ok(()), |warnings| Err(warnings.to_string()))
     })
     .await;
 }

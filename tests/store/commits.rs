@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::fixture::*;
+use crate::support::sizes::size;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -213,11 +214,12 @@ pub async fn one_commit_repeated_concurrently_takes_effect_once(on: Opened) {
     assert_eq!(on.bodies("log").await, ["m"]);
 }
 
-pub async fn two_thousand_increments_by_compare_and_set_lose_none(on: Opened) {
-    let workers = (0..40).map(|_| {
+pub async fn increments_by_compare_and_set_lose_none(on: Opened) {
+    let (workers, each) = (size(10, 40), size(20, 50));
+    let increments = (0..workers).map(|_| {
         let store = on.store.clone();
         tokio::spawn(async move {
-            for _ in 0..50 {
+            for _ in 0..each {
                 loop {
                     let key = ["counter".to_owned()];
                     let counter = store.get(&partition(), &key).await.unwrap().remove(0);
@@ -235,13 +237,14 @@ pub async fn two_thousand_increments_by_compare_and_set_lose_none(on: Opened) {
             }
         })
     });
-    for worker in join_all(workers).await {
-        worker.unwrap();
+    for incremented in join_all(increments).await {
+        incremented.unwrap();
     }
     let counter = on.entry("counter").await.unwrap();
+    let all: u32 = workers * each;
     assert_eq!(
         (number(&counter.value), counter.revision),
-        (2_000, Revision(2_000))
+        (all, Revision(all.into()))
     );
 }
 

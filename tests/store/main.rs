@@ -19,6 +19,7 @@
 mod support {
     pub mod failing_disk;
     pub mod redis;
+    pub mod sizes;
     pub mod stores;
     pub mod wait;
 }
@@ -98,7 +99,7 @@ every_store!({
         an_id_is_remembered_when_the_clock_jumps_back_and_forth
         an_id_is_forgotten_eventually
         one_commit_repeated_concurrently_takes_effect_once
-        two_thousand_increments_by_compare_and_set_lose_none
+        increments_by_compare_and_set_lose_none
         two_thousand_concurrent_puts_all_take_effect
         concurrent_commits_get_distinct_revisions_and_times
         an_abandoned_commit_takes_effect_as_a_whole_or_not_at_all

@@ -18,9 +18,11 @@ export const OUTPUT = new URL("../output/", import.meta.url).pathname;
 /** Opens a context in the shared browser, or in one of its own: a browser has one clipboard. Closing it ends what it has started. */
 export async function browser(options = {}) {
   mkdirSync(OUTPUT, { recursive: true });
-  const shared = options.permissions ? undefined : process.env.TILLGATE_BROWSER;
+  const shared = options.permissions ? undefined : process.env.TESTS_BROWSER;
   const used = shared ? await chromium.connect(shared) : await chromium.launch(LAUNCH);
   const context = await used.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  // A window that stays, in which pages open as tabs: a window for each page costs twice the processor time.
+  await context.newPage();
   const close = context.close.bind(context);
   context.close = async () => {
     await close();

@@ -17,15 +17,24 @@ const RECORD: &str = "keys";
 
 static TOKEN_KEY: LazyLock<NewKey> = LazyLock::new(|| NewKey::generate().unwrap());
 
-/// Its certificate is valid from long before any clock of a test.
-static CERTIFIED_KEY: LazyLock<NewKey> =
-    LazyLock::new(|| NewKey::certified("Tillgate webhooks", Timestamp(0)).unwrap());
+/// Its certificate is as if it was made at the start of 2026, which is where the clocks of tests stand.
+static CERTIFIED_KEY: LazyLock<NewKey> = LazyLock::new(|| {
+    NewKey::certified("Tillgate webhooks", Timestamp(1_767_225_600_000_000)).unwrap()
+});
 
 /// Puts keys into a store that has none. A store that cannot be reached is left to the host.
 pub async fn provide(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) {
-    for (partition, key) in [(TOKENS, &TOKEN_KEY), (IDENTITY_PROVIDER, &CERTIFIED_KEY)] {
-        let records = Records::new(Arc::clone(store), Partition::named(partition));
-        let first = StoredKeys::first(key, clock.now());
-        let _ = records.get_or_put(RECORD, &first).await;
-    }
+    put(store, TOKENS, &TOKEN_KEY, clock.now()).await;
+    put(store, IDENTITY_PROVIDER, &CERTIFIED_KEY, clock.now()).await;
+}
+
+/// Puts a key of its own for access tokens into an empty store: what one host signs, another one does not know then.
+pub async fn provide_another(store: &Arc<dyn Store>, now: Timestamp) {
+    put(store, TOKENS, &NewKey::generate().unwrap(), now).await;
+}
+
+async fn put(store: &Arc<dyn Store>, partition: &str, key: &NewKey, now: Timestamp) {
+    let records = Records::new(Arc::clone(store), Partition::named(partition));
+    let first = StoredKeys::first(key, now);
+    let _ = records.get_or_put(RECORD, &first).await;
 }

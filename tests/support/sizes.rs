@@ -7,7 +7,7 @@
     reason = "what runs the tests tells by the environment"
 )]
 pub fn size<T>(usual: T, long: T) -> T {
-    if std::env::var_os("TILLGATE_TESTS_LONG").is_some() {
+    if std::env::var_os("TESTS_LONG").is_some() {
         long
     } else {
         usual

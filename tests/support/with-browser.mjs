@@ -9,7 +9,7 @@ import { LAUNCH } from "./browser.mjs";
 
 const [command, ...args] = process.argv.slice(2);
 const server = await chromium.launchServer(LAUNCH);
-const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, TILLGATE_BROWSER: server.wsEndpoint() } });
+const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, TESTS_BROWSER: server.wsEndpoint() } });
 child.once("close", async (code) => {
   await server.close();
   process.exit(code ?? 1);

@@ -12,10 +12,10 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::config::Config;
-use tillgate::store::{MemoryStore, Partition};
+use tillgate::store::{MemoryStore, Partition, Store};
 use tillgate::tokens::Credentials;
 
-use crate::support::host::{Host, HostStore, read};
+use crate::support::host::{Host, HostStore, keys, read};
 
 /// When a test's clock stands: the start of 2026.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
@@ -56,6 +56,14 @@ impl Service {
         let clock = Arc::new(StoppedClock::at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self::on(store, clock, configure).await
+    }
+
+    /// A service that signs with another key than those of other tests.
+    pub async fn with_another_key() -> Self {
+        let clock = Arc::new(StoppedClock::at(START));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
+        keys::provide_another(&store, START).await;
+        Self::on(store, clock, |_| ()).await
     }
 
     /// A service on a store and a clock.

@@ -95,14 +95,26 @@ fn as_json(tests: &CatalogTests<'_>) -> String {
 
 /// A suite for each condition or project that has tests, in the XML that JUnit and others write.
 fn as_junit(tests: &CatalogTests<'_>) -> Result<String, String> {
+    let ran: Vec<_> = tests.run().collect();
+    let failed: usize = ran.iter().map(|(_, report)| report.failed.len()).sum();
+    let all: usize = ran
+        .iter()
+        .map(|(document, _)| document.tests.all().len())
+        .sum();
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 4);
     let written = xml
         .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
         .and_then(|()| {
             let root = xml.create_element("testsuites");
-            let root = root.with_attribute(("name", "tillgate"));
+            let root = root.with_attributes([
+                ("name", "tillgate"),
+                ("tests", &all.to_string()),
+                ("failures", &failed.to_string()),
+                ("errors", "0"),
+            ]);
             root.write_inner_content(|xml| {
-                tests.run().try_for_each(|(document, report)| suite(xml, document, &report))
+                ran.iter()
+                    .try_for_each(|(document, report)| suite(xml, document, report))
             })
         });
     written.map_err(|cause| cause.to_string())?;
@@ -111,13 +123,18 @@ fn as_junit(tests: &CatalogTests<'_>) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&xml).into_owned())
 }
 
-fn suite(xml: &mut Writer<Vec<u8>>, document: &DocumentTests<'_>, report: &Report<'_, '_>) -> io::Result<()> {
+fn suite(
+    xml: &mut Writer<Vec<u8>>,
+    document: &DocumentTests<'_>,
+    report: &Report<'_, '_>,
+) -> io::Result<()> {
     let name = text(&format!("{} {}", document.kind(), document.id));
     let tests = document.tests.all();
     let suite = xml.create_element("testsuite").with_attributes([
         ("name", &*name),
         ("tests", &tests.len().to_string()),
         ("failures", &report.failed.len().to_string()),
+        ("errors", "0"),
     ]);
     suite.write_inner_content(|xml| {
         for (index, test) in tests.iter().enumerate() {
@@ -128,7 +145,9 @@ fn suite(xml: &mut Writer<Vec<u8>>, document: &DocumentTests<'_>, report: &Repor
                 Some(failure) => case.write_inner_content(|xml| {
                     let failed = xml.create_element("failure");
                     let message = text(&failure.message());
-                    failed.with_attribute(("message", &*message)).write_empty()?;
+                    failed
+                        .with_attribute(("message", &*message))
+                        .write_empty()?;
                     Ok(())
                 })?,
             };

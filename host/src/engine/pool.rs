@@ -1,7 +1,7 @@
 //! The pool: the instances of a compiled module that are idle.
 
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;

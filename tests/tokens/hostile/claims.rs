@@ -276,7 +276,7 @@ async fn a_token_holds_for_its_issuer_and_a_client_in_good_standing() {
     service.delete(&path, &operator).await;
     service.assert_refused(&of_till, GONE, "deleted").await;
 
-    let elsewhere = Service::start().await.operator().await;
+    let elsewhere = Service::with_another_key().await.operator().await;
     service
         .assert_refused(&elsewhere, KEY, "another service's")
         .await;
