@@ -8,6 +8,7 @@ use tillgate::store::Position;
 
 use super::fixture::Shop;
 use crate::support::host::read;
+use crate::support::sizes::size;
 
 const CURRENCIES: [&str; 30] = [
     "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
@@ -34,10 +35,11 @@ async fn import(shop: &Shop, day: u32, first: usize) -> String {
 
 #[tokio::test]
 async fn shops_that_are_not_alike_all_get_a_change_of_1860_rates() {
+    let shops = size(12, 60);
     let shop = Shop::start().await;
     shop.unit("C", json!({ "type": "COMPANY" })).await;
     import(&shop, 19, 2).await;
-    for number in 0..60 {
+    for number in 0..shops {
         // Each has its rates from another moment on, and so a record of its own.
         shop.clock.advance(Duration::from_millis(1));
         let id = format!("S{number}");
@@ -49,8 +51,8 @@ async fn shops_that_are_not_alike_all_get_a_change_of_1860_rates() {
     let change = import(&shop, 20, 3).await;
     let (_, progress) = shop.get(&format!("exchange-rates/changes/{change}")).await;
     assert_eq!(progress["state"], "DONE");
-    let all = json!({ "total": 60, "done": 60, "published": 60 });
+    let all = json!({ "total": shops, "done": shops, "published": shops });
     assert_eq!(progress["businessUnits"], all);
-    assert_eq!(shop.messages(&mut at).await.len(), 60);
-    assert_eq!(shop.used("S59").await.len(), 1_860);
+    assert_eq!(shop.messages(&mut at).await.len(), shops);
+    assert_eq!(shop.used(&format!("S{}", shops - 1)).await.len(), 1_860);
 }

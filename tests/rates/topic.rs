@@ -284,7 +284,7 @@ async fn a_slow_reader_loses_nothing_and_holds_up_nobody() {
         with_many_rates(&shop, value).await;
         quick.next().await.unwrap();
         // Some of it, so that it is not taken for one who has gone, however long this takes.
-        let mut some = [0; 64];
+        let mut some = [0; 1 << 14];
         if let Ok(length) = slow.try_read(&mut some) {
             read.extend_from_slice(&some[..length]);
         }

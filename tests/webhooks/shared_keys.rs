@@ -119,11 +119,16 @@ async fn without_an_overlap_the_old_key_ends_at_once() {
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
     let id = shop.webhook(&receiver.url, signed(KEY)).await;
     for (count, query) in [(1, ""), (2, "?overlap=0s")] {
-        // Accepted before the rotation, delivered after it.
+        // Accepted before the rotation, delivered after it: the webhook is disabled meanwhile.
+        let off = json!({ "authentication": basic(), "enabled": false });
+        put(&shop, &id, &settings(&receiver.url, off)).await;
         shop.publish(json!(query)).await;
         let answer = rotate(&shop, &id, query).await;
         assert_eq!(answer["previousSharedKeyEndsAt"], Value::Null);
-        shop.run().await;
+        let on = json!({ "authentication": basic() });
+        put(&shop, &id, &settings(&receiver.url, on)).await;
+        // An attempt that meets the change of its webhook is made again a second later.
+        shop.pass(4).await;
         let received = receiver.wait_for(count).await.remove(count - 1);
         assert_signed(&received, &[key_of(&answer)], key_of(&answer));
         assert_eq!(stored(&shop, &id).await["previousKey"], Value::Null);

@@ -157,7 +157,12 @@ fn suite(
     Ok(())
 }
 
-/// A text without the control characters that XML cannot hold.
+/// A text without the characters that XML cannot hold.
 fn text(text: &str) -> String {
-    text.replace(|c: char| c.is_ascii_control() && !"\t\n\r".contains(c), "")
+    let has_no_place = |c: char| match c {
+        '\t' | '\n' | '\r' => false,
+        '\u{fffe}' | '\u{ffff}' => true,
+        _ => c.is_ascii_control(),
+    };
+    text.replace(has_no_place, "")
 }
