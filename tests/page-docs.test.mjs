@@ -1,6 +1,6 @@
 // The page of the API's documents as developers use it: a real Chromium against the real program.
 //
-//     cargo build && node --test tests/page-docs.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-docs.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 import { fillIn, open, signIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { UNREACHABLE, expected, hasCount, hasFocus, hasValue, onHost, shown, tabTo } from "./support/page.mjs";
+import { UNREACHABLE, downloaded, expected, hasCount, hasFocus, hasValue, onHost, shown, tabTo } from "./support/page.mjs";
 import { clientWith, demo } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 
@@ -710,9 +710,8 @@ describe("with the documents of this host", () => {
 
   test("both documents can be downloaded", () => visit("", async (page) => {
     for (const name of SAMPLES.keys()) {
-      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name, exact: true }).click()]);
-      assert.equal(download.suggestedFilename(), name);
-      assert.deepEqual(JSON.parse(readFileSync(await download.path(), "utf8")), await read(name));
+      const saved = await downloaded(page, () => page.getByRole("link", { name, exact: true }).click());
+      assert.deepEqual([saved.name, JSON.parse(saved.text)], [name, await read(name)]);
     }
   }));
 

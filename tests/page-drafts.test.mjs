@@ -1,6 +1,6 @@
 // Drafts: what Preview shows of a rule that is not saved, and what becomes of what was typed.
 //
-//     cargo build && node --test tests/page-drafts.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-drafts.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // Findings in the editors: what the module finds wrong with a rule is said while it is typed, at the line that it is about.
 //
-//     cargo build && node --test tests/page-findings.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-findings.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

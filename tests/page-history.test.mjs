@@ -1,6 +1,6 @@
 // The history of rules: who changed what and when, and putting it back, by the words and labels that a rule owner sees.
 //
-//     cargo build && node --test tests/page-history.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-history.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // Replacing the shared key of a webhook in the page: how long the old key keeps working, and what is shown of both.
 //
-//     cargo build && node --test tests/page-key-rotation.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-key-rotation.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";

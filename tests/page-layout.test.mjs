@@ -1,6 +1,6 @@
 // The layout of rules: the focus is in view, long names fit, and Arabic runs from right to left.
 //
-//     cargo build && node --test tests/page-layout.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-layout.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // The Rates view as price managers use it: a real Chromium against the real program.
 //
-//     cargo build && node --test tests/page-rates.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-rates.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,7 +1,7 @@
 // Tests beside a rule: what Preview shows is kept as one, the editors run them while one types, and saving a rule that fails
 // one is never silent.
 //
-//     cargo build && node --test tests/page-rule-tests.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-rule-tests.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

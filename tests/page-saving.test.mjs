@@ -1,6 +1,6 @@
 // Saving rules: what a save changes, two people who change the same thing, ids that exist, and faults at their fields.
 //
-//     cargo build && node --test tests/page-saving.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-saving.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // How people sign in to the page at their identity provider, a real one, and out again; and the demo's link.
 //
-//     cargo build && node --test tests/page-sign-in.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-sign-in.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,15 +1,14 @@
 // The values of a rule as a long list: searched, counted, pasted, read from files and written to them, and nothing of them is
 // lost on the way.
 //
-//     cargo build && node --test tests/page-values.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-values.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
 import { demo } from "./support/program.mjs";
-import { UNREACHABLE, dialog, expected, hasCount, hasFocus, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
+import { UNREACHABLE, dialog, downloaded, expected, hasCount, hasFocus, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 
 const ODD = [" padded ", "A", "a", "", "two\nlines", "=cmd()", "true", true, "a,b;c", "ä"];
 const MANY = 300;
@@ -52,11 +51,7 @@ async function paste(page, text, label = "Add a value") {
 
 const takeFile = (page, name, buffer) => dialog(page).getByLabel("CSV file").setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(buffer) });
 
-/** What the browser saves as a file: its name and its text. */
-async function saved(page) {
-  const [download] = await Promise.all([page.waitForEvent("download"), act(page, "Download as CSV")]);
-  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
-}
+const saved = (page) => downloaded(page, () => act(page, "Download as CSV"));
 
 describe("a long list", () => {
   test("is searched, what is removed and added is counted, and nothing else changes", inForm(VALUES, async (page, stored) => {

@@ -1,6 +1,6 @@
 // The filter of a webhook in the page: in plain words, tried on recent events, and decided as the host does.
 //
-//     cargo build && node --test tests/page-webhook-filters.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-webhook-filters.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,6 +1,6 @@
 // The Webhooks view as integrators use it: a real Chromium against the real program, and a real endpoint.
 //
-//     cargo build && node --test tests/page-webhooks.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-webhooks.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

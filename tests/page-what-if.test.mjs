@@ -1,16 +1,15 @@
 // What a draft would change, said before it is saved: by sentences, over ages, and for a list of items or customers, which may
 // be long, odd or hostile.
 //
-//     cargo build && node --test tests/page-what-if.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page-what-if.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { before, describe, test } from "node:test";
 
 import { initSync } from "../js/src/index.js";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, hasCount, hasValue, onDemo, pressButton, tabTo, visit } from "./support/page.mjs";
+import { dialog, downloaded, hasCount, hasValue, onDemo, pressButton, tabTo, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 import { inSlices } from "../www/shared/slices.js";
 import { parseCsv } from "../www/shared/csv.js";
@@ -243,8 +242,8 @@ test("a list with ages says which customers, is filtered and downloaded, and nam
   await page.getByLabel("Filter the list").fill("");
   await page.getByRole("button", { name: "2 sold today, refused then" }).click();
   await hasCount(rows(page), 2);
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download as CSV" }).click()]);
-  assert.equal(await readFile(await download.path(), "utf8"), "\ufeffItem id,Age,today,then\r\nred-can,15,sold,refused\r\n\"'=cmd()\",15,sold,refused\r\n");
+  const { text } = await downloaded(page, () => page.getByRole("button", { name: "Download as CSV" }).click());
+  assert.equal(text, "\ufeffItem id,Age,today,then\r\nred-can,15,sold,refused\r\n\"'=cmd()\",15,sold,refused\r\n");
 }));
 
 test("a list is kept for the session, and read by the rules that are edited", () => visit(on, "", async (page) => {

@@ -1,6 +1,6 @@
 // The page as people use it: a real Chromium against the real program.
 //
-//     cargo build && node --test tests/page.test.mjs     screenshots are kept in tests/output/
+//     cargo build && node --test tests/page.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -242,6 +242,20 @@ test("who follows a link right after a change gets there, and the address stays 
   });
   await page.getByRole("button", { name: "Edit energy-drink" }).waitFor();
   assert.equal(new URL(page.url()).hash, "#/conditions");
+}));
+
+test("a view that is loaded when another one is wanted again is not shown", () => visit(on, "#/projects", async (page) => {
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/rules/conditions.js", (route) => released.then(() => route.continue()));
+  const asked = page.waitForRequest("**/rules/conditions.js");
+  await page.getByRole("link", { name: "Conditions" }).click();
+  await asked;
+  await page.getByRole("link", { name: "Projects" }).click();
+  release();
+  await page.evaluate(() => import("/www/rules/conditions.js").then(() => new Promise(requestAnimationFrame)));
+  await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
+  assert.equal(await page.locator("nav [aria-current]").textContent(), "Projects");
 }));
 
 test("an address that names no way to decide shows what was shown last", () => visit(on, "#/preview/constructor", async (page) => {

@@ -31,8 +31,9 @@ const ROLES: [&str; 5] = [
 ];
 const SHOPS: usize = 100;
 
-/// How many requests of each kind have been answered when it is.
-const UNDER_WAY: usize = 40;
+/// How many events, changes of rates and decisions have been answered when it is. A change waits until all shops have the
+/// ones before it.
+const UNDER_WAY: [usize; 3] = [40, 4, 40];
 
 /// What has become of a request.
 enum Sent {
@@ -241,12 +242,11 @@ impl Load {
     }
 
     async fn is_under_way(&self) {
-        until("requests of each kind are answered", async || {
-            let counts = self
-                .answered
-                .iter()
-                .map(|count| count.load(Ordering::Relaxed));
-            counts.min() >= Some(UNDER_WAY)
+        answered("requests of each kind are answered", async || {
+            let counts = self.answered.each_ref();
+            let counts = counts.map(|count| count.load(Ordering::Relaxed));
+            let are_enough = counts.iter().zip(UNDER_WAY).all(|(n, least)| *n >= least);
+            are_enough.then_some(()).ok_or(format!("{counts:?}"))
         })
         .await;
     }

@@ -80,8 +80,8 @@ async function show() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [name, ...rest] = path.split("/").map(decoded);
   const [chosen, { open, load, watched }] = seen().find(([each]) => each === name) ?? seen()[0];
-  if (chosen === shown && view.navigate) return view.navigate(rest);
   const turn = (turns += 1);
+  if (chosen === shown && view.navigate) return view.navigate(rest);
   const loaded = open ?? (await load().catch(() => undefined));
   if (turn !== turns || !session) return;
   if (!loaded) return notify("The host cannot be reached, so this view cannot be loaded. Try again in a moment.");

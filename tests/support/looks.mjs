@@ -1,5 +1,5 @@
-// How a state of the page looks, in each theme, at each width and at 200 %: screenshots are kept, nothing is too wide, and axe
-// finds nothing.
+// How a state of the page looks, in each theme, at each width and at 200 %: nothing is too wide, and axe finds nothing. With
+// TESTS_LONG screenshots are kept.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ export async function still(page) {
   });
 }
 
-/** Asserts that a state looks right, and keeps its screenshots under this name. */
+/** Asserts that a state looks right. Its screenshots have this name. */
 export async function looksRight(page, name) {
   await page.evaluate(AXE);
   for (const theme of THEMES) {
@@ -38,13 +38,15 @@ export async function looksRight(page, name) {
   await fits(page, ZOOMED_WIDTH, ZOOMED_HEIGHT, `${name}-zoomed`);
 }
 
-/** Asserts that nothing is too wide in a window of a size, and keeps the screenshot. */
+/** Asserts that nothing is too wide in a window of a size. */
 async function fits(page, width, height, name) {
   await page.setViewportSize({ width, height });
   // What is drawn to measure, as charts are, is drawn in the next frame.
   await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-  const hasDialog = (await page.locator("dialog[open]").count()) > 0;
-  await page.screenshot({ path: `${OUTPUT}${name}.png`, fullPage: !hasDialog });
+  if (process.env.TESTS_LONG) {
+    const hasDialog = (await page.locator("dialog[open]").count()) > 0;
+    await page.screenshot({ path: `${OUTPUT}${name}.png`, fullPage: !hasDialog });
+  }
   assert.deepEqual(await tooWide(page), [], name);
 }
 
@@ -55,7 +57,8 @@ const tooWide = (page) =>
     return places.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ tagName, scrollWidth, clientWidth }) => `${tagName}: ${scrollWidth} in ${clientWidth}`);
   });
 
+/** What axe finds. All that it has looked at stays in the page: it takes longer to send than to look at. */
 async function violations(page) {
-  const found = await page.evaluate(() => window.axe.run());
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
+  const found = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations));
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);
 }

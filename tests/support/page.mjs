@@ -1,6 +1,7 @@
 // What tests of the page share: a page that is signed in, and what stands on it.
 
 import assert from "node:assert/strict";
+import { buffer } from "node:stream/consumers";
 import { after, before } from "node:test";
 
 import { browser, signedIn } from "./browser.mjs";
@@ -125,6 +126,12 @@ export async function pick(field, text) {
 
 /** Presses a button as the keyboard does. What appears when typing pauses may move it away from a pointer that presses it. */
 export const pressButton = (scope, name) => scope.getByRole("button", { name, exact: true, disabled: false }).press("Enter");
+
+/** What the browser saves as a file when something is pressed: its name and its text. */
+export async function downloaded(page, press) {
+  const [download] = await Promise.all([page.waitForEvent("download"), press()]);
+  return { name: download.suggestedFilename(), text: (await buffer(await download.createReadStream())).toString() };
+}
 
 /** Saves what is in the dialog, after its review. */
 export async function save(page) {

@@ -53,7 +53,7 @@ pub(in crate::rates) async fn run(app: Arc<App>, counters: Counters, work: Work)
     };
     let (mut pages, begin) = (Pages::new(&visit, pass.at), Instant::now());
     for page in 1..=PAGES_AT_ONCE {
-        let is_last = page == PAGES_AT_ONCE || begin.elapsed() > LEASE / 4;
+        let is_last = || page == PAGES_AT_ONCE || begin.elapsed() > LEASE / 4;
         let next = pages.visit(&progress, is_last).await?;
         let Some(next) = next else { return Ok(()) };
         progress = next;

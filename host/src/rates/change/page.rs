@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use uuid::Uuid;
@@ -30,6 +31,9 @@ use crate::store::Revision;
 /// and as many as long as they are small.
 const FIRST_PAGE: usize = 16;
 const PAGE: usize = 100;
+
+/// How long a page may take without the next one being smaller: on a busy host the job must not run out of time.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// How large a page may become, in bytes: shops that are not alike each have all of their rates in it.
 const MAX_BYTES: usize = 8 << 20;
@@ -99,25 +103,29 @@ struct Computed {
 impl<'v> Pages<'v> {
     /// The pages of a change that was made at a time.
     pub(super) fn new(visit: &'v Visit, at: Timestamp) -> Self {
+        // The attempt before may not have finished its first page in time.
+        let halvings = visit.work.job.attempt.saturating_sub(1);
         Self {
             visit,
             tree: Tree::new(&visit.records),
             differences: Differences::new(&visit.app, &visit.records, at),
             shared: Shared::default(),
-            size: FIRST_PAGE,
+            size: FIRST_PAGE >> halvings.min(FIRST_PAGE.ilog2()),
         }
     }
 
-    /// Visits the next page of shops. Answers the record of the change from then on, unless the job is over.
+    /// Visits the next page of shops; `is_last` is asked once it is computed. Answers the record of the change from then on,
+    /// unless the job is over.
     ///
     /// # Errors
     /// [`Error::Conflict`] when another host goes on with the change; [`Error::Busy`] when shops keep changing.
     pub(super) async fn visit(
         &mut self,
         progress: &Versioned<Progress>,
-        is_last: bool,
+        is_last: impl Fn() -> bool,
     ) -> Result<Option<Versioned<Progress>>> {
         let Visit { records, key, .. } = self.visit;
+        let begin = Instant::now();
         for _ in 0..MAX_ATTEMPTS {
             let page = match self.compute(progress).await {
                 // What was read does not fit together: others were writing meanwhile.
@@ -143,7 +151,7 @@ impl<'v> Pages<'v> {
                 self.size = page.shops / 2;
                 continue;
             }
-            let is_over = is_last || page.is_pass_done;
+            let is_over = page.is_pass_done || is_last();
             let (next, published) = (page.next, page.published);
             let mut change = page.change;
             change.put(key, &next)?;
@@ -155,7 +163,9 @@ impl<'v> Pages<'v> {
                 counters
                     .shops
                     .inc_by(next.done.saturating_sub(progress.record.done));
-                if bytes < MAX_BYTES / 4 {
+                if begin.elapsed() > SLOW {
+                    self.size = (self.size / 2).max(1);
+                } else if bytes < MAX_BYTES / 4 {
                     self.size = (self.size * 2).min(PAGE);
                 }
                 return Ok((!is_over).then_some(Versioned {
