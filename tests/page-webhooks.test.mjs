@@ -425,6 +425,11 @@ describe("webhooks", () => {
 
 describe("receivers that ask for events", () => {
   const section = (page) => page.getByRole("region", { name: "Receivers that ask for events" });
+  /** Leaves the tab of webhooks and comes back: what is shown is read at once. */
+  const look = async (page) => {
+    await page.evaluate(() => (location.hash = "#/webhooks/deliveries"));
+    await page.evaluate(() => (location.hash = "#/webhooks"));
+  };
   const ask = async (host, query) => {
     const answer = await host.api("GET", `/api/v1/events?${query}`);
     assert.equal(answer.status, 200);
@@ -443,10 +448,12 @@ describe("receivers that ask for events", () => {
       assert.equal(await section(page).locator("code").isVisible(), false);
 
       assert.equal((await client.api("POST", "/api/v1/events", { type: "orders.events.v1", data: {} })).status, 202);
-      await section(page).getByText(/^The oldest event that it has not confirmed came \d+ seconds? ago\.$/).waitFor({ timeout: 30_000 });
+      await look(page);
+      await section(page).getByText(/^The oldest event that it has not confirmed came \d+ seconds? ago\.$/).waitFor();
       const { next } = await ask(client, "consumer=erp");
       await ask(client, `consumer=erp&after=${next}`);
-      await section(page).getByText("It has everything.").waitFor({ timeout: 30_000 });
+      await look(page);
+      await section(page).getByText("It has everything.").waitFor();
 
       await section(page).getByRole("button", { name: "Remove erp" }).click();
       await dialog(page).getByText("If it asks again, it begins with what comes after that.").waitFor();
@@ -464,9 +471,8 @@ describe("receivers that ask for events", () => {
     const viewer = await clientWith(on.host.operator, ["exe.viewer"], "asking");
     const page = await signedIn(on.context, viewer);
     await page.route("**/api/v1/event-consumers", (route) => route.fulfill({ json: missed }));
-    await page.evaluate(() => (location.hash = "#/webhooks/deliveries"));
-    await page.evaluate(() => (location.hash = "#/webhooks"));
-    await section(page).getByText("It has missed events: they were removed before it asked for them.").waitFor({ timeout: 30_000 });
+    await look(page);
+    await section(page).getByText("It has missed events: they were removed before it asked for them.").waitFor();
     assert.equal(await section(page).getByRole("button").count(), 0);
     await page.close();
 

@@ -66,7 +66,7 @@ fn an_explained_answer_has_at_most_16_mib_however_often_it_repeats_a_value() {
     assert!(evaluate(&project, "project", &request(20_000)).is_ok());
     assert!(evaluate(&project, "explain project", &request(15_000)).is_ok());
     let message = r#""$.item" "must lead to an answer of at most 16 MiB""#;
-    for length in [20_000, 10_000_000] {
+    for length in [20_000, 200_000] {
         let refused = evaluate(&project, "explain project", &request(length));
         assert_eq!(refused.unwrap_err(), message);
     }
