@@ -425,7 +425,7 @@ describe("webhooks", () => {
 
 describe("receivers that ask for events", () => {
   const section = (page) => page.getByRole("region", { name: "Receivers that ask for events" });
-  /** Leaves the tab of webhooks and comes back: what is shown is read at once. */
+  /** Leaves the list and comes back to it, which reads it at once. */
   const look = async (page) => {
     await page.evaluate(() => (location.hash = "#/webhooks/deliveries"));
     await page.evaluate(() => (location.hash = "#/webhooks"));

@@ -244,7 +244,7 @@ test("who follows a link right after a change gets there, and the address stays 
   assert.equal(new URL(page.url()).hash, "#/conditions");
 }));
 
-test("a view that is loaded when another one is wanted again is not shown", () => visit(on, "#/projects", async (page) => {
+test("a view that is chosen again while another one is loaded stays", () => visit(on, "#/projects", async (page) => {
   let release;
   const released = new Promise((resolve) => (release = resolve));
   await page.route("**/rules/conditions.js", (route) => released.then(() => route.continue()));

@@ -12,8 +12,6 @@ export const LAUNCH = {
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 };
 
-const VIEWPORT = { width: 1280, height: 800 };
-
 /** The folder for screenshots. */
 export const OUTPUT = new URL("../output/", import.meta.url).pathname;
 
@@ -22,7 +20,7 @@ export async function browser(options = {}) {
   mkdirSync(OUTPUT, { recursive: true });
   const shared = options.permissions ? undefined : process.env.TESTS_BROWSER;
   const used = shared ? await chromium.connect(shared) : await chromium.launch(LAUNCH);
-  const context = await used.newContext({ viewport: VIEWPORT, ...options });
+  const context = await used.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   // A window that stays, in which pages open as tabs: a window for each page costs twice the processor time.
   await context.newPage();
   const close = context.close.bind(context);
@@ -33,40 +31,18 @@ export async function browser(options = {}) {
   return context;
 }
 
-/** The tabs of a context that are closed, to be used again: a page in a new one costs twice the processor time. */
-const spare = new WeakMap();
-
 /** Opens a page and collects its errors in `page.faults`, but for those that have a text of `page.expected` in them. */
 export async function open(context, url) {
-  const page = spare.get(context)?.pop() ?? (await newTab(context));
+  const page = await context.newPage();
+  // What people see: a screen reader is told the same in an element of its own, some of it a moment later.
+  const byText = page.getByText.bind(page);
+  page.getByText = (...said) => byText(...said).and(page.locator(":not(.visually-hidden)"));
   page.faults = [];
   page.expected = [];
   const note = (fault) => page.expected.some((text) => fault.includes(text)) || page.faults.push(fault);
   page.on("pageerror", (error) => note(String(error)));
   page.on("console", (message) => message.type() === "error" && note(message.text()));
   await page.goto(url);
-  return page;
-}
-
-/** Opens a tab. When its page is closed, it is kept with nothing of what was in it; asking before it is left closes it. */
-async function newTab(context) {
-  const page = await context.newPage();
-  // What people see: a screen reader is told the same in an element of its own, some of it a moment later.
-  const byText = page.getByText.bind(page);
-  page.getByText = (...said) => byText(...said).and(page.locator(":not(.visually-hidden)"));
-  const close = page.close.bind(page);
-  page.close = async (options) => {
-    if (options || page.isClosed()) return close(options);
-    for (const event of ["pageerror", "console", "request", "dialog"]) page.removeAllListeners(event);
-    await page.unrouteAll({ behavior: "ignoreErrors" });
-    await page.evaluate(() => sessionStorage.clear()).catch(() => {});
-    await page.goto("about:blank");
-    await page.setViewportSize(VIEWPORT);
-    await page.emulateMedia({ media: null, colorScheme: null, reducedMotion: null, forcedColors: null, contrast: null });
-    if (!spare.has(context)) spare.set(context, []);
-    spare.get(context).push(page);
-    return undefined;
-  };
   return page;
 }
 

@@ -57,7 +57,7 @@ const tooWide = (page) =>
     return places.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ tagName, scrollWidth, clientWidth }) => `${tagName}: ${scrollWidth} in ${clientWidth}`);
   });
 
-/** What axe finds. All that it has looked at stays in the page: it takes longer to send than to look at. */
+/** What axe finds. Its whole result stays in the page, because sending that takes longer than the checks. */
 async function violations(page) {
   const found = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations));
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(" | ")}`);

@@ -58,7 +58,10 @@ export function webhookList(desk) {
   return {
     element,
     title: () => "Webhooks",
-    open: draw,
+    open() {
+      readFor = undefined;
+      draw();
+    },
     redraw: draw,
     close: () => rows.close(),
     async read() {

@@ -32,7 +32,7 @@ use crate::store::Revision;
 const FIRST_PAGE: usize = 16;
 const PAGE: usize = 100;
 
-/// How long a page may take without the next one being smaller: on a busy host the job must not run out of time.
+/// After a page that took longer, the next one is half as large, so that the job ends before its lease does.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// How large a page may become, in bytes: shops that are not alike each have all of their rates in it.
@@ -114,8 +114,8 @@ impl<'v> Pages<'v> {
         }
     }
 
-    /// Visits the next page of shops; `is_last` is asked once it is computed. Answers the record of the change from then on,
-    /// unless the job is over.
+    /// Visits the next page of shops. Answers the record of the change from then on, unless the job is over. `is_last` is
+    /// asked after the page is computed, which takes long on a busy host.
     ///
     /// # Errors
     /// [`Error::Conflict`] when another host goes on with the change; [`Error::Busy`] when shops keep changing.
