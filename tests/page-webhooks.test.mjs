@@ -123,7 +123,7 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   await page.getByRole("link", { name: "All deliveries" }).click();
   await rows(page).first().waitFor();
   const hasFlashed = await flashes(page);
-  await page.getByRole("button", { name: "Send an event" }).click();
+  await pressButton(page, "Send an event");
   await dialog(page).getByLabel("Event type").fill("orders.events.v1");
   await dialog(page).getByLabel("Data").fill('{"orderId":"1001","total":12.5}');
   await press(page, "Send");
@@ -320,13 +320,13 @@ describe("webhooks", () => {
     await notice(page, "What you entered is kept as a draft.");
     await card(page, made.name).getByText("Draft", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Deliveries", exact: true }).click();
-    await page.getByRole("button", { name: "Send an event" }).click();
+    await pressButton(page, "Send an event");
     await dialog(page).getByLabel("Event type").fill("half.an.event");
     await on.host.operator.api("PUT", `/v1/tenants/demo/clients/${editor.clientId}/revoke`);
     await page.getByText("Your session has expired. Sign in again. Your drafts are kept.").waitFor();
     assert.equal(await page.getByText(made.name).count(), 0);
     await signIn(page, on.host);
-    await page.getByRole("button", { name: "Send an event" }).click();
+    await pressButton(page, "Send an event");
     await hasValue(dialog(page).getByLabel("Event type"), "half.an.event");
     await press(page, "Cancel");
     await press(page, "Discard");
@@ -532,7 +532,7 @@ describe("deliveries", () => {
 
   test("the service’s own events are not offered to be sent, and are refused like the topic of rate changes", () => visit(on, "#/webhooks/deliveries", async (page) => {
     const offered = () => dialog(page).locator("datalist option").evaluateAll((all) => all.map(({ value }) => value));
-    await page.getByRole("button", { name: "Send an event" }).click();
+    await pressButton(page, "Send an event");
     await dialog(page).getByLabel("Event type").waitFor();
     assert.deepEqual((await offered()).filter((type) => /^(entity-conditions|projects|webhooks|deliveries|exe)\.events\.v1$/.test(type)), []);
     await dialog(page).getByLabel("Event type").fill("cer.public.event.rates-changed.v1");
@@ -784,7 +784,7 @@ describe("accessibility", () => {
       await dialog(page).getByText("Which ones").waitFor();
     }],
     ["publish", () => "#/webhooks/deliveries", async (page) => {
-      await page.getByRole("button", { name: "Send an event" }).click();
+      await pressButton(page, "Send an event");
       await dialog(page).getByLabel("Event type").waitFor();
     }],
     ["delivery", () => `#/webhooks/delivery/${failed.id}`, async (page) => {
