@@ -90,6 +90,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("quotas.history", r#""10.0 MiB""#, "10.0 MiB"),
     ("conditions.history_retention", r#""2days""#, "2days"),
     ("quotas.templates", "500", "500"),
+    ("quotas.template_bytes", r#""10.0 MiB""#, "10.0 MiB"),
     ("quotas.clients", "500", "500"),
     ("quotas.streams", "500", "500"),
     ("quotas.business_units", "500", "500"),

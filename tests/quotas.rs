@@ -432,6 +432,7 @@ async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
             "historyBytes": { "used": history, "quota": 1 << 30 },
             "tills": { "used": 0, "quota": 10_000 },
             "templates": { "used": 0, "quota": 1_000 },
+            "templateBytes": { "used": 0, "quota": 16 << 20 },
             "clients": { "used": 1, "quota": 100_000 },
             "businessUnits": { "used": 0, "quota": 100_000 },
             "businessUnitBytes": { "used": 0, "quota": 256 << 20 },

@@ -295,16 +295,28 @@ impl App {
             .unwrap_or_default()
     }
 
-    /// Runs work that keeps a processor busy off the threads that serve, when its requester has a permit.
+    /// Runs work that keeps a processor busy off the threads that serve, when its client has a permit.
     ///
     /// # Errors
-    /// [`Error::Bug`] when it panics.
+    /// Those of [`Workers::run`].
     pub async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T> {
         let app = Arc::clone(self);
         self.workers.run(move || work(&app)).await
+    }
+
+    /// Decides in the same way, with a permit of those for decisions.
+    ///
+    /// # Errors
+    /// Those of [`Workers::run`].
+    pub async fn decide_blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        decide: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T> {
+        let app = Arc::clone(self);
+        self.workers.decide(move || decide(&app)).await
     }
 
     /// Becomes true when the host is stopping: streams without end must end then.

@@ -56,6 +56,9 @@ pub enum Error {
     /// There is no room for it now: try again.
     #[error("{0}: try again")]
     Overloaded(&'static str),
+    /// Nobody waits for the answer any more.
+    #[error("the client has closed the connection")]
+    Gone,
     /// The store is unavailable: try later.
     #[error("the store is unavailable")]
     Unavailable(#[source] Unavailable),

@@ -151,6 +151,16 @@ impl Conditions {
         }
     }
 
+    /// How large a project of a tenant is; 0 where there is none.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn bytes_of_project(&self, tenant: &TenantId, id: ProjectId) -> Result<usize> {
+        let (tenant, _) = self.tenant(tenant).await?;
+        let catalog = tenant.catalog();
+        Ok(catalog.project(id).map_or(0, |project| project.text.size()))
+    }
+
     /// Decides: at once, unless that would keep other requests waiting. `place` is the decision's on record, if it goes there.
     ///
     /// # Errors
@@ -170,7 +180,7 @@ impl Conditions {
                 let instance = app.engine.lease();
                 self.carry_out(plan, catalog.tenant(), place, instance, &request)
             };
-            return Box::pin(app.run_blocking(decide)).await?;
+            return Box::pin(app.decide_blocking(decide)).await?;
         }
         let plan = Plan::new(&catalog, question, place.is_some(), &request);
         let instance = app.engine.lease();
@@ -186,7 +196,7 @@ impl Conditions {
             let instance = app.engine.lease();
             self.carry_out(plan, &tenant, place, instance, &request)
         };
-        Box::pin(app.run_blocking(decide)).await?
+        Box::pin(app.decide_blocking(decide)).await?
     }
 
     /// Makes a decision, counts it, and puts it on record.

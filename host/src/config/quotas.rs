@@ -14,6 +14,7 @@ pub struct Quotas {
     pub history: ByteSize,
     pub tills: usize,
     pub templates: u64,
+    pub template_bytes: ByteSize,
     pub clients: u64,
     pub streams: usize,
     pub business_units: u64,

@@ -330,7 +330,7 @@ impl Records {
     }
 
     async fn permit(&self) -> Result<Permit<Partition>> {
-        let permit = self.retrying.acquire(self.partition.clone()).await;
+        let permit = self.retrying.acquire(self.partition.clone(), ()).await;
         permit.ok_or_else(|| Error::Bug("a permit was lost".to_owned()))
     }
 }

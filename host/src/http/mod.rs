@@ -26,6 +26,7 @@ use bytes::{Buf, Bytes};
 use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 use warp::Filter;
@@ -33,7 +34,7 @@ use warp::Filter;
 use self::connection::Head;
 pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
-use self::connection::body::{Bodies, BodyError, Unread, read};
+use self::connection::body::{BodyError, MAX_WAITING, Unread, read};
 pub use self::connection::tls::{Certificate, Tls};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
@@ -54,8 +55,9 @@ use crate::app::App;
 use crate::data::feed::Staleness;
 use crate::error::Error;
 use crate::identity::Caller;
-use crate::load::budget::{Budget, Limit};
-use crate::load::{Requester, Workers};
+use crate::load::budget::{Limit, Reservation};
+use crate::load::room::Room;
+use crate::load::{Context, Requester, Workers};
 use crate::observe::metrics::Tenants;
 use crate::observe::traces::RequestSpan;
 
@@ -64,6 +66,18 @@ pub const MAX_BODY: usize = 1 << 20;
 
 /// Larger answers are counted: all together may take so many bytes.
 const SMALL_ANSWER: usize = 64 << 10;
+
+/// How many requests wait for room for what they read and answer, in all and of one requester.
+const MAX_WAITING_ANSWERS: Limit = Limit {
+    all: 2_048,
+    each: 256,
+};
+
+/// There is no room for what a request would read, or for its answer.
+const NO_ROOM: Error = Error::Overloaded("too many large answers are made or not read yet");
+
+/// What a request holds of what all answers may take, until its answer is sent.
+type Held = Arc<Mutex<Reservation<Requester>>>;
 
 fn as_count(size: ByteSize) -> usize {
     usize::try_from(size.as_u64()).unwrap_or(usize::MAX)
@@ -79,10 +93,10 @@ pub struct Server {
     streams: Streams,
     workers: Arc<Workers>,
     /// The bytes of large bodies that are being read or acted on: of callers, and of anonymous requests.
-    bodies: Bodies,
-    anonymous_bodies: Bodies,
-    /// The bytes of large answers that were made for a request and are not read yet.
-    answers: Arc<Budget<Requester>>,
+    bodies: Room,
+    anonymous_bodies: Room,
+    /// The bytes that requests read and make of it, until that is sent.
+    answers: Room,
     /// Counts requests by tenant, where that is switched on.
     tenants: Option<Arc<Tenants>>,
 }
@@ -93,9 +107,9 @@ impl Server {
     pub fn new(table: Table, tokens: Arc<dyn Authenticate>, app: &App) -> Arc<Self> {
         let limits = &app.config.limits;
         Arc::new(Self {
-            bodies: Bodies::new(as_count(limits.request_bytes)),
-            anonymous_bodies: Bodies::new(as_count(limits.request_bytes) / 4),
-            answers: Budget::new(Limit::half_each(as_count(limits.answer_bytes))),
+            bodies: Room::new(as_count(limits.request_bytes), MAX_WAITING),
+            anonymous_bodies: Room::new(as_count(limits.request_bytes) / 4, MAX_WAITING),
+            answers: Room::new(as_count(limits.answer_bytes), MAX_WAITING_ANSWERS),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
@@ -275,7 +289,11 @@ impl Server {
             }
         };
         let peer = behind_proxies(head.peer, &head.headers, &self.trusted_proxies);
-        let requester = Requester::of(caller.as_deref(), peer);
+        let context = Context {
+            requester: Requester::of(caller.as_deref(), peer),
+            client: caller.as_ref().map(|caller| Arc::clone(&caller.subject)),
+            connection: Some(head.clone()),
+        };
         let read_and_answer = async {
             let (body, unread) = match limit {
                 0 => (Bytes::new(), unread),
@@ -296,34 +314,42 @@ impl Server {
                 caller,
                 access: route.access,
                 server: Arc::clone(self),
+                room: None,
             };
             let answered = self.answer_within_limits(route, request).await;
             let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
             (reply.stale(staleness), unread)
         };
-        requester.run(read_and_answer).await
+        context.run(read_and_answer).await
     }
 
     /// What bodies are counted against: those of callers, or of anonymous requests.
-    const fn bodies_of(&self, has_caller: bool) -> &Bodies {
+    const fn bodies_of(&self, has_caller: bool) -> &Room {
         match has_caller {
             true => &self.bodies,
             false => &self.anonymous_bodies,
         }
     }
 
-    /// Has the route answer: where others need not wait for it, and with an answer that its requester may still have.
+    /// Has the route answer: once there is room for what it reads, and where others need not wait for it.
     async fn answer_within_limits(
         &self,
         route: &Route,
-        request: Request,
+        mut request: Request,
     ) -> crate::error::Result<Reply> {
         let accepts_gzip = request.accepts_coding("gzip");
         let asked = Asked::of(route.audits, &request);
-        let answer = route.answer(request);
-        let handled = match route.is_heavy {
-            true => Box::pin(self.workers.run_task(answer)).await.flatten(),
-            false => answer.await,
+        let (handled, held) = match self.room_for(route.room).await {
+            Ok(held) => {
+                request.room.clone_from(&held);
+                let answer = route.answer(request);
+                let handled = match route.is_heavy {
+                    true => Box::pin(self.workers.run_task(answer)).await.flatten(),
+                    false => answer.await,
+                };
+                (handled, held)
+            }
+            Err(error) => (Err(error), None),
         };
         if let Some(asked) = asked {
             asked.write(&handled);
@@ -332,17 +358,30 @@ impl Server {
         if accepts_gzip && reply.takes_long_to_compress() {
             reply = Box::pin(self.workers.run(|| reply.compress())).await?;
         }
-        self.bounded(reply)
+        self.bounded(reply, held)
+    }
+
+    /// Room for what a request may read and make of it, where that is counted.
+    async fn room_for(&self, bytes: usize) -> crate::error::Result<Option<Held>> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let reserved = self.answers.reserve(bytes).await?.ok_or(NO_ROOM)?;
+        Ok(Some(Arc::new(Mutex::new(reserved))))
     }
 
     /// A large answer that was made for its request is counted against what all may take until it is read.
-    fn bounded(&self, reply: Reply) -> crate::error::Result<Reply> {
+    fn bounded(&self, reply: Reply, held: Option<Held>) -> crate::error::Result<Reply> {
         let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
             return Ok(reply);
         };
-        let reservation = self.answers.reserve(Some(Requester::current()), size);
-        let reservation =
-            reservation.ok_or(Error::Overloaded("too many large answers are not read yet"))?;
+        let held = held.and_then(Arc::into_inner).map(Mutex::into_inner);
+        let mut reservation = held.unwrap_or_else(|| self.answers.nothing());
+        let more = size.saturating_sub(reservation.amount());
+        if !reservation.grow(more) {
+            return Err(NO_ROOM);
+        }
+        reservation.shrink_to(size);
         Ok(reply.reserving(reservation))
     }
 

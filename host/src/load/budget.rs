@@ -141,21 +141,35 @@ impl<K: Clone + Eq + Hash> Reservation<K> {
     }
 }
 
-impl<K: Eq + Hash> Drop for Reservation<K> {
-    fn drop(&mut self) {
+impl<K: Eq + Hash> Reservation<K> {
+    /// How much it is.
+    pub(crate) const fn amount(&self) -> usize {
+        self.amount
+    }
+
+    /// Gives back all but so much.
+    pub(crate) fn shrink_to(&mut self, amount: usize) {
+        let less = self.amount.saturating_sub(amount);
         let budget = &self.budget;
         let mut taken = budget.taken.lock();
-        taken.all = taken.all.saturating_sub(self.amount);
+        taken.all = taken.all.saturating_sub(less);
         if let Some(key) = &self.key
             && let Some(of_key) = taken.by_key.get_mut(key)
         {
-            *of_key = of_key.saturating_sub(self.amount);
+            *of_key = of_key.saturating_sub(less);
             if *of_key == 0 {
                 taken.by_key.remove(key);
             }
         }
         drop(taken);
+        self.amount -= less;
         budget.returned.notify_waiters();
+    }
+}
+
+impl<K: Eq + Hash> Drop for Reservation<K> {
+    fn drop(&mut self) {
+        self.shrink_to(0);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Load: who waits for whom, and how much one requester may take, so that the others do not notice.
 //!
 //! Three ideas, all keyed by the [`Requester`], a tenant or the network of an anonymous request:
-//! - **Budgets** (`budget.rs`): of what is scarce, such as the bytes of bodies that are read, one has at most its part.
+//! - **Room** (`room.rs`, a `budget.rs`): of the bytes of bodies that are read, and of what answers take, one has at most
+//!   its part; it is reserved before it is read.
 //! - **A fair semaphore** (`semaphore.rs`): work that keeps a processor busy needs a permit, and requesters take turns.
 //! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent much at once
 //!   run there; the threads that serve small requests go first.
@@ -13,11 +14,14 @@
 mod allocator;
 mod bounded;
 pub(crate) mod budget;
+mod context;
 mod requester;
+pub(crate) mod room;
 pub(crate) mod semaphore;
 mod workers;
 
 pub(crate) use self::allocator::give_back;
 pub(crate) use self::bounded::BoundedMap;
+pub use self::context::{Connection, Context};
 pub use self::requester::Requester;
 pub use self::workers::Workers;

@@ -1,12 +1,9 @@
-//! On whose behalf work is done: the key by which load is limited. A request's way sets it once, for all that it calls.
+//! On whose behalf work is done: the key by which load is limited.
 
 use std::net::IpAddr;
 
+use super::context::Context;
 use crate::identity::{Caller, TenantId, network};
-
-tokio::task_local! {
-    static REQUESTER: Requester;
-}
 
 /// A tenant; on public routes an address; or this service itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,11 +29,6 @@ impl Requester {
     /// On whose behalf the task works.
     #[must_use]
     pub fn current() -> Self {
-        REQUESTER.try_with(Self::clone).unwrap_or(Self::Platform)
-    }
-
-    /// Does work on its behalf.
-    pub fn run<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        REQUESTER.scope(self, work)
+        Context::current().requester
     }
 }

@@ -2,7 +2,9 @@
 //! serve requests go first, so nothing that runs here keeps a small request waiting.
 //!
 //! Work that keeps a processor busy needs a permit: as many as there are processors, of which one requester has at most
-//! half, so that one who asks for much keeps the others waiting for no more than what runs already.
+//! half, and one of its clients two, so that one who asks for much keeps the others waiting for no more than what runs
+//! already. Decisions have permits of their own, so that no other work of their tenant keeps them waiting. What waits for a
+//! permit ends with its connection.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -13,10 +15,14 @@ use tokio::task::JoinSet;
 
 use super::allocator::give_all_back;
 use super::budget::Limit;
+use super::context::Context;
 use super::requester::Requester;
 use super::semaphore::FairSemaphore;
 use crate::error::{Error, Result};
 use crate::store::priority;
+
+/// How many permits one client may have.
+const OF_CLIENT: usize = 2;
 
 /// How long work that cannot be interrupted may go on when the threads end.
 const GRACE: Duration = Duration::from_secs(1);
@@ -26,10 +32,13 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Workers {
     /// `None` while it is dropped.
     runtime: Option<Runtime>,
-    permits: Arc<FairSemaphore<Requester>>,
-    /// Permits of their own for what waits for the store, so that it takes none that a decision needs.
-    reading: Arc<FairSemaphore<Requester>>,
+    deciding: Permits,
+    reading: Permits,
+    other: Permits,
 }
+
+/// The permits for a kind of work, by requester and client.
+type Permits = Arc<FairSemaphore<Requester, Option<Arc<str>>>>;
 
 impl Workers {
     /// Starts so many threads of a name.
@@ -50,8 +59,9 @@ impl Workers {
         };
         Ok(Self {
             runtime: Some(runtime.map_err(|cause| bug(&cause))?),
-            permits: FairSemaphore::new(limit),
-            reading: FairSemaphore::new(limit),
+            deciding: FairSemaphore::with_members(limit, OF_CLIENT),
+            reading: FairSemaphore::with_members(limit, OF_CLIENT),
+            other: FairSemaphore::with_members(limit, OF_CLIENT),
         })
     }
 
@@ -64,23 +74,36 @@ impl Workers {
         }
     }
 
-    /// Runs work that keeps a processor busy, when the requester of this task has a permit.
+    /// Runs work that keeps a processor busy, when the client of this task has a permit.
     ///
     /// # Errors
-    /// [`Error::Bug`] when it panics.
+    /// [`Error::Gone`] when nobody waits for it any more; [`Error::Bug`] when it panics.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        self.run_with(&self.permits, work).await
+        self.run_with(&self.other, work).await
+    }
+
+    /// Runs a decision in the same way, with a permit of those for decisions.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub async fn decide<T: Send + 'static>(
+        &self,
+        decide: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.run_with(&self.deciding, decide).await
     }
 
     async fn run_with<T: Send + 'static>(
         &self,
-        permits: &Arc<FairSemaphore<Requester>>,
+        permits: &Permits,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let permit = permits.acquire(Requester::current()).await;
+        let context = Context::current();
+        let (requester, client) = (context.requester.clone(), context.client.clone());
+        let permit = context.wait(permits.acquire(requester, client)).await?;
         let permit = permit.ok_or_else(|| bug(&"a permit was lost"))?;
         let done = self.handle().spawn_blocking(move || {
             // Held to the end of the work, also when its request is gone.
@@ -94,12 +117,12 @@ impl Workers {
     /// what was read waits for no permit. The work must not need another one to read.
     ///
     /// # Errors
-    /// [`Error::Bug`] when it panics.
+    /// Those of [`run`](Self::run).
     pub async fn run_reading<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
-        let (handle, work) = (self.handle(), Requester::current().run(work));
+        let (handle, work) = (self.handle(), Context::current().run(work));
         let work = move || handle.block_on(work);
         self.run_with(&self.reading, work).await
     }
@@ -114,7 +137,7 @@ impl Workers {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
         let mut tasks = JoinSet::new();
-        tasks.spawn_on(Requester::current().run(work), &self.handle());
+        tasks.spawn_on(Context::current().run(work), &self.handle());
         match tasks.join_next().await {
             Some(done) => done.map_err(|cause| bug(&cause)),
             None => Err(bug(&"work was lost")),

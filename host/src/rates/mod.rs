@@ -36,7 +36,7 @@ pub use self::change::editor::Editor;
 pub use self::change::guard::Deviation;
 use self::change::passes::{self, Passes};
 use self::change::plan::{self, Bulk, RateCounts};
-use self::change::{fan_out, page, progress};
+use self::change::{dry_run, fan_out, page, progress};
 use self::reference::ages::{self, Ages};
 pub use self::reference::import::{Import, Imported};
 use self::reference::{import, schedule};
@@ -64,6 +64,9 @@ pub struct Rates {
     passes: Passes,
     read_cache: ReadCache,
 }
+
+/// What an edit takes of memory for one rate: its record, as it is read and written, and a part of a call of the module.
+const BYTES_OF_RATE: usize = 512;
 
 impl Rates {
     /// Starts the queues of the feature.
@@ -97,6 +100,18 @@ impl Rates {
             passes: Passes::until(app.stopping()),
             read_cache: ReadCache::new()?,
         })
+    }
+
+    /// How many bytes an edit of a tenant's units may take at most: those of all rates that it has, since they may all be set
+    /// at the unit and above it, and for a dry run those of its pages.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    async fn bytes_of_edit(&self, tenant: &TenantId, dry_run: bool) -> Result<usize> {
+        let counts = Counts::read(&self.records(tenant)).await?;
+        let rates = usize::try_from(counts.rates).unwrap_or(usize::MAX);
+        let dry = if dry_run { dry_run::MAX_BYTES } else { 0 };
+        Ok(rates.saturating_mul(BYTES_OF_RATE).saturating_add(dry))
     }
 
     /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?,

@@ -95,6 +95,7 @@ pub(super) fn usage(schema: SchemaOf) -> Operation {
         "historyBytes",
         "tills",
         "templates",
+        "templateBytes",
         "clients",
         "businessUnits",
         "businessUnitBytes",

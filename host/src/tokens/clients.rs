@@ -19,6 +19,13 @@ use crate::observe::audit::Line;
 /// How many pages of a tenant's list are searched for clients with a status before the answer ends.
 const MAX_PAGES: usize = 20;
 
+/// How many clients are read at once, of at most 64 KiB each, and after how many bytes a page ends.
+const READ_AT_ONCE: usize = 32;
+const MAX_BYTES: usize = 4 << 20;
+
+/// What a page takes, as it is read and answered.
+pub const PAGE_BYTES: usize = 4 * MAX_BYTES;
+
 /// Some clients, or software statements, of a tenant.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListPage {
@@ -120,7 +127,7 @@ impl Tokens {
         caller.require_tenant(tenant.as_str())?;
         let prefix = list_prefix(tenant);
         let mut after = cursor.map(|id| format!("{prefix}{id}"));
-        let mut items = Vec::new();
+        let (mut items, mut bytes) = (Vec::new(), 0);
         for _ in 0..MAX_PAGES {
             // A page that is filtered by status may have few matches: many entries are read at once.
             let wanted = limit.saturating_sub(items.len());
@@ -140,10 +147,22 @@ impl Tokens {
                 after = Some(key.clone());
                 let listed = decode_entry::<ListEntry>(key, entry)?.record;
                 if status.is_none_or(|status| status == listed.status) {
-                    ids.push(client_key(key.strip_prefix(&prefix).unwrap_or(key)));
+                    ids.push(key.strip_prefix(&prefix).unwrap_or(key).to_owned());
                 }
             }
-            items.extend(self.as_json(&ids).await?);
+            for ids in ids.chunks(READ_AT_ONCE) {
+                let keys: Vec<String> = ids.iter().map(|id| client_key(id)).collect();
+                let clients = self.as_json(&keys).await?;
+                bytes += clients
+                    .iter()
+                    .map(|client| client.get().len())
+                    .sum::<usize>();
+                items.extend(clients);
+                if bytes > MAX_BYTES {
+                    let next = ids.last().cloned();
+                    return Ok(ListPage { items, next });
+                }
+            }
             if !page.more && visited == page.entries.len() {
                 return Ok(ListPage { items, next: None });
             }

@@ -18,6 +18,9 @@ pub(super) struct Counts {
     pub(super) pending: i64,
     /// Templates.
     pub(super) templates: i64,
+    /// The bytes of their JSON.
+    #[serde(default)]
+    pub(super) template_bytes: i64,
 }
 
 impl Counts {
@@ -25,22 +28,19 @@ impl Counts {
         clients: 1,
         pending: 0,
         templates: 0,
+        template_bytes: 0,
     };
     pub(super) const PENDING: Self = Self {
         clients: 0,
         pending: 1,
         templates: 0,
+        template_bytes: 0,
     };
-    pub(super) const TEMPLATE: Self = Self {
-        clients: 0,
-        pending: 0,
-        templates: 1,
-    };
-
     pub(super) const PENDING_CLIENT: Self = Self {
         clients: 1,
         pending: 1,
         templates: 0,
+        template_bytes: 0,
     };
 }
 
@@ -52,6 +52,7 @@ impl Add for Counts {
             clients: self.clients + other.clients,
             pending: self.pending + other.pending,
             templates: self.templates + other.templates,
+            template_bytes: self.template_bytes + other.template_bytes,
         }
     }
 }
@@ -64,6 +65,7 @@ impl Neg for Counts {
             clients: -self.clients,
             pending: -self.pending,
             templates: -self.templates,
+            template_bytes: -self.template_bytes,
         }
     }
 }

@@ -14,7 +14,7 @@
 //! | `template/{tenantId or _}/{softwareId}/{softwareVersion}` | a registration template |
 //! | `client/{clientId}` | a client |
 //! | `of/{tenantId}/{clientId}` | its status, for the tenant's list |
-//! | `counts/{tenantId}` | how many clients and templates it has, and how many of its clients are pending |
+//! | `counts/{tenantId}` | how many clients and templates it has, the bytes of these templates, and how many of its clients are pending |
 //! | `pending-from/{tenantId}/{address}` | how many of these an address has registered |
 //! | `role/{roleId}` | a role that is not built in |
 //! | `statement/{tenantId}/{jti}` | a software statement, without its text |
@@ -134,9 +134,12 @@ const KEYS: RingConfig = RingConfig {
 
 /// How many clients and templates a tenant has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Provisions {
     /// Templates.
     pub templates: Usage,
+    /// The bytes of their JSON.
+    pub template_bytes: Usage,
     /// Clients, pending ones included.
     pub clients: Usage,
 }
@@ -171,6 +174,7 @@ pub struct Tokens {
 struct Limits {
     clients: i64,
     templates: i64,
+    template_bytes: i64,
     pending_clients: i64,
     pending_clients_per_address: i64,
     pending_lifetime: Duration,
@@ -228,6 +232,7 @@ impl Tokens {
             limits: Limits {
                 clients: count(config.quotas.clients),
                 templates: count(config.quotas.templates),
+                template_bytes: count(config.quotas.template_bytes.as_u64()),
                 pending_clients: limits.pending_clients.into(),
                 pending_clients_per_address: limits.pending_clients_per_address.into(),
                 pending_lifetime: limits.pending_lifetime,
@@ -307,6 +312,7 @@ impl Tokens {
         };
         Ok(Provisions {
             templates: usage(counts.templates, self.limits.templates),
+            template_bytes: usage(counts.template_bytes, self.limits.template_bytes),
             clients: usage(counts.clients, self.limits.clients),
         })
     }

@@ -54,6 +54,18 @@ impl Template {
     }
 }
 
+impl Template {
+    /// What it adds to the counts of its tenant.
+    fn counted(&self) -> Result<Counts> {
+        let json = serde_json::to_vec(self).map_err(|cause| Error::Bug(cause.to_string()))?;
+        Ok(Counts {
+            templates: 1,
+            template_bytes: i64::try_from(json.len()).unwrap_or(i64::MAX),
+            ..Counts::default()
+        })
+    }
+}
+
 impl From<NewTemplate> for Template {
     fn from(new: NewTemplate) -> Self {
         let roles = new
@@ -140,9 +152,9 @@ impl Tokens {
             let mut change = Change::default();
             let read: Option<Versioned<Template>> = self.records.get(&key).await?;
             check(read.as_ref().map(|read| &read.record))?;
-            if read.is_none() {
-                self.count_template(&mut change, caller, tenant).await?;
-            }
+            let replaced = read.as_ref().map(|read| &read.record);
+            self.count_template(&mut change, caller, tenant, replaced, &template)
+                .await?;
             change.expect(&key, read.as_ref());
             change.put(&key, &template)?;
             Ok((change, Written::new(read.is_some())))
@@ -151,22 +163,42 @@ impl Tokens {
         Ok((written, template))
     }
 
-    /// Adds to a change that there is one more template.
+    /// Adds to a change that a template takes the place of another, or of none.
     async fn count_template(
         &self,
         change: &mut Change,
         caller: &Caller,
         tenant: Option<&TenantId>,
+        replaced: Option<&Template>,
+        template: &Template,
     ) -> Result<()> {
-        if let Some(tenant) = tenant {
+        if let (Some(tenant), None) = (tenant, replaced) {
             self.ensure_tenant(change, caller, tenant).await?;
         }
-        let counts = counts::plan(&self.records, change, tenant, Counts::TEMPLATE).await?;
-        if tenant.is_some() && counts.templates > self.limits.templates {
-            let quota = usize::try_from(self.limits.templates).unwrap_or_default();
-            return Err(Error::quota("templates", quota));
+        let before = replaced.map(Template::counted).transpose()?;
+        let more = template.counted()? - before.unwrap_or_default();
+        let counts = counts::plan(&self.records, change, tenant, more).await?;
+        let limits = &self.limits;
+        if tenant.is_none() {
+            return Ok(());
+        }
+        if more.templates > 0 && counts.templates > limits.templates {
+            return Err(Error::quota("templates", limits.templates));
+        }
+        if more.template_bytes > 0 && counts.template_bytes > limits.template_bytes {
+            let bytes = limits.template_bytes;
+            return Err(Error::quota("bytes of templates", bytes));
         }
         Ok(())
+    }
+
+    /// The bytes of the templates of a tenant, or of the global ones.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn template_bytes(&self, tenant: Option<&TenantId>) -> Result<usize> {
+        let counts = counts::of(&self.records, tenant).await?;
+        Ok(usize::try_from(counts.template_bytes).unwrap_or_default())
     }
 
     /// The templates of a tenant, or the global ones, by software.
@@ -224,7 +256,8 @@ impl Tokens {
             preconditions.check(Some(&etag::of_json(&read.record)?))?;
             change.expect(&key, Some(&read));
             change.delete(&key);
-            counts::plan(&self.records, &mut change, tenant, -Counts::TEMPLATE).await?;
+            let fewer = -read.record.counted()?;
+            counts::plan(&self.records, &mut change, tenant, fewer).await?;
             Ok((change, ()))
         };
         self.records.change(plan).await

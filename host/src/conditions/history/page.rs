@@ -10,11 +10,12 @@ use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
 use super::{By, RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
-use crate::conditions::Conditions;
 use crate::conditions::cache::{condition_key, project_key};
+use crate::conditions::{Conditions, Owner};
 use crate::data::outbox::Action;
 use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
+use crate::http::MAX_BODY;
 use crate::identity::TenantId;
 use crate::store::Entry;
 
@@ -190,6 +191,56 @@ async fn page(records: &Records, key: &str, query: PageQuery) -> Result<Option<B
     };
     let json = serde_json::to_vec(&page).map_err(|cause| Error::Bug(cause.to_string()))?;
     Ok(Some(json.into()))
+}
+
+impl Conditions {
+    /// How many bytes a page of a project's history takes at most: its versions, as they are read and as they are answered,
+    /// and the project as it is.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn bytes_of_project_history(
+        &self,
+        tenant: &TenantId,
+        id: ProjectId,
+        query: PageQuery,
+    ) -> Result<usize> {
+        let records = self.app.records(tenant.partition());
+        let versions = bytes_of_versions(&records, &project_key(id), query).await?;
+        Ok(versions + 2 * self.bytes_of_project(tenant, id).await?)
+    }
+
+    /// The same of a condition, the tenant's own or a global one.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn bytes_of_condition_history(
+        &self,
+        owner: Owner<'_>,
+        id: &ConditionId,
+        query: PageQuery,
+    ) -> Result<usize> {
+        let own;
+        let records = match owner {
+            Owner::Tenant(tenant) => {
+                own = self.app.records(tenant.partition());
+                &own
+            }
+            Owner::Platform => self.global.records(),
+        };
+        let versions = bytes_of_versions(records, &condition_key(id.as_str()), query).await?;
+        Ok(versions + 2 * MAX_BODY)
+    }
+}
+
+/// The bytes of the versions of a page, as they are read and, before one change and after another, answered.
+async fn bytes_of_versions(records: &Records, key: &str, query: PageQuery) -> Result<usize> {
+    let first = query.after.map_or(u64::MAX - 1, |after| after.0);
+    let (rows, _) = rows(records, key, first, query.limit + 1).await?;
+    let versions = rows.iter().filter_map(|(_, row)| row.replaced);
+    let bytes = versions.map(|version| version.bytes);
+    let largest = bytes.clone().max().unwrap_or_default();
+    Ok(3 * bytes.sum::<usize>().min(MAX_BYTES + 2 * largest))
 }
 
 /// Rows from a number down, and whether there are more.

@@ -7,10 +7,13 @@ use ::http::{Method, StatusCode};
 use super::conditions::condition_id;
 use super::described;
 use super::projects::project_id;
-use crate::conditions::{Conditions, PageQuery, Sequence};
+use crate::conditions::{Conditions, Owner, PageQuery, Sequence};
 use crate::error::Result;
 use crate::http::{Access, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
+
+/// What the rows of a page take, which say how large its versions are.
+const ROWS: usize = 1 << 20;
 
 /// The routes. That of global conditions names those who operate the platform, so reading it takes what only they have,
 /// though every tenant reads the conditions themselves.
@@ -25,7 +28,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             of_condition,
         )
         .described(described::condition_history)
-        .heavy(),
+        .heavy()
+        .reserving(ROWS),
         Route::new(
             Method::GET,
             "/api/v1/global-entity-conditions/{conditionId}/history",
@@ -34,7 +38,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             of_global_condition,
         )
         .described(described::global_condition_history)
-        .heavy(),
+        .heavy()
+        .reserving(ROWS),
         Route::new(
             Method::GET,
             "/api/v1/projects/{projectId}/history",
@@ -43,19 +48,24 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             of_project,
         )
         .described(described::project_history)
-        .heavy(),
+        .heavy()
+        .reserving(ROWS),
     ]
 }
 
 async fn of_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (condition_id(&request)?, page_query(&request)?);
     let tenant = &request.caller()?.tenant;
+    let bytes = conditions.bytes_of_condition_history(Owner::Tenant(tenant), &id, query);
+    request.reserve(ROWS + bytes.await?).await?;
     let page = conditions.condition_history(tenant, &id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }
 
 async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (condition_id(&request)?, page_query(&request)?);
+    let bytes = conditions.bytes_of_condition_history(Owner::Platform, &id, query);
+    request.reserve(ROWS + bytes.await?).await?;
     let page = conditions.global_condition_history(&id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }
@@ -63,6 +73,10 @@ async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> R
 async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (project_id(&request)?, page_query(&request)?);
     let tenant = &request.caller()?.tenant;
+    let bytes = conditions
+        .bytes_of_project_history(tenant, id, query)
+        .await?;
+    request.reserve(ROWS + bytes).await?;
     let page = conditions.project_history(tenant, id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }

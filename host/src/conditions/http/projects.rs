@@ -16,6 +16,9 @@ use crate::identity::Permission as P;
 /// The largest body of a project: room for as many values of as many bytes as it may have.
 const MAX_PROJECT: usize = 32 << 20;
 
+/// What is reserved until it is known how large a project is.
+const SMALL: usize = 64 << 10;
+
 const PROJECT: &str = "/api/v1/projects/{projectId}";
 
 /// The routes of projects.
@@ -45,7 +48,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_restrictions,
         )
-        .described(described::get_restrictions),
+        .described(described::get_restrictions)
+        .reserving(SMALL),
         Route::changing(
             Method::PUT,
             PROJECT,
@@ -54,7 +58,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "project.put",
             put_project,
         )
-        .described(described::put_project),
+        .described(described::put_project)
+        .reserving(SMALL),
         Route::changing(
             Method::DELETE,
             PROJECT,
@@ -63,7 +68,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "project.deleted",
             delete_project,
         )
-        .described(described::delete_project),
+        .described(described::delete_project)
+        .reserving(SMALL),
     ]
 }
 
@@ -90,6 +96,7 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(no_project)?;
     let project = Arc::clone(found);
+    request.reserve(SMALL + project.text.size()).await?;
     let restrictions = match project.text.size() > INLINE {
         true => {
             let read = move |_: &App| project.restrictions();
@@ -109,6 +116,8 @@ async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Au
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let editor = editor(&request)?;
+    let replaced = conditions.bytes_of_project(tenant, id).await?;
+    request.reserve(SMALL + 2 * replaced).await?;
     let put = conditions.put_project(tenant, id, request.body.clone(), &editor);
     let (put, project) = put.await?;
     let (reply, line) = written(Owner::Tenant(tenant), &id, put, &project.text);
@@ -119,6 +128,8 @@ async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result
     let id = project_id(&request)?;
     let tenant = &request.caller()?.tenant;
     let editor = editor(&request)?;
+    let replaced = conditions.bytes_of_project(tenant, id).await?;
+    request.reserve(SMALL + 2 * replaced).await?;
     let deleted = conditions.delete_project(tenant, id, &editor);
     let (owner, before) = (Owner::Tenant(tenant), Some(deleted.await?));
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, before, None)))

@@ -2,7 +2,6 @@
 //! its sender receives the answer.
 
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -12,7 +11,8 @@ use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 
 use crate::http::MAX_BODY;
 use crate::load::Requester;
-use crate::load::budget::{Budget, Limit, Reservation, counted};
+use crate::load::budget::{Limit, Reservation, counted};
+use crate::load::room::Room;
 
 /// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
@@ -21,45 +21,13 @@ const BODY_DEADLINE: Duration = Duration::from_secs(10);
 /// grow, in steps of as much.
 const SMALL: usize = 16 << 10;
 
-/// How long a body waits until there is room for it.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// How much of a refused body is read all the same, and for how long: one that is a little longer than the longest that is
 /// accepted is read to its end, since a sender whose connection is closed earlier may lose the answer.
 const DRAIN: usize = 64 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
-/// How many bodies wait for room, in all and of one requester. It is better to be refused at once than behind so many.
-const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
-
-/// The bytes that large bodies may take while they are read or acted on.
-#[derive(Debug)]
-pub(in crate::http) struct Bodies {
-    bytes: Arc<Budget<Requester>>,
-    /// Those that wait for room.
-    waiting: Arc<Budget<Requester>>,
-}
-
-impl Bodies {
-    /// So many bytes in all, of which one requester has at most half.
-    pub(in crate::http) fn new(bytes: usize) -> Self {
-        Self {
-            bytes: Budget::new(Limit::half_each(bytes)),
-            waiting: Budget::new(MAX_WAITING),
-        }
-    }
-
-    /// Takes more for a requester, and waits for that unless too many do; whether there was so much.
-    async fn grow(&self, reservation: &mut Reservation<Requester>, more: usize) -> bool {
-        if reservation.grow(more) {
-            return true;
-        }
-        let Some(_place) = self.waiting.reserve(Some(Requester::current()), 1) else {
-            return false;
-        };
-        reservation.grow_within(more, PATIENCE).await
-    }
-}
+/// How many bodies wait for room, in all and of one requester.
+pub(in crate::http) const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
 
 /// The part of a body that has not been read.
 #[derive(Clone, Copy)]
@@ -131,7 +99,7 @@ pub(in crate::http) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    bodies: &Bodies,
+    bodies: &Room,
 ) -> Result<Bytes, BodyError> {
     if announced.is_some_and(|length| length > limit) {
         return Err(BodyError::TooLarge);
@@ -148,17 +116,22 @@ pub(in crate::http) async fn read<B: Buf>(
     Box::pin(read_counted(body, limit, announced, bodies)).await
 }
 
+/// Whether there was room for more; nobody asks where the sender has gone.
+async fn has_grown(bodies: &Room, reservation: &mut Reservation<Requester>, more: usize) -> bool {
+    bodies.grow(reservation, more).await.unwrap_or_default()
+}
+
 /// Reads a body that is counted.
 async fn read_counted<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
     announced: Option<usize>,
-    bodies: &Bodies,
+    bodies: &Room,
 ) -> Result<Bytes, BodyError> {
-    let mut reservation = bodies.bytes.empty(Some(Requester::current()));
+    let mut reservation = bodies.nothing();
     let mut taken = SMALL;
     if let Some(length) = announced.filter(|length| *length > SMALL) {
-        if !bodies.grow(&mut reservation, length).await {
+        if !has_grown(bodies, &mut reservation, length).await {
             return Err(BodyError::Overloaded);
         }
         taken = length;
@@ -181,7 +154,7 @@ async fn read_counted<B: Buf>(
 
 /// What is reserved for a body that is read.
 struct Growing<'a> {
-    bodies: &'a Bodies,
+    bodies: &'a Room,
     reservation: &'a mut Reservation<Requester>,
     /// How many bytes may be read before it must grow.
     taken: usize,
@@ -219,46 +192,11 @@ async fn collect<B: Buf>(
             && whole.len() + size > growing.taken
         {
             let more = size.max(growing.taken);
-            if !growing.bodies.grow(growing.reservation, more).await {
+            if !has_grown(growing.bodies, growing.reservation, more).await {
                 return Err(BodyError::Overloaded);
             }
             growing.taken += more;
         }
         whole.put(chunk);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_body_is_refused_at_once_behind_as_many_of_its_holder_as_may_wait() {
-        let bodies = Arc::new(Bodies::new(2 << 10));
-        let requester = Requester::Platform;
-        let mut first = bodies.bytes.empty(Some(requester.clone()));
-        assert!(bodies.grow(&mut first, 1 << 10).await);
-        let wait = || {
-            let (bodies, requester) = (Arc::clone(&bodies), requester.clone());
-            tokio::spawn(async move {
-                let mut reservation = bodies.bytes.empty(Some(requester.clone()));
-                bodies.grow(&mut reservation, 1).await
-            })
-        };
-        let waiting: Vec<_> = (0..MAX_WAITING.each).map(|_| wait()).collect();
-        let all_wait = async {
-            while bodies.waiting.reserved_by(&requester) < MAX_WAITING.each {
-                tokio::task::yield_now().await;
-            }
-        };
-        let minute = std::time::Duration::from_secs(60);
-        let waited = tokio::time::timeout(minute, all_wait).await;
-        assert!(waited.is_ok(), "not within a minute: all wait for room");
-        let refused = wait().await;
-        assert!(refused.is_ok_and(|has_grown| !has_grown));
-        drop(first);
-        for waiting in waiting {
-            assert!(waiting.await.unwrap_or_default(), "there is room for them");
-        }
     }
 }

@@ -14,6 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::header::HOST;
 use http::{HeaderMap, Method, Uri, Version};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -28,6 +29,7 @@ use self::bulk::{Bulk, Threads};
 use self::socket::Incoming;
 use self::tls::Tls;
 use super::{Current, filter};
+use crate::load::Connection;
 
 /// How many bytes of an answer the system takes before they are read, about. By default it takes megabytes, which readers
 /// that do not read would make it keep for each of them.
@@ -47,6 +49,12 @@ pub(super) struct Head {
     pub(super) bulk: Bulk,
     /// What its connection receives.
     pub(super) incoming: Incoming,
+}
+
+impl Connection for Head {
+    fn closed(&self) -> BoxFuture<'static, ()> {
+        Box::pin(self.incoming.clone().closed())
+    }
 }
 
 /// A socket that is open and not served yet.

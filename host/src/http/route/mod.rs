@@ -73,6 +73,8 @@ pub struct Route<S = ()> {
     pub(super) write_error: WriteError,
     /// Whether it may take long.
     pub(super) is_heavy: bool,
+    /// How many bytes one request may read and make of it; 0 for one that reads a few records.
+    pub(super) room: usize,
     /// What its requests are counted under.
     counted_as: &'static str,
     handler: Arc<Handler<S>>,
@@ -143,6 +145,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             gives: "application/json",
             write_error: Reply::problem,
             is_heavy: false,
+            room: 0,
             counted_as: path,
             handler,
         }
@@ -203,6 +206,15 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         self
     }
 
+    /// The same route, of which one request may take so many bytes for what it reads and answers. They are reserved before its
+    /// handler begins; what is left of them is given back as the answer is sent. A route that does not say it reads a few
+    /// records, 2 MiB at most, or answers what is in memory anyway.
+    #[must_use]
+    pub const fn reserving(mut self, bytes: usize) -> Self {
+        self.room = bytes;
+        self
+    }
+
     /// The same route, whose requests are counted together with those of others.
     #[must_use]
     pub const fn counted_as(mut self, name: &'static str) -> Self {
@@ -223,6 +235,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             gives: self.gives,
             write_error: self.write_error,
             is_heavy: self.is_heavy,
+            room: self.room,
             counted_as: self.counted_as,
             handler: Arc::new(move |(), request| handler(state.clone(), request)),
         }

@@ -15,11 +15,11 @@ use super::caller;
 use crate::data::etag::{EntityTags, Etag, Preconditions};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
-use crate::http::Server;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::accepts_coding;
 use crate::http::reply::Reply;
+use crate::http::{Held, NO_ROOM, Server};
 use crate::identity::{Caller, TenantId};
 
 /// A request that found its route, and whose caller may call it.
@@ -37,6 +37,8 @@ pub struct Request {
     pub(in crate::http) caller: Option<Arc<Caller>>,
     pub(in crate::http) access: Access,
     pub(in crate::http) server: Arc<Server>,
+    /// What it holds of what all answers may take, on a route that says how much it reads.
+    pub(in crate::http) room: Option<Held>,
 }
 
 impl Request {
@@ -118,6 +120,22 @@ impl Request {
                 .get(IF_NONE_MATCH)
                 .is_some_and(|value| value == "*"),
         }
+    }
+
+    /// Waits until there is room for so many bytes, in place of what the route has reserved: for what turns out before
+    /// anything large is read. What is more than one tenant may have is as good as that.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when nobody waits for the answer any more;
+    /// [`Error::Bug`] on a route that has reserved nothing.
+    pub async fn reserve(&self, bytes: usize) -> Result<()> {
+        let held = self.room.as_ref();
+        let held = held.ok_or_else(|| Error::Bug("a route reserves nothing".to_owned()))?;
+        // Nobody waits with what others wait for.
+        held.lock().shrink_to(0);
+        let reserved = self.server.answers.reserve(bytes).await?.ok_or(NO_ROOM)?;
+        *held.lock() = reserved;
+        Ok(())
     }
 
     /// Answers with the events of a stream, for as long as the caller may call this route. All who ask for the

@@ -13,14 +13,22 @@ use super::guard::Deviation;
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::Result;
-use crate::rates::shop::differences::{Differences, ShopDifference};
+use crate::rates::shop::differences::{Differences, ShopDifference, how_many_fit};
 use crate::rates::shop::math;
 use crate::rates::units::tree::{Node, Tree};
 use crate::rates::units::unit::{UnitId, UnitType};
 use crate::rates::units::walk::Walk;
 
-/// How many shops are planned at once.
+/// How many shops are planned at once: as few at first, and as many as long as they are small.
+const FIRST_PAGE: usize = 4;
 const PAGE: usize = 100;
+
+/// How many bytes of rates are compared at once.
+const PAGE_BYTES: usize = 2 << 20;
+
+/// What a dry run takes at most, besides what the edit takes that it is of: a page, as it is read, asked and answered, and
+/// what is kept from one page to the next.
+pub(in crate::rates) const MAX_BYTES: usize = 32 << 20;
 
 /// How many shops a dry run shows.
 const SAMPLE: usize = 20;
@@ -108,14 +116,23 @@ pub(in crate::rates) async fn run(
         sample: Vec::new(),
         deviations: Vec::new(),
     };
-    let mut walk = Walk::of(unit);
-    while !walk.is_done() {
-        let ids = walk.next(records, PAGE).await?;
-        let shops = match unit.unit().settings.unit_type {
-            UnitType::Store => vec![Arc::clone(unit)],
-            UnitType::Company | UnitType::Group => tree.shops(&ids).await?,
+    let (mut walk, mut size) = (Walk::of(unit), FIRST_PAGE);
+    let mut shops: Vec<Arc<Node>> = Vec::new();
+    while !shops.is_empty() || !walk.is_done() {
+        if shops.is_empty() {
+            let ids = walk.next(records, size).await?;
+            shops = match unit.unit().settings.unit_type {
+                UnitType::Store => vec![Arc::clone(unit)],
+                UnitType::Company | UnitType::Group => tree.shops(&ids).await?,
+            };
+        }
+        let fitting = how_many_fit(tree, &shops, PAGE_BYTES).await?;
+        size = match fitting < shops.len() {
+            true => fitting,
+            false => (size * 2).min(PAGE),
         };
-        for computed in differences.of(tree, shops).await? {
+        let page = shops.drain(..fitting).collect();
+        for computed in differences.of(tree, page).await? {
             dry.business_units.total += 1;
             match &computed.difference.lists {
                 Some(lists) => {

@@ -4,7 +4,6 @@
 //! tells of a state that was not there. A shop is compared with what was published to it last, so visiting it twice
 //! publishes once (`rates.md`, "The topic").
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::observe::metrics::{Counter, Metrics};
 use crate::rates::shop::content::Content;
-use crate::rates::shop::differences::Differences;
+use crate::rates::shop::differences::{Differences, how_many_fit};
 use crate::rates::shop::publishing::{Publisher, Shared, all_rates};
 use crate::rates::shop::used_record::read_used;
 use crate::rates::units::tree::{Node, Tree, expect_above};
@@ -207,8 +206,10 @@ impl<'v> Pages<'v> {
         let pass = pass.ok_or_else(no_shops)?;
         let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
         let shops = self.tree.shops(&ids).await?;
-        if let Some(fewer) = self.as_many_as_fit(&shops).await? {
-            self.size = fewer;
+        // What is read for them is known before anything is computed.
+        let fitting = how_many_fit(&mut self.tree, &shops, MAX_BYTES).await?;
+        if fitting < shops.len() {
+            self.size = fitting;
             return Box::pin(self.compute(progress)).await;
         }
         self.shared.plan();
@@ -225,25 +226,6 @@ impl<'v> Pages<'v> {
         page.published = published;
         page.next.published += published;
         Ok(page)
-    }
-
-    /// How many of a page's shops fit into one, if not all do: what is read for those that are not alike is known before
-    /// anything is computed.
-    async fn as_many_as_fit(&mut self, shops: &[Arc<Node>]) -> Result<Option<usize>> {
-        let (mut bytes, mut seen) = (0, HashSet::new());
-        for (index, shop) in shops.iter().enumerate() {
-            let unit = shop.unit();
-            if !unit.has_rates && !seen.insert((&unit.used_rates, &unit.settings.parent_id)) {
-                continue;
-            }
-            let path = self.tree.above(unit).await?;
-            let above = path.nodes.iter().map(|node| node.rates.record.len());
-            bytes += 2 * (shop.rates.record.len() + above.sum::<usize>());
-            if bytes > MAX_BYTES && index > 0 && index < self.size {
-                return Ok(Some(index));
-            }
-        }
-        Ok(None)
     }
 
     /// A page of the next shops, `max` at most, in which nothing is done with them.

@@ -79,7 +79,7 @@ impl Passes {
             return made;
         }
         let begin = Instant::now();
-        let turn = self.waiting.acquire(records.partition().clone());
+        let turn = self.waiting.acquire(records.partition().clone(), ());
         let _turn = tokio::select! {
             turn = timeout(MAX_WAIT, turn) => match turn {
                 Ok(turn) => turn,

@@ -26,6 +26,9 @@ use crate::rates::{Import, Rates, UnitId};
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
 const MAX_DOCUMENT: usize = 16 << 20;
 
+/// What a byte of a document takes while it is read.
+const BYTES_OF_DOCUMENT: usize = 4;
+
 /// The parts of a form that are not the document, and the parameters of a query.
 const FIELDS: [&str; 4] = ["businessUnitId", "exchangeRateTypes", "source", "crosses"];
 
@@ -46,10 +49,15 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
         import,
     )
     .described(described::import);
-    vec![import.heavy()]
+    vec![import.heavy().reserving(BYTES_OF_DOCUMENT * MAX_DOCUMENT)]
 }
 
 async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
+    let editor = editor(&request)?;
+    let edit = rates.bytes_of_edit(editor.tenant, editor.dry_run).await?;
+    request
+        .reserve(edit.saturating_add(BYTES_OF_DOCUMENT * request.body.len()))
+        .await?;
     let media = request.headers().get(CONTENT_TYPE);
     let media = media.and_then(|value| value.to_str().ok()).unwrap_or("");
     let (fields, document, document_type) = if let Ok(boundary) = multer::parse_boundary(media) {
@@ -71,7 +79,7 @@ async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
         crosses: settings.crosses,
         document: document.map_err(Error::Invalid)?,
     };
-    let imported = rates.import(editor(&request)?, &import).await?;
+    let imported = rates.import(editor, &import).await?;
     edited(imported, |imported| Reply::of(StatusCode::OK, &imported))
 }
 

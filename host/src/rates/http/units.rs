@@ -27,6 +27,12 @@ const RATE: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates/{exch
 const MAX_LIST: usize = 16 << 20;
 const MAX_PAGE: usize = 4 << 20;
 
+/// What units take that are read at once for a list.
+const MAX_READ: usize = 5 << 20;
+
+/// What an edit takes until it is known how many rates the tenant has.
+const EDIT: usize = 256 << 10;
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -36,7 +42,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     );
     let (read_rate, write_rate) = (Access::With(P::RateRead), Access::With(P::RateWrite));
     vec![
-        Route::new(Method::GET, UNITS, read, none, list_units).described(described::list_units),
+        Route::new(Method::GET, UNITS, read, none, list_units)
+            .described(described::list_units)
+            .reserving(2 * MAX_PAGE + MAX_READ),
         Route::new(Method::GET, UNIT, read, none, get_unit).described(described::get_unit),
         Route::changing(
             Method::PUT,
@@ -47,7 +55,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             put_unit,
         )
         .described(described::put_unit)
-        .heavy(),
+        .heavy()
+        .reserving(EDIT),
         Route::changing(
             Method::DELETE,
             UNIT,
@@ -56,25 +65,38 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             "business_unit.deleted",
             delete_unit,
         )
-        .described(described::delete_unit),
+        .described(described::delete_unit)
+        .heavy()
+        .reserving(EDIT),
         Route::new(Method::GET, RATES, read_rate, none, list_rates)
             .described(described::list_rates),
         Route::changing(Method::POST, RATES, write_rate, json, CHANGED, change_rates)
             .described(described::change_rates)
-            .heavy(),
+            .heavy()
+            .reserving(EDIT),
         Route::new(Method::GET, RATE, read_rate, none, get_rate).described(described::get_rate),
         Route::changing(Method::PUT, RATE, write_rate, json, CHANGED, put_rate)
             .described(described::put_rate)
-            .heavy(),
+            .heavy()
+            .reserving(EDIT),
         Route::changing(Method::DELETE, RATE, write_rate, none, CHANGED, delete_rate)
             .described(described::delete_rate)
-            .heavy(),
+            .heavy()
+            .reserving(EDIT),
     ]
 }
 
 /// The unit that the path names.
 fn unit_of(request: &Request) -> Result<UnitId> {
     unit_id(request.param(0)?).map_err(|rule| Error::invalid("$.businessUnitId", rule))
+}
+
+/// Who edits, once there is room for that.
+async fn editing<'r>(rates: &Rates, request: &'r Request) -> Result<Editor<'r>> {
+    let editor = editor(request)?;
+    let bytes = rates.bytes_of_edit(editor.tenant, editor.dry_run).await?;
+    request.reserve(EDIT.saturating_add(bytes)).await?;
+    Ok(editor)
 }
 
 /// The rate that the path names.
@@ -96,6 +118,7 @@ fn rate_of(request: &Request) -> Result<(UnitId, RateKey)> {
 async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let records = rates.records(&request.caller()?.tenant);
     let Some(UnitQuery { after, limit }) = unit_query(&request)? else {
+        request.reserve(2 * MAX_LIST + MAX_READ).await?;
         let read = async move {
             let whole = answers::units(&records, None, usize::MAX, MAX_LIST).await?;
             let etag = etag::of_text(&whole.list);
@@ -131,7 +154,8 @@ async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let settings = body::unit(&request.body)?;
     let preconditions = request.preconditions();
-    let put = rates.put_unit(editor(&request)?, &id, &settings, &preconditions);
+    let editor = editing(&rates, &request).await?;
+    let put = rates.put_unit(editor, &id, &settings, &preconditions);
     edited(put.await?, |(written, json)| {
         let etag = etag::of_text(&json);
         Ok(Reply::json(status_of(written), json).tagged(etag))
@@ -142,7 +166,7 @@ async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let preconditions = request.preconditions();
     let rates_version = request.query_param("ifRatesMatch");
-    let editor = editor(&request)?;
+    let editor = editing(&rates, &request).await?;
     let delete = rates.delete_unit(editor, &id, &preconditions, rates_version.as_deref());
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
@@ -164,7 +188,8 @@ async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
     let rate = body::rate(&request.body, key)?;
     let preconditions = request.preconditions();
-    let put = rates.put_rate(editor(&request)?, &id, &rate, &preconditions);
+    let editor = editing(&rates, &request).await?;
+    let put = rates.put_rate(editor, &id, &rate, &preconditions);
     edited(put.await?, |(written, json)| {
         let etag = etag::of_text(&json);
         Ok(Reply::json(status_of(written), json).tagged(etag))
@@ -174,7 +199,8 @@ async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 async fn delete_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
     let preconditions = request.preconditions();
-    let delete = rates.delete_rate(editor(&request)?, &id, key, &preconditions);
+    let editor = editing(&rates, &request).await?;
+    let delete = rates.delete_rate(editor, &id, key, &preconditions);
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
 
@@ -182,6 +208,7 @@ async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let bulk = body::bulk(&request.body)?;
     let preconditions = request.preconditions();
-    let change = rates.change_rates(editor(&request)?, &id, &bulk, &preconditions);
+    let editor = editing(&rates, &request).await?;
+    let change = rates.change_rates(editor, &id, &bulk, &preconditions);
     edited(change.await?, |counts| with_correlation(&request, &counts))
 }

@@ -47,7 +47,7 @@ struct Group {
 }
 
 /// At how many bytes the cache is emptied: a shop with rates of its own is like no other.
-const MAX_CACHED: usize = 16 << 20;
+const MAX_CACHED: usize = 8 << 20;
 
 /// How many bytes of calls are gathered before the module is called.
 const MAX_CALLS: usize = 2 << 20;
@@ -156,6 +156,29 @@ impl<'a> Differences<'a> {
         }
         Ok(used)
     }
+}
+
+/// How many of the first of these shops can be compared with at most so many bytes of their rates and of those above them,
+/// one at least: shops that are alike are compared once.
+pub(in crate::rates) async fn how_many_fit(
+    tree: &mut Tree<'_>,
+    shops: &[Arc<Node>],
+    max_bytes: usize,
+) -> Result<usize> {
+    let (mut bytes, mut seen) = (0, HashSet::new());
+    for (index, shop) in shops.iter().enumerate() {
+        let unit = shop.unit();
+        if !unit.has_rates && !seen.insert((&unit.used_rates, &unit.settings.parent_id)) {
+            continue;
+        }
+        let path = tree.above(unit).await?;
+        let above = path.nodes.iter().map(|node| node.rates.record.len());
+        bytes += 2 * (shop.rates.record.len() + above.sum::<usize>());
+        if bytes > max_bytes && index > 0 {
+            return Ok(index);
+        }
+    }
+    Ok(shops.len())
 }
 
 /// The units whose levels a shop stands at, itself first.

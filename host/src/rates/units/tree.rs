@@ -1,6 +1,6 @@
 //! The tree of business units as one operation sees it: units with what is set at them, and the way up from each.
 //!
-//! A [`Tree`] reads each unit once. What it has read may be out of date by the time of a commit, which therefore expects
+//! A [`Tree`] reads each unit once, unless that is so much that the units of earlier pages make room. What it has read may be out of date by the time of a commit, which therefore expects
 //! the versions of all units that it rests on. A planned change stands in place of what is stored, so that a dry run and
 //! the change itself see the same.
 
@@ -99,34 +99,44 @@ impl Path {
 #[derive(Debug)]
 pub(in crate::rates) struct Tree<'a> {
     records: &'a Records,
+    planned: Option<Arc<Node>>,
     nodes: HashMap<UnitId, Arc<Node>>,
     paths: HashMap<UnitId, Arc<Path>>,
+    /// The bytes of the rates of these nodes.
+    bytes: usize,
 }
+
+/// How many bytes of rates are kept from one page of shops to the next.
+const MAX_KEPT: usize = 4 << 20;
 
 impl<'a> Tree<'a> {
     pub(in crate::rates) fn new(records: &'a Records) -> Self {
         Self {
             records,
+            planned: None,
             nodes: HashMap::new(),
             paths: HashMap::new(),
+            bytes: 0,
         }
     }
 
     /// Has a planned unit stand in place of the stored one.
     pub(in crate::rates) fn plan(&mut self, node: Arc<Node>) {
         self.paths.clear();
-        self.nodes.insert(node.id.clone(), node);
+        self.planned = Some(node);
     }
 
     /// Drops what was read.
     pub(in crate::rates) fn clear(&mut self) {
         self.nodes.clear();
         self.paths.clear();
+        self.bytes = 0;
     }
 
     /// A unit; cached, as many shops may stand below it.
     pub(in crate::rates) async fn node(&mut self, id: &UnitId) -> Result<Option<Arc<Node>>> {
-        if let Some(node) = self.nodes.get(id) {
+        let known = self.planned(id).or_else(|| self.nodes.get(id));
+        if let Some(node) = known {
             return Ok(Some(Arc::clone(node)));
         }
         let keys = [id.key(), id.rates_key()];
@@ -136,8 +146,13 @@ impl<'a> Tree<'a> {
         };
         let unit = decode_entry::<Unit>(id.as_str(), &unit)?;
         let node = Arc::new(Node::read(id, unit, rates)?);
+        self.bytes += node.rates.record.len();
         self.nodes.insert(id.clone(), Arc::clone(&node));
         Ok(Some(node))
+    }
+
+    fn planned(&self, id: &UnitId) -> Option<&Arc<Node>> {
+        self.planned.as_ref().filter(|node| node.id == *id)
     }
 
     /// The units above one.
@@ -169,12 +184,15 @@ impl<'a> Tree<'a> {
 
     /// The shops of these ids, with their own rates; those that are gone are left out.
     pub(in crate::rates) async fn shops(&mut self, ids: &[UnitId]) -> Result<Vec<Arc<Node>>> {
+        if self.bytes > MAX_KEPT {
+            self.clear();
+        }
         let keys: Vec<String> = ids.iter().map(UnitId::key).collect();
         let units = self.records.entries(&keys).await?;
         let mut shops = Vec::with_capacity(ids.len());
         for (id, entry) in ids.iter().zip(units) {
             tokio::task::yield_now().await;
-            if let Some(planned) = self.nodes.get(id) {
+            if let Some(planned) = self.planned(id) {
                 shops.push(Arc::clone(planned));
                 continue;
             }

@@ -14,7 +14,7 @@ use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::tokens::client::{Client, Status, StatusChange};
 use crate::tokens::client_id::is_id;
-use crate::tokens::clients::line;
+use crate::tokens::clients::{PAGE_BYTES, line};
 use crate::tokens::{Tokens, body};
 
 const CLIENTS: &str = "/v1/tenants/{tenantId}/clients";
@@ -34,7 +34,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let delete = Access::With(P::ClientsDelete);
     vec![
         Route::new(Method::GET, CLIENTS, read, none, list_clients)
-            .described(described::list_clients),
+            .described(described::list_clients)
+            .reserving(PAGE_BYTES),
         Route::new(Method::GET, CLIENT, read, none, get_client).described(described::get_client),
         Route::changing(
             Method::DELETE,

@@ -18,6 +18,9 @@ use crate::tokens::{Tokens, body};
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
 const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 
+/// What a page of a thousand takes, each of at most 8 KiB, as it is read and answered.
+const PAGE: usize = 24 << 20;
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -35,7 +38,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             post,
         )
         .described(described::create_statement),
-        Route::new(Method::GET, STATEMENTS, read, none, list).described(described::list_statements),
+        Route::new(Method::GET, STATEMENTS, read, none, list)
+            .described(described::list_statements)
+            .reserving(PAGE),
         Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw)
             .described(described::withdraw_statement),
     ]

@@ -19,6 +19,12 @@ use crate::tokens::{Tokens, body};
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
 const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
 
+/// What is reserved until it is known how many bytes the templates have.
+const SMALL: usize = 64 << 10;
+
+/// What a byte of templates takes in a list, as it is stored, read and answered.
+const LIST: usize = 3;
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -28,7 +34,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let replace = Access::All(&[P::TemplatesCreate, P::TemplatesDelete]);
     vec![
         Route::new(Method::GET, TEMPLATES, read, none, list_templates)
-            .described(described::list_templates),
+            .described(described::list_templates)
+            .reserving(SMALL),
         Route::changing(
             Method::POST,
             TEMPLATES,
@@ -85,6 +92,8 @@ fn line(owner: Option<TenantId>, software: &Software) -> Line {
 
 async fn list_templates(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let owner = owner_of(&request)?;
+    let bytes = tokens.template_bytes(owner.as_ref()).await?;
+    request.reserve(SMALL + LIST * bytes).await?;
     let templates = tokens.templates(request.caller()?, owner.as_ref()).await?;
     read_reply(&request, &templates)
 }

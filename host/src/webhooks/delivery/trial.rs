@@ -35,7 +35,7 @@ impl Default for Trials {
 
 impl Trials {
     async fn permit(&self, tenant: &TenantId) -> Result<Permit<TenantId>> {
-        let permit = timeout(MAX_WAIT, self.0.acquire(tenant.clone())).await;
+        let permit = timeout(MAX_WAIT, self.0.acquire(tenant.clone(), ())).await;
         permit.ok().flatten().ok_or_else(|| {
             let Limit { all, each } = LIMIT;
             Error::TooMany {

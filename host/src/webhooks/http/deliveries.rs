@@ -21,6 +21,9 @@ use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
+/// What a page takes: the deliveries that are read at once with all of their attempts, and those that are answered.
+const PAGE: usize = 8 << 20;
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -34,6 +37,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     vec![
         Route::new(Method::GET, DELIVERIES, read, none, list)
             .heavy()
+            .reserving(PAGE)
             .described(described::list),
         Route::changing(
             Method::POST,

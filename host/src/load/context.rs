@@ -1,0 +1,63 @@
+//! The context of work: on whose behalf it is done, and who waits for the answer. A request's way sets it once, for all that
+//! it calls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::requester::Requester;
+use crate::error::{Error, Result};
+
+tokio::task_local! {
+    static CONTEXT: Context;
+}
+
+/// The connection on which an answer is waited for.
+pub trait Connection: fmt::Debug + Send + Sync {
+    /// Ready once the other end has closed its side: nobody may wait for the answer any more.
+    fn closed(&self) -> BoxFuture<'static, ()>;
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The key by which load is limited.
+    pub requester: Requester,
+    /// Which of the requester's clients it is, if it is known.
+    pub client: Option<Arc<str>>,
+    /// Where the answer is waited for; `None` for a background job.
+    pub connection: Option<Arc<dyn Connection>>,
+}
+
+impl Context {
+    /// The context of the task.
+    #[must_use]
+    pub fn current() -> Self {
+        CONTEXT.try_with(Self::clone).unwrap_or(Self {
+            requester: Requester::Platform,
+            client: None,
+            connection: None,
+        })
+    }
+
+    /// Does work in it.
+    pub fn run<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        CONTEXT.scope(self, work)
+    }
+
+    /// Waits for something, such as its turn, for as long as somebody waits for the answer.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] when nobody does any more, even if there is nothing to wait for.
+    pub(crate) async fn wait<T>(&self, something: impl Future<Output = T>) -> Result<T> {
+        let Some(connection) = &self.connection else {
+            return Ok(something.await);
+        };
+        tokio::select! {
+            biased;
+            () = connection.closed() => Err(Error::Gone),
+            got = something => Ok(got),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Room: bytes of memory that requests may take together, half of them by one requester. Who finds no room waits a while
+//! for it, as long as its client does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::budget::{Budget, Limit, Reservation};
+use super::context::Context;
+use super::requester::Requester;
+use crate::error::Result;
+
+/// How long a request waits until there is room for it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Room {
+    bytes: Arc<Budget<Requester>>,
+    /// Those that wait. It is better to be refused at once than behind too many.
+    waiting: Arc<Budget<Requester>>,
+}
+
+impl Room {
+    /// So many bytes, for which so many requests may wait.
+    pub(crate) fn new(bytes: usize, waiting: Limit) -> Self {
+        Self {
+            bytes: Budget::new(Limit::half_each(bytes)),
+            waiting: Budget::new(waiting),
+        }
+    }
+
+    /// A reservation of nothing for the current requester, which can grow.
+    pub(crate) fn nothing(&self) -> Reservation<Requester> {
+        self.bytes.empty(Some(Requester::current()))
+    }
+
+    /// Takes more, and waits for that unless too many do; whether there was so much.
+    ///
+    /// # Errors
+    /// [`Error::Gone`](crate::error::Error::Gone) when nobody waits for the answer any more.
+    pub(crate) async fn grow(
+        &self,
+        reservation: &mut Reservation<Requester>,
+        more: usize,
+    ) -> Result<bool> {
+        if reservation.grow(more) {
+            return Ok(true);
+        }
+        let context = Context::current();
+        let Some(_place) = self.waiting.reserve(Some(context.requester.clone()), 1) else {
+            return Ok(false);
+        };
+        let growing = reservation.grow_within(more, PATIENCE);
+        context.wait(growing).await
+    }
+
+    /// Room for so much, or for as much as one requester may have; `None` when there was not so much in time.
+    ///
+    /// # Errors
+    /// Those of [`grow`](Self::grow).
+    pub(crate) async fn reserve(&self, bytes: usize) -> Result<Option<Reservation<Requester>>> {
+        let mut reservation = self.nothing();
+        let bytes = bytes.min(self.bytes.limit().each);
+        let has_room = self.grow(&mut reservation, bytes).await?;
+        Ok(has_room.then_some(reservation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
+
+    fn has<T>(reserved: Result<Option<T>>) -> Option<T> {
+        reserved.ok().flatten()
+    }
+
+    #[tokio::test]
+    async fn a_request_is_refused_at_once_behind_as_many_of_its_requester_as_may_wait() {
+        let room = Arc::new(Room::new(2 << 10, MAX_WAITING));
+        let first = has(room.reserve(1 << 10).await);
+        assert!(first.is_some());
+        let wait = || {
+            let room = Arc::clone(&room);
+            tokio::spawn(async move { has(room.reserve(1).await).is_some() })
+        };
+        let waiting: Vec<_> = (0..MAX_WAITING.each).map(|_| wait()).collect();
+        let all_wait = async {
+            while room.waiting.reserved_by(&Requester::Platform) < MAX_WAITING.each {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(60), all_wait).await;
+        assert!(waited.is_ok(), "not within a minute: all wait for room");
+        assert!(wait().await.is_ok_and(|has_room| !has_room));
+        drop(first);
+        for waiting in waiting {
+            assert!(waiting.await.unwrap_or_default(), "there is room for them");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_more_than_one_may_have_is_all_of_that() {
+        let room = Room::new(2 << 10, MAX_WAITING);
+        let most = has(room.reserve(usize::MAX).await);
+        assert!(most.is_some());
+        assert!(!room.nothing().grow(1));
+        drop(most);
+        assert!(room.nothing().grow(1));
+    }
+}
