@@ -74,6 +74,7 @@ mod redis;
 mod redis_faults;
 mod reference;
 mod roles;
+mod room;
 mod rule_history;
 mod rule_tests;
 mod runner;

@@ -9,18 +9,20 @@ import * as fuzz from "./fuzz/fuzz.mjs";
 import * as rates from "./rates.mjs";
 import * as readers from "./readers.mjs";
 import * as registrations from "./registrations.mjs";
+import * as rooms from "./rooms.mjs";
 import * as streams from "./streams.mjs";
 import * as tenants from "./tenants.mjs";
 import * as tokens from "./tokens.mjs";
 import * as webhooks from "./webhooks.mjs";
 
-const GROUPS = [registrations, decisions, readers, bodies, tenants, connections, tokens, streams, rates, webhooks];
+const GROUPS = [registrations, decisions, readers, bodies, tenants, connections, tokens, streams, rates, rooms, webhooks];
 
 /** What is measured when nobody attacks: how far the figures of this machine can be trusted. */
 const NOTHING = { name: "nothing", run: (_, until) => sleep(until - performance.now()) };
 
 /**
- * An attack: `{ name, seconds, openFiles, files(), prepare(shop), run(shop, until) }`. `files` returns what is in the
+ * An attack: `{ name, seconds, openFiles, isOfTenant, files(), prepare(shop), run(shop, until) }`. One that is of the good
+ * tenant itself may keep it waiting a little. `files` returns what is in the
  * host's folder, such as its configuration; `prepare` returns what `run` finds in the shop beside `{ host, admin, tally }`.
  */
 export const attacks = [NOTHING, ...GROUPS.flatMap((group) => group.attacks)];

@@ -59,7 +59,7 @@ export async function measure(program, attack, { idleSeconds, settleSeconds, onR
     if (/panicked at/.test(log)) faults.push(`a panic in the log: ${/.*panicked at.*/.exec(log)[0].slice(0, 200)}`);
     const ended = await host.end();
     if (ended !== 0) faults.push(`the host ended with ${ended}`);
-    return { idle, during, memory, counts, faults };
+    return { idle, during, memory, counts, faults, isOfTenant: attack.isOfTenant };
   } finally {
     attacker.end();
     // Once more does no harm.

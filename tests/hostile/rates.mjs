@@ -18,7 +18,7 @@ const TYPES = ["SALES", "PURCHASE", "INTERCOMPANY"];
 export const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
 
 /** So many rates, each of a key of its own. */
-function manyRates(count, seed = 0) {
+export function manyRates(count, seed = 0) {
   const rates = [];
   for (const exchangeRateType of TYPES) {
     for (const currencyIdFrom of MANY_CURRENCIES) {
@@ -33,7 +33,7 @@ function manyRates(count, seed = 0) {
 }
 
 /** Sets rates of a unit, a thousand at a time. */
-async function setMany({ host }, token, id, rates) {
+export async function setMany({ host }, token, id, rates) {
   for (let at = 0; at < rates.length; at += 1_000) {
     const set = rates.slice(at, at + 1_000);
     const answer = await ask(host, { method: "POST", path: `/api/v1/business-units/${id}/exchange-rates`, body: { set }, token });
@@ -41,7 +41,7 @@ async function setMany({ host }, token, id, rates) {
   }
 }
 
-const put = async ({ host }, token, request) => {
+export const put = async ({ host }, token, request) => {
   const answer = await ask(host, { ...request, token });
   if (![200, 201].includes(answer.status)) throw new Error(`${answer.what}: ${answer.status} ${answer.body.toString().slice(0, 200)}`);
 };

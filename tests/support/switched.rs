@@ -1,8 +1,8 @@
 //! A store in memory that can be away.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,6 +11,8 @@ use tillgate::store::{
     Claimed, Commit, CommitError, Committed, Entry, Health, Hints, MemoryStore, Page, Partition,
     PartitionHints, Position, Slice, Store, Unavailable,
 };
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 /// A store that can be away.
 #[derive(Debug)]
@@ -30,6 +32,49 @@ pub struct Switched {
     pub commits_left: AtomicUsize,
     /// How often it was asked for anything.
     pub calls: AtomicUsize,
+    /// Where those who read meet, if they do.
+    pub meeting: Meeting,
+}
+
+/// Those who read keys that contain a text: each stays until another is there too, or for a moment.
+#[derive(Debug, Default)]
+pub struct Meeting {
+    at: Mutex<Option<&'static str>>,
+    there: AtomicUsize,
+    most: AtomicUsize,
+    another: Notify,
+}
+
+impl Meeting {
+    /// How long one stays alone.
+    const MOMENT: Duration = Duration::from_millis(200);
+
+    /// From now on they meet here; nowhere without a text.
+    pub fn begin(&self, at: Option<&'static str>) {
+        *self.at.lock().unwrap() = at;
+        self.most.store(0, Ordering::SeqCst);
+    }
+
+    /// How many were there at once, at most.
+    pub fn most(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
+
+    async fn join(&self, mut keys: impl Iterator<Item = &str>) {
+        let Some(at) = *self.at.lock().unwrap() else {
+            return;
+        };
+        if !keys.any(|key| key.contains(at)) {
+            return;
+        }
+        let there = self.there.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.most.fetch_max(there, Ordering::SeqCst).max(there) > 1 {
+            self.another.notify_waiters();
+        } else {
+            let _alone = timeout(Self::MOMENT, self.another.notified()).await;
+        }
+        self.there.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Switched {
@@ -44,6 +89,7 @@ impl Switched {
             unhinted: AtomicBool::default(),
             commits_left: AtomicUsize::new(usize::MAX),
             calls: AtomicUsize::default(),
+            meeting: Meeting::default(),
         })
     }
 
@@ -101,6 +147,7 @@ impl Store for Switched {
         partition: &Partition,
         keys: &[String],
     ) -> Result<Vec<Option<Entry>>, Unavailable> {
+        self.meeting.join(keys.iter().map(String::as_str)).await;
         self.here()?.get(partition, keys).await
     }
 
@@ -111,6 +158,7 @@ impl Store for Switched {
         after: Option<&str>,
         max: usize,
     ) -> Result<Page, Unavailable> {
+        self.meeting.join(std::iter::once(prefix)).await;
         self.here()?.scan(partition, prefix, after, max).await
     }
 

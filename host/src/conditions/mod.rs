@@ -29,6 +29,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::RwLock;
 use tillgate_engine::condition::Scope;
+use tillgate_engine::restriction::ProjectId;
 
 use self::cache::PartitionCache;
 pub use self::catalog::{Part, TenantCatalog};

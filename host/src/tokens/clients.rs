@@ -24,7 +24,7 @@ const READ_AT_ONCE: usize = 32;
 const MAX_BYTES: usize = 4 << 20;
 
 /// What a page takes, as it is read and answered.
-pub const PAGE_BYTES: usize = 4 * MAX_BYTES;
+pub(super) const PAGE_BYTES: usize = 4 * MAX_BYTES;
 
 /// Some clients, or software statements, of a tenant.
 #[derive(Clone, Debug, Serialize)]

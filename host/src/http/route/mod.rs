@@ -74,7 +74,7 @@ pub struct Route<S = ()> {
     /// Whether it may take long.
     pub(super) is_heavy: bool,
     /// How many bytes one request may read and make of it; 0 for one that reads a few records.
-    pub(super) room: usize,
+    pub room: usize,
     /// What its requests are counted under.
     counted_as: &'static str,
     handler: Arc<Handler<S>>,

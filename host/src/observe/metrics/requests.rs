@@ -15,7 +15,7 @@ use super::{Counter, Counters, Histogram, Histograms, counters, histograms};
 const NONE: &str = "none";
 
 /// The statuses that are counted apart; the last are all others.
-const STATUSES: [(u16, &str); 22] = [
+const STATUSES: [(u16, &str); 23] = [
     (200, "200"),
     (201, "201"),
     (202, "202"),
@@ -35,6 +35,7 @@ const STATUSES: [(u16, &str); 22] = [
     (415, "415"),
     (422, "422"),
     (429, "429"),
+    (499, "499"),
     (500, "500"),
     (503, "503"),
     (0, "other"),

@@ -16,7 +16,7 @@ use crate::http::{Access, Audited, Faults, MAX_BODY, Reply, Request, Route, Take
 use crate::identity::Permission as P;
 use crate::rates::change::audit::CHANGED;
 use crate::rates::units::answers;
-use crate::rates::{Rates, UnitId, body};
+use crate::rates::{Editor, Rates, UnitId, body};
 
 const UNITS: &str = "/api/v1/business-units";
 const UNIT: &str = "/api/v1/business-units/{businessUnitId}";

@@ -1,0 +1,258 @@
+//! Room: what a request reads and answers is reserved before it is read, and nothing is begun that nobody waits for.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tillgate::clock::SystemClock;
+use tillgate::http::Describes;
+use tillgate::identity::TenantId;
+use tillgate::load::{Context, Requester};
+use tillgate::store::Store;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::support::exposition::Scrape;
+use crate::support::host::{Host, read};
+use crate::support::switched::Switched;
+use crate::support::wait::within;
+
+const PROJECT: &str = "/api/v1/projects/00000000-0000-4000-8000-000000000001";
+const TEMPLATES: &str = "/v1/tenants/acme/templates";
+const SHOP: &str = "/api/v1/business-units/shop";
+const RATE: &str = "/api/v1/business-units/company/exchange-rates/SALES/SEK/EUR";
+
+/// Answers without an id at the end of their path for which nothing is reserved, and why.
+const RESERVE_NOTHING: &[(&str, &[&str])] = &[
+    (
+        "all who ask share what is in memory",
+        &[
+            "/.well-known/jwks.json",
+            "/.well-known/oauth-authorization-server",
+            "/api/v1/business-units/{businessUnitId}/exchange-rates",
+            "/api/v1/catalog",
+            "/api/v1/entity-conditions",
+            "/api/v1/exchange-rates",
+            "/api/v1/projects",
+            "/asyncapi.json",
+            "/oauth2/v1/certs",
+            "/openapi.json",
+        ],
+    ),
+    (
+        "made of what is in memory, while nothing is waited for",
+        &[
+            "/api/v1/caller",
+            "/api/v1/entity-conditions/{conditionId}/findings",
+            "/api/v1/projects/{projectId}/findings",
+            "/api/v1/webhooks",
+            "/healthz",
+            "/metrics",
+            "/readyz",
+            "/v1/keys",
+            "/v1/roles",
+            "/v1/webhook-keys",
+        ],
+    ),
+    (
+        "a few small records",
+        &[
+            "/api/v1/decisions/tills",
+            "/api/v1/event-consumers",
+            "/api/v1/exchange-rates/history",
+            "/api/v1/webhooks/health",
+            "/v1/jobs/set-aside",
+            "/v1/tenants",
+            "/v1/tenants/{tenantId}/decision-log",
+            "/v1/tenants/{tenantId}/usage",
+        ],
+    ),
+    (
+        "1 MiB of events for each of a hundred consumers",
+        &["/api/v1/events"],
+    ),
+    (
+        "streams, of which each has bounds of its own",
+        &[
+            "/api/v1/catalog/changes",
+            "/api/v1/topics/cer.public.event.rates-changed.v1",
+            "/api/v1/webhooks/{webhookId}/deliveries",
+        ],
+    ),
+];
+
+#[tokio::test]
+async fn every_route_that_reads_much_says_how_much() {
+    let host = Host::start().await;
+    let mut silent = Vec::new();
+    for route in host.features.routes(&host.app) {
+        let is_list = route.method == Method::GET && !route.path.ends_with('}');
+        let is_documented = matches!(route.to_described().describes, Describes::With(_));
+        if is_list && is_documented && route.room == 0 {
+            silent.push(route.path);
+        }
+    }
+    silent.sort_unstable();
+    let mut excused: Vec<_> = RESERVE_NOTHING
+        .iter()
+        .flat_map(|(_, it)| *it)
+        .copied()
+        .collect();
+    excused.sort_unstable();
+    assert_eq!(silent, excused);
+}
+
+/// A host whose tenants have room for one request each that reads much.
+async fn small_host() -> (Host, Arc<Switched>) {
+    let clock = Arc::new(SystemClock);
+    let store = Switched::new(clock.clone());
+    let configure = |config: &mut tillgate::config::Config| {
+        config.limits.answer_bytes = "100 KiB".parse().unwrap();
+    };
+    let opened: Arc<dyn Store> = store.clone();
+    let host = Host::start_configured(opened, clock, configure).await;
+    (host, store)
+}
+
+async fn put(host: &Host, token: &str, path: &str, body: &Value) {
+    let (status, answer) = host.send(Method::PUT, path, token, body).await;
+    assert!(matches!(status, 200 | 201), "{path}: {answer}");
+}
+
+#[tokio::test]
+async fn one_after_the_other_reads_what_would_be_too_much_at_once() {
+    let (host, store) = small_host().await;
+    let roles = ["ecs.editor", "exr.editor", "exe.viewer", "iam.admin"];
+    let token = host.token("acme", &roles).await;
+    for value in ["foam", "paint", "wood"] {
+        let restriction =
+            json!({ "type": "BLACKLIST", "propertyName": "category", "deniedValues": [value] });
+        put(
+            &host,
+            &token,
+            PROJECT,
+            &json!({ "restrictions": [restriction] }),
+        )
+        .await;
+    }
+    let company = "/api/v1/business-units/company";
+    put(&host, &token, company, &json!({ "type": "COMPANY" })).await;
+    let shop = json!({ "type": "STORE", "parentId": "company" });
+    put(&host, &token, SHOP, &shop).await;
+    put(&host, &token, RATE, &json!({ "rateValue": 11 })).await;
+    // Shops follow the company's rates in the background.
+    host.run_due().await;
+
+    let history = format!("{PROJECT}/history");
+    let dry_run = format!("{RATE}?dryRun=true");
+    let asked: [(Method, &str, Value, &str); 8] = [
+        (Method::GET, &history, Value::Null, "history-version/"),
+        (Method::GET, TEMPLATES, Value::Null, "template/"),
+        (Method::GET, "/v1/tenants/acme/clients", Value::Null, "of/"),
+        (
+            Method::GET,
+            "/v1/tenants/acme/software-statements",
+            Value::Null,
+            "statement/",
+        ),
+        (Method::GET, "/api/v1/business-units", Value::Null, "unit/"),
+        (
+            Method::GET,
+            "/api/v1/deliveries",
+            Value::Null,
+            "webhook-delivery/",
+        ),
+        (Method::PUT, &dry_run, json!({ "rateValue": 12 }), "unit/"),
+        (Method::PUT, SHOP, shop.clone(), "unit/"),
+    ];
+    for (method, path, body, at) in asked {
+        store.meeting.begin(Some(at));
+        let ask = async || {
+            let request = host.request(method.clone(), path, &token);
+            let request = match method {
+                Method::PUT => request.json(&body),
+                _ => request,
+            };
+            read(request.send().await.unwrap()).await
+        };
+        let answers = tokio::join!(ask(), ask(), ask());
+        for (status, answer) in [answers.0, answers.1, answers.2] {
+            assert_eq!(status, 200, "{path}: {answer}");
+        }
+        assert_eq!(store.meeting.most(), 1, "{path}");
+        store.meeting.begin(None);
+    }
+}
+
+/// Keeps all permits of a tenant, other than those for decisions, until what is returned is dropped.
+async fn keep_permits(host: &Host, tenant: &str) -> Vec<Sender<()>> {
+    let permits = std::thread::available_parallelism().unwrap().get();
+    let (begun, mut has_begun) = unbounded_channel();
+    let keep = |number: usize| {
+        let (begun, (end, ended)) = (begun.clone(), channel::<()>());
+        let context = Context {
+            requester: Requester::Tenant(TenantId::new(tenant).unwrap()),
+            client: Some(format!("client-{number}").into()),
+            connection: None,
+        };
+        let workers = Arc::clone(&host.app.workers);
+        let work = move || {
+            let _ = begun.send(());
+            ended.recv()
+        };
+        tokio::spawn(context.run(async move { workers.run(work).await }));
+        end
+    };
+    let kept = (0..permits).map(keep).collect();
+    // A tenant has half of them.
+    for _ in 0..permits.div_ceil(2) {
+        within("a permit", has_begun.recv()).await.unwrap();
+    }
+    kept
+}
+
+#[tokio::test]
+async fn what_waits_for_its_turn_ends_with_its_connection_and_keeps_no_decision_waiting() {
+    let host = Host::start().await;
+    let token = host.token("acme", &["ecs.editor", "ecs.evaluator"]).await;
+    let values: Vec<String> = (0..4_000).map(|number| format!("value-{number}")).collect();
+    let restriction =
+        json!({ "type": "BLACKLIST", "propertyName": "category", "deniedValues": values });
+    let restrictions = json!({ "restrictions": [restriction] });
+    put(&host, &token, PROJECT, &restrictions).await;
+    let kept = keep_permits(&host, "acme").await;
+
+    let path = format!("{PROJECT}/findings");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+    for _ in 0..3 {
+        let address = host.url.strip_prefix("http://").unwrap();
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        connection.write_all(head.as_bytes()).await.unwrap();
+        // As if it was closed, but that the answer can be read.
+        connection.shutdown().await.unwrap();
+        let mut answer = String::new();
+        let read = connection.read_to_string(&mut answer);
+        within("the end of what waits", read).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 499"), "{answer}");
+    }
+    let metrics = host.request(Method::GET, "/metrics", &token).send().await;
+    let metrics = Scrape::read(&metrics.unwrap().text().await.unwrap());
+    let route = "/api/v1/projects/{projectId}/findings";
+    let labels = [("route", route), ("status", "499")];
+    assert_eq!(metrics.sum("tillgate_http_requests_total", &labels), 3.0);
+
+    let large = json!({ "item": { "id": "1", "additionalProperties": { "x": "y".repeat(20_000) } }, "projectId": "00000000-0000-4000-8000-000000000001" });
+    let deciding = host.send(
+        Method::POST,
+        "/api/v1/project-restrictions/evaluate",
+        &token,
+        &large,
+    );
+    let (status, decided) = within("a decision", deciding).await;
+    assert_eq!(status, 200, "{decided}");
+    drop(kept);
+    let (status, found) = host.get(&path, &token).await;
+    assert_eq!(status, 200, "{found}");
+}
