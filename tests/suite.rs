@@ -15,6 +15,7 @@ mod support {
     pub mod ecb;
     pub mod exposition;
     pub mod failing_disk;
+    pub mod fifo;
     pub mod host;
     pub mod issuer;
     pub mod log;

@@ -37,6 +37,7 @@ mod partition;
 pub mod portable;
 pub mod priority;
 mod redis;
+pub mod regular_file;
 
 pub use self::contract::{
     ChangedPartitions, Check, Claimed, Commit, CommitError, CommitId, Committed, Entry, Health,
