@@ -16,6 +16,7 @@ mod support {
     pub mod exposition;
     pub mod failing_disk;
     pub mod fifo;
+    pub mod hanging;
     pub mod host;
     pub mod issuer;
     pub mod log;
@@ -88,6 +89,7 @@ mod tls;
 mod tokens;
 #[cfg(feature = "opentelemetry")]
 mod traces;
+mod unfinished;
 mod vectors;
 mod vectors_http;
 mod webhooks;

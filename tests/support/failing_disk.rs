@@ -31,7 +31,7 @@ impl FailingDisk {
     }
 
     /// From now on, `what` fails with an error number: `write`, `sync` or `read` of a store, `record-write` and so on of a record
-    /// of decisions, `key-read` of the key of a certificate.
+    /// of decisions, `key-read` of the key of a certificate, `unfinished-write` of files that have no name yet.
     pub fn fail(&self, what: &str, error: u32) {
         let unfinished = self.0.path().join("unfinished");
         fs::write(&unfinished, error.to_string()).unwrap();
