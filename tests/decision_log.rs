@@ -5,6 +5,7 @@ mod choice;
 mod command;
 mod faults;
 mod handed_in;
+mod rotation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

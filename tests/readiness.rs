@@ -172,7 +172,7 @@ async fn a_host_without_a_part_that_decides_is_unavailable_and_says_which() {
     let broken = Arc::clone(&is_broken);
     readiness.check("keys", move || {
         let is_broken = broken.load(Ordering::SeqCst);
-        is_broken.then_some((State::Away, "there is no key"))
+        is_broken.then_some((State::Away, "there is no key".into()))
     });
     assert_eq!(readiness.report().status, Status::Ready);
     is_broken.store(true, Ordering::SeqCst);
@@ -182,7 +182,7 @@ async fn a_host_without_a_part_that_decides_is_unavailable_and_says_which() {
     let found = Found {
         state: State::Away,
         since: START.plus(MINUTE),
-        why: Some("there is no key"),
+        why: Some("there is no key".into()),
     };
     assert_eq!(report.checks["keys"], found);
     clock.advance(MINUTE);

@@ -42,6 +42,13 @@ const ROUTES: &[(Role, Method, &str)] = &[
     (Role::Rates, Method::GET, "/api/v1/business-units"),
     (Role::Webhooks, Method::GET, "/api/v1/webhooks"),
     (Role::Webhooks, Method::GET, "/oauth2/v1/certs"),
+    (Role::Workers, Method::GET, "/v1/jobs/set-aside"),
+    (
+        Role::Workers,
+        Method::POST,
+        "/v1/jobs/set-aside/dGVuYW50/retry",
+    ),
+    (Role::Workers, Method::DELETE, "/v1/jobs/set-aside/dGVuYW50"),
     (Role::Page, Method::GET, "/"),
 ];
 

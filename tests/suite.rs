@@ -15,6 +15,8 @@ mod support {
     pub mod ecb;
     pub mod exposition;
     pub mod failing_disk;
+    pub mod fifo;
+    pub mod hanging;
     pub mod host;
     pub mod issuer;
     pub mod log;
@@ -88,6 +90,7 @@ mod tls;
 mod tokens;
 #[cfg(feature = "opentelemetry")]
 mod traces;
+mod unfinished;
 mod vectors;
 mod vectors_http;
 mod webhooks;

@@ -114,7 +114,7 @@ impl App {
         let engine = Arc::downgrade(self);
         self.readiness.check("module", move || {
             let can_decide = engine.upgrade().is_some_and(|app| app.engine.can_decide());
-            (!can_decide).then_some((State::Away, "the module does not run"))
+            (!can_decide).then_some((State::Away, "the module does not run".into()))
         });
         self.measure_engine();
         self.measure_queues();

@@ -468,8 +468,9 @@ async fn a_record_on_standard_output_has_lines_of_json() {
     let text = print("STOPPED").await;
     let (record, rest): (Vec<&str>, Vec<&str>) =
         text.lines().partition(|line| line.starts_with('{'));
+    // Programs read it as the first line.
     assert!(
-        rest[0].starts_with("listening on ") && rest.len() == 1,
+        text.starts_with("listening on ") && rest.len() == 1,
         "{text}"
     );
     let record = record
@@ -477,4 +478,24 @@ async fn a_record_on_standard_output_has_lines_of_json() {
         .map(|line| serde_json::from_str::<Value>(line).expect(line));
     let events: Vec<_> = record.map(|line| line["event"].clone()).collect();
     assert_eq!(events, ["STARTED", "STOPPED"]);
+}
+
+#[test]
+fn a_host_that_does_not_start_puts_nothing_on_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = Program::command();
+    let store = format!("embedded:{}", folder.path().join("store").display());
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
+        .env("TILLGATE_DECISIONS__LOG", "stdout")
+        .env(
+            "TILLGATE_METRICS__LISTEN",
+            taken.local_addr().unwrap().to_string(),
+        );
+    let ended = output(&mut command);
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    assert!(told.contains("cannot listen on "), "{told}");
+    assert_eq!(String::from_utf8(ended.stdout).unwrap(), "");
 }

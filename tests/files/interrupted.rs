@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 
 use super::fixture::{SECRETS, Shop, command, done, failed, text, tree};
+use crate::support::hanging::{Hanging, unfinished};
 use crate::support::switched::Switched;
 use crate::support::wait::{Lines, ended};
 
@@ -52,6 +53,23 @@ async fn a_run_that_is_killed_in_the_middle_is_finished_by_the_next() {
         done(&shop.run(&["export", "DIR"]).await);
         assert_eq!(tree(&shop.rules()), tree(&full.rules()), "{commits}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_removes_what_a_killed_one_has_left() {
+    let shop = Shop::full().await;
+    let export = command(
+        &["export", "DIR"],
+        &shop.rules(),
+        &shop.operator(),
+        &SECRETS,
+    );
+    let killed = tokio::task::block_in_place(|| Hanging::start(export, &shop.rules()));
+    drop(killed);
+    assert_eq!(unfinished(&shop.rules()).len(), 1);
+    done(&shop.run(&["export", "DIR"]).await);
+    assert_eq!(unfinished(&shop.rules()).len(), 0);
+    done(&shop.run(&["diff", "DIR"]).await);
 }
 
 /// A pipe for a secret. The command reads secrets after it has planned, and before it writes: there it waits for one.

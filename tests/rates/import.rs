@@ -14,7 +14,9 @@ use tillgate::store::{MemoryStore, Position};
 
 use super::fixture::{NOON, ROLES, Shop};
 use crate::support::ecb;
+use crate::support::fifo::make_fifo;
 use crate::support::host::{Host, read};
+use crate::support::wait::within;
 
 const XML: &str = "application/xml";
 
@@ -300,6 +302,23 @@ async fn a_file_is_imported_every_day_until_its_table_is_removed() {
     shop.clock.advance(HOUR * 24);
     without.run_due().await;
     assert_eq!(sek(&shop).await, json!(12));
+}
+
+#[tokio::test]
+async fn a_fifo_instead_of_a_file_fails_and_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("eurofxref.xml");
+    make_fifo(&file);
+    let shop = idle_shop().await;
+    let nightly = configured(&shop, table(file.to_str().unwrap())).await;
+    shop.clock.advance(HOUR * 4);
+    within("the import of a FIFO ends", nightly.run_due()).await;
+    assert_eq!(sek(&shop).await, Value::Null);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, ecb::daily_xml(&ecb::day("2026-11-20 SEK 11"))).unwrap();
+    shop.clock.advance(Duration::from_secs(17 * 60));
+    nightly.run_due().await;
+    assert_eq!(sek(&shop).await, json!(11));
 }
 
 /// A web server on this machine that answers with a status and a document; it counts how often it was asked.

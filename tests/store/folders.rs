@@ -85,6 +85,20 @@ fn a_folder_that_another_process_has_open_is_refused() {
 }
 
 #[test]
+fn a_folder_is_opened_once_although_its_lock_file_is_removed() {
+    let folder = TempDir::new().unwrap();
+    let mut other = Child::start("hold", folder.path());
+    assert_eq!(other.line().unwrap(), "open");
+    fs::remove_file(folder.path().join("tillgate.lock")).unwrap();
+    // The first attempt begins another file.
+    for _ in 0..2 {
+        assert!(refusal(folder.path()).contains("is open in another process"));
+    }
+    other.kill();
+    drop(open(folder.path()));
+}
+
+#[test]
 fn a_path_that_is_a_file_is_refused() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");

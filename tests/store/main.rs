@@ -3,7 +3,7 @@
 //! A behaviour is an async function that takes a fresh, empty store; `every_store!` lists them all and turns each into one
 //! test for each store, such as `embedded::queues::a_settled_job_is_gone`. A new store is one line there and one
 //! function in `fixture`. What is specific to the embedded store is in `folders`, `restarts`, `crashes`, `faults` and
-//! `backups`, and in the unit tests of `tests/store/embedded/`.
+//! `backups`, and in the unit tests of `tests/store/embedded/`. `regular_files` is about no store.
 //! What is specific to Redis is in `redis_keys` and beside it; `redis_faults` lets servers fail under load.
 
 #![allow(
@@ -18,6 +18,7 @@
 #[path = "../support"]
 mod support {
     pub mod failing_disk;
+    pub mod fifo;
     pub mod redis;
     pub mod sizes;
     pub mod stores;
@@ -36,6 +37,7 @@ mod logs;
 mod queues;
 mod redis_faults;
 mod redis_store;
+mod regular_files;
 mod restarts;
 mod scans;
 

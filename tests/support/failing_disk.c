@@ -1,6 +1,8 @@
 /* A disk that fails while a test wants it to. Preloaded into a child, it lets writes, syncs and reads of the files of a
    store fail with the error number in the file `write`, `sync` or `read` of the folder FAILING_DISK, while that
-   file is there; those of a record of decisions with that in `record-write`, `record-sync` or `record-read`. */
+   file is there; those of a record of decisions with that in `record-write`, `record-sync` or `record-read`, and of the key
+   of a certificate with that in `key-read`, and of what has no name yet with that in `unfinished-write`. With 0 they never
+   end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,16 +20,19 @@ static int error_of(int fd, const char *what) {
     if (!faults || length < 0)
         return 0;
     path[length] = 0;
-    int is_record = strstr(path, "/decisions.jsonl") != NULL;
-    if (!is_record && !strstr(path, "/tillgate.db"))
+    const char *of = strstr(path, "/.tillgate-unfinished-") ? "unfinished-"
+        : strstr(path, "/decisions.jsonl") ? "record-" : strstr(path, "/privkey.pem") ? "key-"
+        : strstr(path, "/tillgate.db") ? "" : NULL;
+    if (!of)
         return 0;
-    snprintf(path, sizeof path, "%s/%s%s", faults, is_record ? "record-" : "", what);
+    snprintf(path, sizeof path, "%s/%s%s", faults, of, what);
     FILE *fault = fopen(path, "r");
     int error = 0;
     if (fault) {
-        if (fscanf(fault, "%d", &error) != 1)
-            error = 0;
+        int hangs = fscanf(fault, "%d", &error) == 1 && error == 0;
         fclose(fault);
+        while (hangs)
+            pause();
     }
     return error;
 }

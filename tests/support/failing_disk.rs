@@ -1,5 +1,6 @@
 //! A disk that fails while a test wants it to: a library (`failing_disk.c`) that is preloaded into a process lets writes,
 //! syncs and reads of the files of an embedded store fail.
+#![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+/// What fails with it never ends.
+pub const HANG: u32 = 0;
 pub const EIO: u32 = 5;
 pub const ENOSPC: u32 = 28;
 pub const EROFS: u32 = 30;
@@ -28,7 +31,7 @@ impl FailingDisk {
     }
 
     /// From now on, `what` fails with an error number: `write`, `sync` or `read` of a store, `record-write` and so on of a record
-    /// of decisions.
+    /// of decisions, `key-read` of the key of a certificate, `unfinished-write` of files that have no name yet.
     pub fn fail(&self, what: &str, error: u32) {
         let unfinished = self.0.path().join("unfinished");
         fs::write(&unfinished, error.to_string()).unwrap();

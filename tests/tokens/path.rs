@@ -260,6 +260,35 @@ async fn a_client_that_was_deleted_and_registers_again_is_another() {
 }
 
 #[tokio::test]
+async fn a_client_that_registered_in_an_hour_that_is_lived_twice_gets_tokens_that_are_taken() {
+    let service = Service::start().await;
+    service.open_tenant("acme", &["iam.admin"]).await;
+    let operator = service.operator().await;
+    let till = service.till("acme", 1).await;
+    let path = format!("/v1/tenants/acme/clients/{}", till.client_id);
+    service
+        .put(&format!("{path}/authorize"), &operator, Value::Null)
+        .await;
+    let hour = std::time::Duration::from_secs(60 * 60);
+    service.clock.set(START.minus(hour));
+    let token = service.token_of(&till).await;
+    assert_eq!(service.status_of(&token).await.0, 403);
+    let (claims, now) = (part(&token, 1), START.minus(hour).seconds());
+    let times = ["nbf", "iat", "exp"].map(|claim| claims[claim].as_u64().unwrap());
+    assert_eq!(times, [now, START.seconds(), now + 3_599]);
+    // It was set back, and goes on.
+    service.clock.advance(std::time::Duration::from_secs(3_598));
+    assert_eq!(service.status_of(&token).await.0, 403);
+
+    let deleted = service.delete(&path, &service.operator().await).await;
+    assert_eq!(deleted.status, 204);
+    assert_eq!(
+        service.status_of(&token).await,
+        (401, "the token's client no longer exists".to_owned())
+    );
+}
+
+#[tokio::test]
 async fn an_old_token_stays_dead_on_a_host_that_learns_of_delete_and_return_at_once() {
     let service = Service::start().await;
     service.open_tenant("acme", &["iam.admin"]).await;

@@ -13,6 +13,7 @@ use tillgate::routes::Features;
 use tillgate::store::MemoryStore;
 
 use super::fixture::Service;
+use crate::support::fifo::make_fifo;
 use crate::support::issuer::{Answer, Issuer, SigningKey, set};
 use crate::support::wait::{until, within};
 
@@ -465,6 +466,27 @@ async fn keys_of_a_file_are_read_at_the_start_and_again() {
         200
     );
     assert_eq!(issuer.requests(), 0);
+}
+
+#[tokio::test]
+async fn a_fifo_instead_of_an_issuers_file_keeps_neither_its_keys_nor_later_ones_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.json");
+    let (old, new) = (SigningKey::rsa("one"), SigningKey::p256("two"));
+    std::fs::write(&path, set(&[old.jwk()])).unwrap();
+    let issuer = Issuer::start(&[]).await;
+    let mut trusted = issuer.trusted();
+    trusted.jwks = format!("file:{}", path.display());
+    let service = Service::configured(|config| config.trusted_issuers = vec![trusted]).await;
+    make_fifo(&path);
+    service.clock.advance(Duration::from_secs(6 * 60));
+    let claims = issuer.claims(service.clock_at());
+    assert_eq!(status(&service, &old.sign(&claims)).await, 200);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, set(&[old.jwk(), new.jwk()])).unwrap();
+    service.clock.advance(Duration::from_secs(31));
+    let claims = issuer.claims(service.clock_at());
+    assert_eq!(status(&service, &new.sign(&claims)).await, 200);
 }
 
 #[tokio::test]

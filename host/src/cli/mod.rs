@@ -31,6 +31,7 @@ mod tail;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -263,6 +264,9 @@ const LONG_VERSION: &str = concat!(
     env!("ENGINE_SHA256")
 );
 
+/// How long work that cannot be interrupted, such as reading a file, may go on when a command is done.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// The exit code of an import that has left rates out.
 const LEFT_OUT: u8 = 3;
 
@@ -338,7 +342,9 @@ fn run<T>(command: impl Future<Output = Result<T, String>>) -> Result<T, String>
         .on_thread_park(give_back)
         .enable_all()
         .build();
-    runtime
-        .map_err(|cause| cause.to_string())?
-        .block_on(command)
+    let runtime = runtime.map_err(|cause| cause.to_string())?;
+    let done = runtime.block_on(command);
+    // A disk that hangs must not keep the process from ending.
+    runtime.shutdown_timeout(GRACE);
+    done
 }

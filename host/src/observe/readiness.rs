@@ -4,6 +4,7 @@
 //! unavailable once memory is too old, when it has no keys, or when the module does not run. It needs no token, so what is
 //! answered says nothing of servers, folders or addresses; the log does, once each way.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -89,7 +90,7 @@ impl Serialize for State {
 }
 
 /// What a check has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ReadinessCheck")]
 pub struct Found {
     /// How the part is.
@@ -102,7 +103,7 @@ pub struct Found {
     /// Why, in words that tell nothing of the inside.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    pub why: Option<&'static str>,
+    pub why: Option<Cow<'static, str>>,
 }
 
 /// What does not work as it should, and keeps no host from deciding.
@@ -136,7 +137,10 @@ fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
 }
 
 /// How a part is that does not work as it should, and why, in words that tell nothing of the inside.
-type Check = Box<dyn Fn() -> Option<(State, &'static str)> + Send + Sync>;
+pub type CheckFault = Option<(State, Cow<'static, str>)>;
+
+/// Looks whether a part works as it should.
+type Check = Box<dyn Fn() -> CheckFault + Send + Sync>;
 
 /// What there is to warn of at a time.
 type Warns = Box<dyn Fn(Timestamp) -> Option<Warning> + Send + Sync>;
@@ -177,7 +181,7 @@ impl Readiness {
         if let Some(since) = store.snapshot_of() {
             let away = Found {
                 since,
-                ..found(Some((State::Away, "")))
+                ..found(Some((State::Away, "".into())))
             };
             last.checks.insert(STORE, away);
         }
@@ -195,7 +199,7 @@ impl Readiness {
     pub fn check(
         &self,
         part: &'static str,
-        check: impl Fn() -> Option<(State, &'static str)> + Send + Sync + 'static,
+        check: impl Fn() -> CheckFault + Send + Sync + 'static,
     ) {
         lock(&self.checks).push((part, Box::new(check)));
     }
@@ -290,7 +294,7 @@ impl Readiness {
         };
         let found = Found {
             since,
-            ..found(Some((state, why)))
+            ..found(Some((state, why.into())))
         };
         (found, is_young, Some(cause))
     }
@@ -311,11 +315,12 @@ impl Readiness {
 /// Stands for a time that is yet to be found out.
 const NOT_KNOWN: Timestamp = Timestamp(0);
 
-fn found(fault: Option<(State, &'static str)>) -> Found {
+fn found(fault: CheckFault) -> Found {
+    let (state, why) = fault.map_or((State::Up, None), |(state, why)| (state, Some(why)));
     Found {
-        state: fault.map_or(State::Up, |(state, _)| state),
+        state,
         since: NOT_KNOWN,
-        why: fault.map(|(_, why)| why),
+        why,
     }
 }
 
@@ -339,7 +344,12 @@ fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
         }
         _ => {}
     }
-    let why = || report.checks.values().find_map(|found| found.why);
+    let why = || {
+        report
+            .checks
+            .values()
+            .find_map(|found| found.why.as_deref())
+    };
     match (last.status, report.status) {
         (Status::Unavailable, Status::Unavailable) => {}
         (_, Status::Unavailable) => tracing::error!(why = why(), "this host cannot decide"),

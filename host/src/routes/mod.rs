@@ -67,7 +67,6 @@ impl Features {
                 routes.extend(self.routes_of(role, app));
             }
         }
-        routes.extend(bind(set_aside::routes(), app));
         routes.extend(bind(operations::routes(app), app));
         let documents = Documents::new(routes.iter().map(Route::to_described));
         routes.extend(bind(documents::routes(), &documents));
@@ -90,8 +89,7 @@ impl Features {
             Role::Rates => bind(rates::http::routes(), &self.rates).collect(),
             Role::Webhooks => bind(webhooks::http::routes(), &self.webhooks).collect(),
             Role::Page => bind(page::routes(), app).collect(),
-            // Its jobs are on queues.
-            Role::Workers => Vec::new(),
+            Role::Workers => bind(set_aside::routes(), app).collect(),
         }
     }
 

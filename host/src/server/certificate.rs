@@ -2,15 +2,17 @@
 //!
 //! The files are looked at every second. What has changed is taken once it was the same at two looks, so that neither half of
 //! a file nor half of a pair is taken while they are being written. A pair that cannot be used changes nothing: the log says
-//! why, once, and `/readyz` is degraded until the files are good again.
+//! why, once, and `/readyz` is degraded and says why until the files are good again.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::app::App;
 use crate::clock::{Clock, Timestamp};
@@ -18,9 +20,13 @@ use crate::config::Config;
 use crate::http::{Certificate, Tls};
 use crate::observe::metrics::{MetricFamily, Sample};
 use crate::observe::readiness::{State, Warning};
+use crate::store::regular_file;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long reading them may take until they count as unreadable: a disk that hangs answers nothing.
+const STALLED: Duration = Duration::from_secs(2);
 
 /// How long before its end a certificate is warned of, at most: a fifth of the time for which one of days is valid.
 const NEAR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -98,9 +104,14 @@ impl CertificateFiles {
             loop {
                 looks.tick().await;
                 let Some(files) = weak.upgrade() else { return };
-                // Reading a file may take long.
-                let looked = tokio::task::spawn_blocking(move || files.look());
-                let _ = looked.await;
+                let looking = Arc::clone(&files);
+                let mut looked = spawn_blocking(move || looking.look());
+                if timeout(STALLED, &mut looked).await.is_err() {
+                    let why = "reading its files takes too long".to_owned();
+                    files.refuse(&mut files.seen.lock(), why);
+                    // Until then, looking again would only keep another thread waiting.
+                    let _ = looked.await;
+                }
             }
         });
     }
@@ -131,13 +142,17 @@ impl CertificateFiles {
                 seen.taken.clone_from(content);
                 seen.fault = None;
             }
-            Err(why) => {
-                if seen.fault.as_ref() != Some(&why) {
-                    tracing::error!(%file, why, "the new certificate cannot be used: the one before stays");
-                }
-                seen.fault = Some(why);
-            }
+            Err(why) => self.refuse(seen, why),
         }
+    }
+
+    /// Keeps the certificate in force, and logs each reason once.
+    fn refuse(&self, seen: &mut Seen, why: String) {
+        if seen.fault.as_ref() != Some(&why) {
+            let (file, key) = (self.chain.display(), self.key.display());
+            tracing::error!(%file, %key, why, "the new certificate cannot be used: the one before stays");
+        }
+        seen.fault = Some(why);
     }
 
     /// Has an app say of the certificate whether it is good and until when.
@@ -145,11 +160,12 @@ impl CertificateFiles {
         let files = Arc::clone(self);
         app.readiness.check(NAME, move || {
             let why = match is_valid(&files.tls.valid(), files.clock.now()) {
-                Err(_) => "clients refuse the certificate: it is not valid now",
-                Ok(()) => match files.seen.lock().fault.is_some() {
-                    true => "the new certificate cannot be used: the one before stays",
-                    false => return None,
-                },
+                Err(_) => Cow::from("clients refuse the certificate: it is not valid now"),
+                Ok(()) => {
+                    let why = files.seen.lock().fault.clone()?;
+                    format!("the new certificate cannot be used, and the one before stays: {why}")
+                        .into()
+                }
             };
             Some((State::ReadOnly, why))
         });
@@ -173,11 +189,12 @@ impl CertificateFiles {
 }
 
 fn content(chain: &Path, key: &Path) -> Content {
-    let read = |file: &Path| {
-        let cannot = |cause| format!("{} cannot be read: {cause}", file.display());
-        std::fs::read(file).map_err(cannot)
+    // Without paths: `/readyz` tells it to strangers.
+    let read = |file: &Path, what: &str| {
+        let cannot = |cause| format!("the file of the {what} cannot be read: {cause}");
+        regular_file::read_blocking(file).map_err(cannot)
     };
-    Ok((read(chain)?, read(key)?))
+    Ok((read(chain, "certificate")?, read(key, "key")?))
 }
 
 fn certificate(content: &Content) -> Result<Certificate, String> {

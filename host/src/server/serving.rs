@@ -110,6 +110,9 @@ impl Serving {
         let scheme = config.scheme();
         let _ = writeln!(std::io::stdout(), "listening on {scheme}://{address}");
         print_more();
+        if let Some(log) = &self.decision_log {
+            log.begin();
+        }
         let (stop, mut stopping) = watch::channel(false);
         let signalled = async {
             tokio::select! {

@@ -110,18 +110,18 @@ impl Tokens {
     }
 
     async fn token(&self, client: &Client) -> Result<Issued> {
-        let now = self.clock.now();
-        let iat = now.seconds();
+        let now = self.clock.now().seconds();
         let mut jti = Uuid::encode_buffer();
         let claims = TokenClaims {
             aud: [&self.audience],
             client_id: &client.id,
-            exp: iat.saturating_add(TOKEN_LIFETIME.as_secs()),
+            exp: now.saturating_add(TOKEN_LIFETIME.as_secs()),
             ext: BTreeMap::new(),
-            iat,
+            // A token from before its client's registration is refused, and a clock that was set back may show such a time.
+            iat: now.max(client.registered.seconds()),
             iss: &self.issuer,
             jti: Uuid::new_v4().hyphenated().encode_lower(&mut jti),
-            nbf: iat,
+            nbf: now,
             scp: [],
             sub: &client.id,
         };

@@ -251,8 +251,10 @@ impl Tokens {
             let ring = keys.ring();
             match (ring.jwk_set(now).is_some(), ring.signing(now).is_some()) {
                 (true, true) => None,
-                (true, false) => Some((State::ReadOnly, "tokens are verified and not issued")),
-                (false, _) => Some((State::Away, "no key verifies tokens")),
+                (true, false) => {
+                    Some((State::ReadOnly, "tokens are verified and not issued".into()))
+                }
+                (false, _) => Some((State::Away, "no key verifies tokens".into())),
             }
         });
         let registry = Arc::downgrade(&self.registry);

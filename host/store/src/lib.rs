@@ -37,6 +37,8 @@ mod partition;
 pub mod portable;
 pub mod priority;
 mod redis;
+pub mod regular_file;
+pub mod unfinished;
 
 pub use self::contract::{
     ChangedPartitions, Check, Claimed, Commit, CommitError, CommitId, Committed, Entry, Health,

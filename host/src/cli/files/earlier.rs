@@ -12,6 +12,7 @@ use super::folder::{has_extension, is_hidden, is_shown};
 use super::kind::Kind;
 use super::secrets::Secrets;
 use crate::cli::output::on_line;
+use crate::store::unfinished::remove_abandoned;
 
 /// The file that keeps a folder without resources in version control.
 pub(super) const KEPT: &str = ".gitkeep";
@@ -54,6 +55,7 @@ impl Earlier {
             Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(earlier),
             Err(cause) => return Err(unreadable(cause)),
         }
+        remove_abandoned(&folder);
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             if !is_replaced {

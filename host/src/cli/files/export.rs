@@ -20,6 +20,7 @@ use super::pretty::indented;
 use super::webhook;
 use crate::cli::output::{on_line, print, tell};
 use crate::cli::session::HostOptions;
+use crate::store::unfinished::Unfinished;
 
 /// Who may read and write the files, but for those whom the mask of the process leaves out.
 const MODE: u32 = 0o666;
@@ -147,6 +148,7 @@ impl Folder {
     fn write(&self, folder: &Path) -> Result<(), String> {
         let folder = folder.join(self.kind.folder());
         fs::create_dir_all(&folder).map_err(|cause| unwritten(&folder, &cause))?;
+        let unfinished = Unfinished::begin(&folder).map_err(|cause| unwritten(&folder, &cause))?;
         let variables = Variables::new(&self.resources, &self.earlier.files);
         for (id, name) in &self.names {
             let Some(resource) = self.resources.get(id) else {
@@ -156,11 +158,11 @@ impl Folder {
             if self.kind == Kind::Webhooks {
                 variables.add_places(resource, self.earlier.files.get(id), &mut json);
             }
-            write_file(&folder, name, &indented(&json))?;
+            write_file(&unfinished, &folder.join(name), &indented(&json))?;
         }
         let mut kept: BTreeSet<&OsStr> = self.names.values().map(OsStr::new).collect();
         if self.names.is_empty() {
-            write_file(&folder, KEPT, b"")?;
+            write_file(&unfinished, &folder.join(KEPT), b"")?;
             kept.insert(OsStr::new(KEPT));
         }
         for name in &self.earlier.names {
@@ -174,17 +176,15 @@ impl Folder {
 }
 
 /// Writes a file in place of the one that is there, so that it is never there in part.
-fn write_file(folder: &Path, name: &str, text: &[u8]) -> Result<(), String> {
-    let path = folder.join(name);
+fn write_file(unfinished: &Unfinished, path: &Path, text: &[u8]) -> Result<(), String> {
     let write = || {
         let mut file = tempfile::Builder::new()
-            .prefix(".")
             .permissions(fs::Permissions::from_mode(MODE))
-            .tempfile_in(folder)?;
+            .tempfile_in(unfinished.path())?;
         file.write_all(text)?;
-        file.persist(&path).map_err(|failed| failed.error).map(drop)
+        file.persist(path).map_err(|failed| failed.error).map(drop)
     };
-    write().map_err(|cause| unwritten(&path, &cause))
+    write().map_err(|cause| unwritten(path, &cause))
 }
 
 fn unwritten(path: &Path, cause: &std::io::Error) -> String {

@@ -10,8 +10,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// How many digits the numbers of renamed files have.
+/// How many digits the numbers of renamed files have, at least and at most. A name with more digits is not from here, so there
+/// is a next number after each.
 const DIGITS: usize = 6;
+const MAX_DIGITS: usize = 18;
 
 /// Where lines are written.
 #[derive(Debug)]
@@ -142,7 +144,11 @@ impl RotatingFile {
     fn rotate(&mut self) -> io::Result<()> {
         let old = old_files(&self.path)?;
         let newest = old.last().map_or(0, |(number, _)| *number);
-        fs::rename(&self.path, numbered(&self.path, newest + 1))?;
+        let mut names = (newest + 1..).map(|number| numbered(&self.path, number));
+        // Never over a file that is there.
+        let free = names.find(|name| !name.exists());
+        let free = free.ok_or(ErrorKind::AlreadyExists)?;
+        fs::rename(&self.path, free)?;
         self.file = None;
         let surplus = (old.len() + 1).saturating_sub(self.old_files);
         for (_, path) in old.iter().take(surplus) {
@@ -230,7 +236,7 @@ pub fn old_files(path: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
         let digits = entry.as_bytes().strip_prefix(name);
         let digits = digits
             .and_then(|digits| digits.strip_prefix(b"."))
-            .filter(|digits| digits.len() >= DIGITS)
+            .filter(|digits| (DIGITS..=MAX_DIGITS).contains(&digits.len()))
             .and_then(|digits| std::str::from_utf8(digits).ok());
         if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
             found.push((number, path.with_file_name(entry)));

@@ -89,6 +89,11 @@ impl DecisionLog {
         Ok(Some(log))
     }
 
+    /// Has a record on standard output begin: the first line there, the host's address, is printed.
+    pub fn begin(&self) {
+        self.shared.begin();
+    }
+
     /// Writes what waits, and ends. What comes later is dropped.
     pub async fn close(&self) {
         self.end();

@@ -1,6 +1,6 @@
 //! The thread that writes the record: takes what waits, makes lines of it, and writes many at a time. What was handed in goes
 //! first and is synced, since its till waits for that. While nothing can be written, what waits goes on waiting, until the
-//! queue is full.
+//! queue is full. On standard output it begins after the address, which programs read as the first line.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,6 +53,8 @@ pub(super) struct Shared {
     pub(super) handed_in_counts: [AtomicU64; 3],
     /// Whether the last attempt failed.
     is_failing: AtomicBool,
+    /// Whether anything may be written yet.
+    may_begin: AtomicBool,
     /// When the attempt began that has not ended yet, in microseconds; 0 when there is none.
     writing_since: AtomicU64,
     /// How many decisions were taken from the queue and are not written yet.
@@ -79,6 +81,7 @@ impl Shared {
             errors: AtomicU64::new(0),
             handed_in_counts: Default::default(),
             is_failing: AtomicBool::new(false),
+            may_begin: AtomicBool::new(!matches!(sink, Sink::Stdout)),
             writing_since: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             clock,
@@ -110,6 +113,12 @@ impl Shared {
         queued.saturating_add(self.taken.load(Ordering::Relaxed))
     }
 
+    /// Has the thread write from now on.
+    pub(super) fn begin(&self) {
+        self.may_begin.store(true, Ordering::Release);
+        self.wake();
+    }
+
     /// Has the thread look at once.
     pub(super) fn wake(&self) {
         if let Some(thread) = self.thread.get() {
@@ -135,8 +144,11 @@ struct Writer {
 
 impl Writer {
     fn run(mut self) {
-        self.event(HostEvent::Started);
-        let mut goes_on = self.write();
+        let mut goes_on = self.may_begin();
+        if goes_on {
+            self.event(HostEvent::Started);
+            goes_on = self.write();
+        }
         while goes_on {
             // Asked before it is looked what waits: nothing is added afterwards.
             let is_closed = self.shared.queue.is_closed();
@@ -152,6 +164,17 @@ impl Writer {
         }
         let _ = self.sink.sync();
         self.shared.has_ended.send_replace(true);
+    }
+
+    /// Waits until it may write. Answers whether it may: not when the host ends before.
+    fn may_begin(&self) -> bool {
+        while !self.shared.may_begin.load(Ordering::Acquire) {
+            if self.shared.queue.is_closed() {
+                return false;
+            }
+            thread::park();
+        }
+        true
     }
 
     /// Makes lines of what waits, up to a chunk, and of the gaps; answers whether that is all.

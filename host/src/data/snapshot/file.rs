@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
-use crate::store::{Entry, Revision};
+use crate::store::{Entry, Revision, regular_file};
 
 const FORMAT: &str = "tillgate-snapshot 1 ";
 
@@ -149,7 +149,7 @@ fn write(folder: &Path, name: &str, content: &impl Serialize) -> io::Result<()> 
 }
 
 fn read<T: DeserializeOwned>(path: &PathBuf) -> io::Result<T> {
-    let content = fs::read(path)?;
+    let content = regular_file::read_blocking(path)?;
     let damaged = |how: &str| io::Error::new(io::ErrorKind::InvalidData, how.to_owned());
     let text = content
         .strip_prefix(FORMAT.as_bytes())

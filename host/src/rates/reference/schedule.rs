@@ -29,6 +29,7 @@ use crate::rates::change::editor::Editor;
 use crate::rates::change::guard;
 use crate::rates::change::passes::Passes;
 use crate::rates::units::unit::UnitId;
+use crate::store::regular_file;
 
 /// The queue of imports.
 pub(in crate::rates) const QUEUE: &str = "reference-rates";
@@ -133,7 +134,7 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
     let document = match table.source() {
         Source::Url(url) => fetch(url).await?,
         Source::File(file) => {
-            let read = tokio::fs::read(file).await;
+            let read = regular_file::read(file).await;
             read.map_err(|cause| failed(&format!("{}: {cause}", file.display())))?
         }
     };

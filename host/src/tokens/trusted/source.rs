@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use super::key_set::KeySet;
 use crate::clock::{Clock, Timestamp};
 use crate::egress::{Client, Destinations, Limits, shown};
+use crate::store::regular_file;
 
 /// With what a source begins that is a file.
 const FILE: &str = "file:";
@@ -220,7 +221,7 @@ impl Source {
                 Ok(answer.body.into())
             }
             Self::File(path) => {
-                let read = tokio::fs::read(path).await;
+                let read = regular_file::read(path).await;
                 read.map_err(|cause| format!("{} cannot be read: {cause}", path.display()))
             }
         }

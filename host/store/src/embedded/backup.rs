@@ -15,6 +15,7 @@ use super::folder::{Folder, database_in, existing_database, sync};
 use super::formats::{FORMATS, format_of};
 use super::number::Number;
 use crate::clock::Timestamp;
+use crate::unfinished::Unfinished;
 
 /// How many pages are copied at once: 1 MiB.
 const STEP: i32 = 256;
@@ -61,7 +62,7 @@ pub fn backup(
     contents(&open_file(file)?).map_err(|error| describe(file, &error))
 }
 
-/// Makes a store from a backup, in a folder that is empty or missing.
+/// Makes a store from a backup, in a folder that is empty or missing, or has what a restore left that was killed.
 ///
 /// # Errors
 /// When the file is not a backup or is damaged, or the folder contains something. The message says what to do.
@@ -102,8 +103,9 @@ pub(super) fn write(
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
+    let beside = Unfinished::begin(folder).map_err(|error| cannot(&error))?;
     // It is removed unless it gets its name. Only this user can read it.
-    let unfinished = NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
+    let unfinished = NamedTempFile::new_in(beside.path()).map_err(|error| cannot(&error))?;
     copy(db, &unfinished, report).map_err(|error| cannot(&error))?;
     check(
         &open_file(unfinished.path())?,

@@ -1,13 +1,15 @@
 //! The store's folder: creating it, and locking it for one process.
 //!
-//! `tillgate.lock` is locked as long as the store is open; its content means nothing. `tillgate.db` is the store. While
-//! it is open, SQLite keeps `tillgate.db-wal` and `tillgate.db-shm` beside it.
+//! The folder and `tillgate.lock` are locked as long as the store is open; the file's content means nothing. `tillgate.db` is
+//! the store. While it is open, SQLite keeps `tillgate.db-wal` and `tillgate.db-shm` beside it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::unfinished;
 
 /// The name of the store's file, and of the lock.
 const DATABASE: &str = "tillgate.db";
@@ -27,7 +29,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    _lock: File,
+    _locks: [File; 2],
 }
 
 impl Folder {
@@ -37,7 +39,8 @@ impl Folder {
     /// What is wrong, for the operator.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         create_folder(path).map_err(|error| cannot("create", path, &error))?;
-        let lock = lock(path)?;
+        let locks = lock(path)?;
+        unfinished::remove_abandoned(path);
         if path.join(EARLIER).exists() {
             return Err(format!(
                 "the folder {} contains a store of a development version ({EARLIER}), which this version cannot \
@@ -47,7 +50,7 @@ impl Folder {
         }
         Ok(Self {
             path: path.to_owned(),
-            _lock: lock,
+            _locks: locks,
         })
     }
 
@@ -62,7 +65,7 @@ impl Folder {
             let name = file
                 .map_err(|error| cannot("read", path, &error))?
                 .file_name();
-            if name != LOCK {
+            if name != LOCK && !unfinished::is_unfinished(&name) {
                 let name = name.to_string_lossy();
                 return Err(format!(
                     "the folder {} is not empty: it contains {name}",
@@ -138,23 +141,38 @@ fn create_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Locks the folder. A process that is ending, or one that was begun while the folder was open and has not become another
-/// program yet, may take a moment to let go.
-fn lock(path: &Path) -> Result<File, String> {
+/// Locks the folder and the file for it. The file alone is not enough: once it is removed, another process locks a new one.
+/// `tillgate.db` is not locked so: closing a descriptor of it would end the locks that SQLite has on it.
+fn lock(path: &Path) -> Result<[File; 2], String> {
     let file = private().open(path.join(LOCK));
     let file = file.map_err(|error| cannot("write", path, &error))?;
-    let begin = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if begin.elapsed() < LOCK_PATIENCE => {
-                thread::sleep(LOCK_PAUSE);
-            }
+    let folder = File::open(path).map_err(|error| cannot("read", path, &error))?;
+    // There are network file systems that lock files alone.
+    for (lock, is_needed) in [(&folder, false), (&file, true)] {
+        match try_lock(lock) {
             Err(TryLockError::WouldBlock) => {
                 let path = path.display();
                 return Err(format!("the folder {path} is open in another process"));
             }
-            Err(TryLockError::Error(error)) => return Err(cannot("lock", path, &error)),
+            Err(TryLockError::Error(error)) if is_needed => {
+                return Err(cannot("lock", path, &error));
+            }
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+    }
+    Ok([folder, file])
+}
+
+/// Locks what no other process has locked. One that is ending, or one that was begun while the folder was open and has not
+/// become another program yet, may take a moment to let go.
+fn try_lock(lock: &File) -> Result<(), TryLockError> {
+    let begin = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < LOCK_PATIENCE => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            tried => return tried,
         }
     }
 }

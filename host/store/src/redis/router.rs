@@ -26,6 +26,7 @@ use super::node::{Node, RequestError};
 use super::scripts::Request;
 use super::sentinels::{Named, Sentinels};
 use super::url::{Address, RedisUrl, Topology};
+use crate::regular_file;
 
 /// How long a request is retried on servers that do not execute it.
 const RETRY_FOR: Duration = Duration::from_secs(1);
@@ -367,7 +368,7 @@ fn certificates(url: &RedisUrl) -> Result<Option<TlsCertificates>, String> {
     let Some(file) = &url.ca else {
         return Ok(None);
     };
-    let root_cert = std::fs::read(file).map_err(|cause| {
+    let root_cert = regular_file::read_blocking(file).map_err(|cause| {
         format!(
             "the certificates in {} cannot be read: {cause}",
             file.display()

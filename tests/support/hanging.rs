@@ -1,0 +1,51 @@
+//! Commands that hang in the middle of what they write, until they are killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::failing_disk::{FailingDisk, HANG};
+use super::wait::wait_for;
+
+/// A command that hangs; killed when dropped.
+pub struct Hanging {
+    child: Child,
+    _disk: FailingDisk,
+}
+
+impl Hanging {
+    /// Starts a command, and waits until it writes to a folder or one in it.
+    pub fn start(mut command: Command, folder: &Path) -> Self {
+        let disk = FailingDisk::new();
+        disk.fail("unfinished-write", HANG);
+        disk.apply(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let hanging = Self {
+            child: command.spawn().unwrap(),
+            _disk: disk,
+        };
+        let has_files = |it: &PathBuf| fs::read_dir(it).is_ok_and(|files| files.count() > 0);
+        wait_for("it writes", || unfinished(folder).iter().any(has_files));
+        hanging
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The folders of unfinished files that are in a folder or one in it.
+pub fn unfinished(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        match name.to_str().unwrap().starts_with(".tillgate-unfinished-") {
+            true => found.push(path),
+            false => found.extend(unfinished(&path)),
+        }
+    }
+    found
+}
