@@ -152,7 +152,7 @@ async fn an_operation_says_who_may_call_it_and_what_it_is_asked_and_answers() {
             );
         }
         if !is_public {
-            for status in ["401", "403", "406", "500", "503"] {
+            for status in ["400", "401", "403", "406", "500", "503"] {
                 assert!(
                     answers.contains_key(status),
                     "{name} says what {status} means"

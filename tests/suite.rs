@@ -68,6 +68,7 @@ mod outbox;
 mod page;
 mod program;
 mod pull_faults;
+mod queries;
 mod quotas;
 mod rates;
 mod rates_crash;

@@ -114,6 +114,69 @@ async fn filtered(shop: Shop) {
     shop.pass(4).await;
 }
 
+#[tokio::test]
+async fn a_large_event_reaches_exactly_those_of_many_webhooks_whose_filters_let_it_through() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let members = (0..17_500).map(|number| (format!("m{number}"), json!(number)));
+    let mut data = Value::Object(members.collect());
+    data["shop"] = json!({ "id": "SE-001", "open": true, "tags": ["SE-001"], "none": null });
+    let rows = [
+        (json!([{ "path": "$.data.m0", "in": [0] }]), true),
+        (
+            json!([{ "path": "$.data.m17499", "in": [1, 17_499.0] }]),
+            true,
+        ),
+        (json!([{ "path": "$.data.m9", "in": ["9"] }]), false),
+        (json!([{ "path": "$.data.m17500", "in": [17_500] }]), false),
+        (
+            json!([{ "path": "$.data.shop.id", "in": ["SE-001"] }]),
+            true,
+        ),
+        (
+            json!([{ "path": "$.data.shop.id", "in": ["SE-002"] }]),
+            false,
+        ),
+        (json!([{ "path": "$.data.shop", "in": ["SE-001"] }]), false),
+        (
+            json!([{ "path": "$.data.shop.tags", "in": ["SE-001"] }]),
+            false,
+        ),
+        (
+            json!([{ "path": "$.data.shop.none", "in": ["null", false] }]),
+            false,
+        ),
+        (json!([{ "path": "$.data.shop.id.m0", "in": [0] }]), false),
+        (
+            json!([{ "path": "$.type", "in": [TYPE] }, { "path": "$.data.shop.open", "in": [true] }]),
+            true,
+        ),
+        (
+            json!([{ "path": "$.data.m1", "in": [1] }, { "path": "$.data.m2", "in": [1] }]),
+            false,
+        ),
+    ];
+    let mut expected = Vec::new();
+    for copy in 0..4 {
+        for (row, (filter, is_for)) in rows.iter().enumerate() {
+            let url = format!("{}/{copy}/{row}", receiver.url);
+            shop.webhook(&url, json!({ "filter": filter })).await;
+            if *is_for {
+                expected.push(format!("/hook/{copy}/{row}"));
+            }
+        }
+    }
+    let event = json!({ "type": TYPE, "data": data });
+    assert_eq!(publish(&shop, event).await, expected.len());
+    shop.pass(4).await;
+    let received = receiver.wait_for(expected.len()).await;
+    assert!(received[0].data() == data);
+    let mut paths: Vec<_> = received.into_iter().map(|request| request.path).collect();
+    paths.sort();
+    expected.sort();
+    assert_eq!(paths, expected);
+    shop.run().await;
+}
+
 /// An event as it is published, and whether a webhook with a filter gets it. The page decides the same
 /// (`webhook-filters.test.mjs`).
 #[derive(Deserialize)]

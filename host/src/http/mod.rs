@@ -1,6 +1,6 @@
 //! HTTP: the way that every request takes through the table of routes.
 //!
-//! Path and method come first, then the caller, then what the body may be, then the body; the handler parses, makes one
+//! Path and method come first, then the caller, the query, what the body may be, and the body; the handler parses, makes one
 //! domain call and wraps the answer. warp carries requests and answers; the table finds the route, so that a permission
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
@@ -40,6 +40,7 @@ use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{accepts, accepts_coding, behind_proxies, correlation, is_json};
+use self::query::refuse_duplicates;
 pub use self::query::{Faults, Query};
 pub use self::reply::Reply;
 pub use self::route::access::{Access, Takes};
@@ -276,6 +277,11 @@ impl Server {
         if !accepts(&head.headers, route.gives) {
             let detail = format!("this answers {}", route.gives);
             return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
+        }
+        // Public routes, those of OAuth among them, ignore the query.
+        let query = head.uri.query().filter(|_| caller.is_some());
+        if let Err(error) = refuse_duplicates(query.unwrap_or_default()) {
+            return (Reply::error(&error, correlation), unread);
         }
         let limit = match route.takes {
             Takes::Nothing => 0,

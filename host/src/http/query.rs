@@ -1,7 +1,10 @@
-//! The parameters of a query, read strictly: every fault is named by its parameter, and all of them are answered at once.
+//! The parameters of a query, read strictly: every fault is named by its parameter, and all of them are answered at once. A
+//! parameter that appears twice is refused before its route is asked, as in a form: nobody can know which value is meant.
 //!
 //! Every list has its pages the same way (`platform.md`, "HTTP conventions"): `limit`, and as `cursor` what the page before
 //! gave as `next`. What a cursor is, each list says itself.
+
+use std::collections::BTreeSet;
 
 use tillgate_engine::Fault;
 
@@ -44,6 +47,24 @@ impl Faults {
             false => Err(self.into_error()),
         }
     }
+}
+
+/// Checks that each parameter of a query appears once.
+///
+/// # Errors
+/// [`Error::Invalid`] naming those that do not.
+pub(super) fn refuse_duplicates(query: &str) -> Result<()> {
+    let (mut names, mut duplicates) = (BTreeSet::new(), BTreeSet::new());
+    for (name, _) in form_urlencoded::parse(query.as_bytes()) {
+        if !names.insert(name.clone()) {
+            duplicates.insert(name);
+        }
+    }
+    let mut faults = Faults::default();
+    for name in &duplicates {
+        faults.check(name, Err::<(), _>("is a duplicate"));
+    }
+    faults.none_or_error()
 }
 
 /// The query of a request, with the faults that were found in it.

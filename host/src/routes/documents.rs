@@ -24,7 +24,8 @@ const INFO: Info = Info {
     description: "Tillgate decides for tills whether an item may be sold, keeps the exchange rates of every shop, delivers \
         events to webhooks, and issues the tokens for all of it.\n\nGet a token with `POST /oauth2/token` and send it as \
         `Authorization: Bearer`; it names the tenant. Errors are problem documents (RFC 9457). JSON is strict: a duplicate \
-        member is an error, an unknown one is ignored. What is changed is stored durably, and in force, when it is answered.",
+        member is an error, an unknown one is ignored. A query parameter that appears twice is an error too. What is changed \
+        is stored durably, and in force, when it is answered.",
 };
 
 /// The documents, each made at its first use.

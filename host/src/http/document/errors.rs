@@ -139,7 +139,8 @@ pub(super) fn refusals_of(route: &Described, operation: &Operation) -> Vec<(u16,
     // Files that the program has in it cannot fail.
     let does_something = is_private || takes_body;
     let follows = |status| match status {
-        400 => names_something || takes_body,
+        // Each private route refuses a query that has a parameter twice.
+        400 => is_private || names_something || takes_body,
         401 | 403 => is_private,
         406 => true,
         408 | 413 => takes_body,

@@ -76,7 +76,7 @@ impl Request {
         param.ok_or_else(|| Error::Bug("a route lacks a parameter".to_owned()))
     }
 
-    /// The first parameter of the query with this name, decoded.
+    /// The parameter of the query with this name, decoded. On a route that has callers no other has its name.
     #[must_use]
     pub fn query_param(&self, name: &str) -> Option<String> {
         let query = self.head.uri.query().unwrap_or_default();

@@ -15,3 +15,6 @@ pub(super) mod fan_out;
 pub(super) mod log;
 mod media_type;
 pub(super) mod publish;
+
+/// Larger events are read and compared with filters off the threads that serve.
+pub(super) const INLINE: usize = 16 << 10;

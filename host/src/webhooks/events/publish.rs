@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::INLINE;
 use super::accept::accept_for_all;
 use super::accepted_id::{AcceptedId, accepted_id_key};
 use super::event::NewEvent;
@@ -18,7 +19,7 @@ use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::webhooks::Webhooks;
-use crate::webhooks::registry::cache::wanting;
+use crate::webhooks::registry::cache::{Webhooks as Registered, wanting};
 use crate::webhooks::registry::event_type::{PING, require_unreserved};
 
 /// The most bytes of a document that an event carries; a receiver reads a larger one by its id.
@@ -57,7 +58,7 @@ impl Webhooks {
         require_unreserved(&event.event_type)?;
         self.admission.count_event(tenant, self.app.clock.now())?;
         let all = self.caches.of(&self.app, tenant).await?;
-        let wanted = wanting(all.values(), event);
+        let wanted = self.wanting(all, event).await?;
         let (records, is_admitted) = (self.records(tenant), AtomicBool::new(false));
         let plan = async |logging: Logging| {
             let mut change = Change::default();
@@ -101,6 +102,16 @@ impl Webhooks {
         }
         let plan_again = async || plan(Logging::read(&records).await?).await;
         records.change(plan_again).await
+    }
+
+    /// The webhooks that an event is for.
+    async fn wanting(&self, all: Arc<Registered>, event: &NewEvent) -> Result<Vec<Uuid>> {
+        if event.data.len() <= INLINE {
+            return Ok(wanting(all.values(), event));
+        }
+        let event = event.clone();
+        let find = move || wanting(all.values(), &event);
+        Box::pin(self.app.workers.run(find)).await
     }
 
     /// Sends a test event to a webhook; answers the event's id and the delivery's.

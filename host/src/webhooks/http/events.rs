@@ -11,6 +11,7 @@ use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
+use crate::webhooks::events::INLINE;
 use crate::webhooks::events::body::publish_request;
 
 /// The route.
@@ -32,8 +33,15 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
 
 async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let caller = request.caller()?;
-    let now = webhooks.app.clock.now();
-    let asked = publish_request(&request.body, now, request.correlation)?;
+    let (now, correlation) = (webhooks.app.clock.now(), request.correlation);
+    let asked = match request.body.len() > INLINE {
+        true => {
+            let body = request.body.clone();
+            let read = move || publish_request(&body, now, correlation);
+            Box::pin(webhooks.app.workers.run(read)).await??
+        }
+        false => publish_request(&request.body, now, correlation)?,
+    };
     let tenant = match &asked.tenant {
         Some(tenant) => {
             caller.require_tenant(tenant.as_str())?;

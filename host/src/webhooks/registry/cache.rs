@@ -177,9 +177,13 @@ pub(in crate::webhooks) fn wanting<'w>(
     all: impl Iterator<Item = &'w Arc<Webhook>>,
     event: &dyn Filterable,
 ) -> Vec<Uuid> {
-    let candidate = Candidate::new(event);
+    let all: Vec<_> = all
+        .filter(|webhook| webhook.wants(event.event_type()))
+        .collect();
+    let filters = all.iter().filter_map(|it| it.settings.filter.as_ref());
+    let candidate = Candidate::new(event, filters.flat_map(Filter::data_paths));
     let lets_through = |filter: &Filter| filter.matches(&candidate);
-    all.filter(|webhook| webhook.wants(event.event_type()))
+    all.iter()
         .filter(|webhook| webhook.settings.filter.as_ref().is_none_or(lets_through))
         .map(|webhook| webhook.id)
         .collect()

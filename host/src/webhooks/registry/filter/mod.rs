@@ -16,6 +16,7 @@ use tillgate_engine::json::{Document, Faults, Node};
 
 pub(super) use self::candidate::Candidate;
 pub(in crate::webhooks) use self::candidate::Filterable;
+use self::candidate::Names;
 use self::path::{PATH_RULE, Path};
 use self::value::{VALUE_RULE, Value};
 use crate::body::{or_fault, required};
@@ -77,6 +78,14 @@ impl Filter {
     pub(super) fn matches(&self, event: &Candidate<'_>) -> bool {
         let holds = |it: &Condition| event.has_one_of(&it.path, &it.values);
         self.conditions.iter().all(holds)
+    }
+
+    /// The paths below the data that it names.
+    pub(super) fn data_paths(&self) -> impl Iterator<Item = &Names> {
+        self.conditions.iter().filter_map(|it| match &it.path {
+            Path::Data(names) => Some(names.as_slice()),
+            Path::Type | Path::Id => None,
+        })
     }
 
     /// The filter as it is answered.
