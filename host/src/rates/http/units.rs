@@ -183,5 +183,7 @@ async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let bulk = body::bulk(&request.body)?;
     let preconditions = request.preconditions();
     let change = rates.change_rates(editor(&request)?, &id, &bulk, &preconditions);
-    edited(change.await?, |counts| with_correlation(&request, &counts))
+    edited(change.await?, |(counts, etag)| {
+        Ok(with_correlation(&request, &counts)?.tagged(etag))
+    })
 }
