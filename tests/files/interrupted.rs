@@ -1,19 +1,18 @@
 //! `apply` is killed, answers are lost, others write meanwhile: it runs again and does the rest, and overwrites nothing.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Output, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 
 use super::fixture::{SECRETS, Shop, command, done, failed, rate, text, tree};
+use super::proxy::{holding, lossy};
 use crate::support::switched::Switched;
 use crate::support::wait::{DEADLINE, Lines, ended};
 
@@ -183,68 +182,6 @@ async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
     assert_eq!(values, [json!(0.09), json!(1.5), json!(12)]);
 }
 
-/// Passes requests on to a host. `sees` is shown each, may lose the answers on its connection, and says whether it is passed on.
-fn proxy(host: &str, sees: impl Fn(&[u8], &AtomicBool) -> bool + Clone + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let host = host.trim_start_matches("http://").to_owned();
-    std::thread::spawn(move || {
-        for client in listener.incoming().map_while(Result::ok) {
-            let host = TcpStream::connect(&host).unwrap();
-            let (to_host, to_client) = (host.try_clone().unwrap(), client.try_clone().unwrap());
-            let (sees, is_lost) = (sees.clone(), Arc::new(AtomicBool::new(false)));
-            let loses = is_lost.clone();
-            std::thread::spawn(move || pass(client, to_host, |request| sees(request, &loses)));
-            std::thread::spawn(move || pass(host, to_client, |_| !is_lost.load(Ordering::SeqCst)));
-        }
-    });
-    url
-}
-
-/// A proxy that loses the answers to so many of the requests that begin with a text.
-fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
-    let left = Arc::new(AtomicUsize::new(losses));
-    proxy(host, move |request, is_lost| {
-        let less = |left: usize| left.checked_sub(1);
-        if request.starts_with(begin.as_bytes())
-            && left
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
-                .is_ok()
-        {
-            is_lost.store(true, Ordering::SeqCst);
-        }
-        true
-    })
-}
-
-/// A proxy that holds the second of the requests that begin with a text: it says that it has it, and waits until it may go on.
-fn holding(host: &str, begin: &'static str) -> (String, Receiver<()>, Sender<()>) {
-    let (held, is_held) = channel();
-    let (let_go, may_go) = channel();
-    let (count, may_go) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(may_go)));
-    let url = proxy(host, move |request, _| {
-        let is_second =
-            request.starts_with(begin.as_bytes()) && count.fetch_add(1, Ordering::SeqCst) == 1;
-        if is_second {
-            held.send(()).unwrap();
-            may_go.lock().unwrap().recv_timeout(DEADLINE).unwrap();
-        }
-        true
-    });
-    (url, is_held, let_go)
-}
-
-/// Passes on what comes for as long as it is let through.
-fn pass(mut from: TcpStream, mut to: TcpStream, lets: impl Fn(&[u8]) -> bool) {
-    let mut bytes = [0; 64 << 10];
-    while let Ok(read @ 1..) = from.read(&mut bytes) {
-        if !lets(&bytes[..read]) || to.write_all(&bytes[..read]).is_err() {
-            break;
-        }
-    }
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_whose_answer_is_lost_is_made_again_and_found_to_have_taken_effect() {
     let shop = Shop::full().await;
@@ -305,7 +242,7 @@ async fn a_rate_that_a_person_sets_between_two_requests_of_a_large_change_stays(
     let all: Vec<Value> = CURRENCIES.into_iter().flat_map(of_currency).collect();
     let file = json!({ "businessUnitId": "acme", "rates": all });
     shop.write("rates/a.json", &file.to_string());
-    let (url, is_held, let_go) = holding(&shop.host.url, "POST /api/v1/business-units/acme/");
+    let (url, is_held, let_go) = holding(&shop.host.url, "POST /api/v1/business-units/acme/", 1);
     let arguments = ["apply", "DIR", "--url", url.as_str()];
     let apply = command(&arguments, &shop.rules(), &shop.operator(), &[])
         .stdout(Stdio::piped())
