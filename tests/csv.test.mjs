@@ -78,9 +78,10 @@ describe("files are decoded", () => {
 describe("CSV is written", () => {
   const odd = ["", " a ", "a,b;c|d\te", 'say "x"', "two\nlines", "\u00a0", "’", "'", "'a", "\ufeffa", "true", "ＡＢ"];
   const formulas = ["=cmd()", "+1", "-1", "@x", "\tx", "\rx", "\nx", "'=x", "''-1", "＝x"];
+  const hidden = [" =x", "\u00a0+1", "\u3000-1", "\u200b@x", "\ufeff=x", "\u202e=x", "\u00ad=x", "\ufe0f=x", "\u3164=x", "\u2800=x", "\0=x", "\u001b=x", " ' =x", "' \u200b=x"];
 
   test("so that it is read back as it was", () => {
-    const given = [...odd, ...formulas];
+    const given = [...odd, ...formulas, ...hidden];
     assert.deepEqual(rows(writeCsv(given.map((value) => [value]))), given.map((value) => [value]));
     assert.deepEqual(rows(writeCsv([given, given])), [given, given]);
   });
@@ -89,6 +90,8 @@ describe("CSV is written", () => {
     assert.equal(writeCsv([["=cmd()", "-1", "a"]]), "\"'=cmd()\",\"'-1\",a\r\n");
     const cells = writeCsv(formulas.map((value) => [value])).split("\r\n");
     assert.deepEqual(cells.filter((cell) => /^"?[=+\-@\t\r\n＝]/.test(cell)), []);
+    assert.equal(writeCsv([hidden]), `${hidden.map((cell) => `"'${cell}"`).join(",")}\r\n`);
+    assert.equal(writeCsv([[" a", "a =b", "'a"]]), "\" a\",a =b,'a\r\n");
   });
 });
 

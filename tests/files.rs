@@ -7,6 +7,7 @@ mod interrupted;
 mod mutations;
 mod ownership;
 mod permissions;
+mod proxy;
 mod secrets;
 mod units;
 

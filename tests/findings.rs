@@ -1,6 +1,8 @@
 //! What is wrong with rules: over HTTP as a rule owner's page asks, and on the command line as a pipeline does.
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use reqwest::Method;
@@ -328,25 +330,54 @@ fn lint_of_what_is_no_catalog_names_every_fault_and_ends_with_3() {
 
 #[test]
 fn lint_reads_stdin_and_a_file_that_is_not_there_ends_with_1() {
-    let mut command = Program::command();
-    let mut process = command
-        .args(["lint", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = process.stdin.take().unwrap();
-    stdin.write_all(catalog().to_string().as_bytes()).unwrap();
-    drop(stdin);
-    let found = process.wait_with_output().unwrap();
-    assert_eq!(
-        (found.status.code(), text(&found.stdout).lines().count()),
-        (Some(4), 4)
-    );
+    for name in ["-", "/dev/stdin"] {
+        let mut command = Program::command();
+        let mut process = command
+            .args(["lint", name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = process.stdin.take().unwrap();
+        stdin.write_all(catalog().to_string().as_bytes()).unwrap();
+        drop(stdin);
+        let found = process.wait_with_output().unwrap();
+        assert_eq!(
+            (found.status.code(), text(&found.stdout).lines().count()),
+            (Some(4), 4)
+        );
+    }
     let missing = output(Command::args(
         &mut Program::command(),
         ["lint", "no-such-catalog.json"],
     ));
     assert_eq!(missing.status.code(), Some(1));
     assert!(text(&missing.stderr).contains("no-such-catalog.json cannot be read"));
+}
+
+#[test]
+fn a_pipe_or_a_device_in_place_of_a_file_is_refused_and_not_waited_for() {
+    let catalog = Catalog::of(&catalog().to_string());
+    let folder = catalog.folder.path();
+    let (file, pipe) = (folder.join("catalog.json"), folder.join("pipe.json"));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let [lint, test, evaluate] = ["lint", "test", "evaluate"].map(OsStr::new);
+    for other in [pipe.as_path(), Path::new("/dev/zero"), folder] {
+        let (file, name) = (file.as_os_str(), other.as_os_str());
+        for arguments in [
+            vec![lint, name],
+            vec![test, name],
+            vec![evaluate, name, file],
+            vec![evaluate, file, name],
+        ] {
+            let refused = output(Program::command().args(&arguments));
+            assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
+            let told = format!(
+                "tillgate: {} cannot be read: it is not a regular file\n",
+                other.display()
+            );
+            assert_eq!(text(&refused.stderr), told);
+        }
+    }
 }

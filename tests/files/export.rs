@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Output;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::fixture::{Shop, done, failed, tree};
+use super::fixture::{SECRETS, Shop, command, done, failed, tree};
+use super::proxy::holding;
+use crate::support::wait::{DEADLINE, output};
 
 fn parsed(files: &BTreeMap<String, String>) -> BTreeMap<&str, Value> {
     let parsed = files.iter();
@@ -49,6 +53,77 @@ async fn nothing_is_written_to_or_removed_from_a_folder_or_file_that_is_a_link()
     assert!(rules.join("conditions/old.json").exists());
     let mine = std::fs::read_to_string(elsewhere.join("mine.json")).unwrap();
     assert_eq!(mine, "mine");
+}
+
+/// Exports; something happens after the command has looked at the folders and before it writes.
+async fn export_while(shop: &Shop, meanwhile: impl FnOnce()) -> Output {
+    let (url, is_held, let_go) = holding(&shop.host.url, "GET /api/v1/projects", 0);
+    let arguments = ["export", "DIR", "--replace", "--url", url.as_str()];
+    let mut command = command(&arguments, &shop.rules(), &shop.operator(), &SECRETS);
+    let exporting = tokio::task::spawn_blocking(move || output(&mut command));
+    let held = tokio::task::spawn_blocking(move || is_held.recv_timeout(DEADLINE));
+    held.await.unwrap().unwrap();
+    meanwhile();
+    let_go.send(()).unwrap();
+    exporting.await.unwrap()
+}
+
+/// The files of one folder, by name.
+fn content(folder: &Path) -> BTreeMap<String, String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|file| {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        (name, std::fs::read_to_string(file.path()).unwrap())
+    });
+    files.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_through_a_link_that_takes_the_place_of_a_folder_meanwhile() {
+    let shop = Shop::full().await;
+    let (rules, elsewhere) = (shop.rules(), shop.folder.path().join("elsewhere"));
+    done(&shop.run(&["export", "DIR"]).await);
+    std::fs::remove_dir_all(rules.join("projects")).unwrap();
+    let exported = content(&rules.join("conditions"));
+    shop.write("conditions/beer.json", "{}");
+    shop.write("conditions/old.json", "{}");
+    std::fs::create_dir(&elsewhere).unwrap();
+    for name in ["beer.json", "old.json"] {
+        std::fs::write(elsewhere.join(name), "mine").unwrap();
+    }
+    let mine = content(&elsewhere);
+
+    let moved = shop.folder.path().join("moved");
+    let swapped = export_while(&shop, || {
+        std::fs::rename(rules.join("conditions"), &moved).unwrap();
+        symlink(&elsewhere, rules.join("conditions")).unwrap();
+        symlink(&elsewhere, rules.join("projects")).unwrap();
+    })
+    .await;
+    let told = failed(&swapped);
+    assert!(
+        told.contains("rules/projects cannot be written: File exists"),
+        "{told}"
+    );
+    assert_eq!(content(&elsewhere), mine);
+    assert_eq!(content(&moved), exported, "the folder that was looked at");
+
+    std::fs::remove_file(rules.join("conditions")).unwrap();
+    std::fs::remove_file(rules.join("projects")).unwrap();
+    std::fs::create_dir(elsewhere.join("conditions")).unwrap();
+    std::fs::write(elsewhere.join("conditions/mine.json"), "mine").unwrap();
+    let moved = shop.folder.path().join("moved-rules");
+    let swapped = export_while(&shop, || {
+        std::fs::rename(&rules, &moved).unwrap();
+        symlink(&elsewhere, &rules).unwrap();
+    })
+    .await;
+    done(&swapped);
+    assert_eq!(content(&moved.join("conditions")), exported);
+    let conditions = content(&elsewhere.join("conditions"));
+    let kept = BTreeMap::from([("mine.json".to_owned(), "mine".to_owned())]);
+    assert_eq!(conditions, kept);
+    assert!(!elsewhere.join("projects").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]

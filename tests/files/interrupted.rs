@@ -1,21 +1,21 @@
 //! `apply` is killed, answers are lost, others write meanwhile: it runs again and does the rest, and overwrites nothing.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 
-use super::fixture::{SECRETS, Shop, command, done, failed, text, tree};
+use super::fixture::{SECRETS, Shop, command, done, failed, rate, text, tree};
+use super::proxy::{holding, lossy};
 use crate::support::hanging::{Hanging, unfinished};
 use crate::support::switched::Switched;
-use crate::support::wait::{Lines, ended};
+use crate::support::wait::{DEADLINE, Lines, ended};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_killed_in_the_middle_is_finished_by_the_next() {
@@ -200,49 +200,6 @@ async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
     assert_eq!(values, [json!(0.09), json!(1.5), json!(12)]);
 }
 
-/// Passes requests on to a host. The answers to so many of those that begin with a text are lost on their way.
-fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (host, left) = (
-        host.trim_start_matches("http://").to_owned(),
-        Arc::new(AtomicUsize::new(losses)),
-    );
-    std::thread::spawn(move || {
-        for client in listener.incoming().map_while(Result::ok) {
-            let host = TcpStream::connect(&host).unwrap();
-            let (to_host, to_client) = (host.try_clone().unwrap(), client.try_clone().unwrap());
-            let (left, is_lost) = (left.clone(), Arc::new(AtomicBool::new(false)));
-            let loses = is_lost.clone();
-            let sees = move |request: &[u8]| {
-                let less = |left: usize| left.checked_sub(1);
-                if request.starts_with(begin.as_bytes())
-                    && left
-                        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
-                        .is_ok()
-                {
-                    is_lost.store(true, Ordering::SeqCst);
-                }
-                true
-            };
-            std::thread::spawn(move || pass(client, to_host, sees));
-            std::thread::spawn(move || pass(host, to_client, |_| !loses.load(Ordering::SeqCst)));
-        }
-    });
-    url
-}
-
-/// Passes on what comes for as long as it is let through.
-fn pass(mut from: TcpStream, mut to: TcpStream, lets: impl Fn(&[u8]) -> bool) {
-    let mut bytes = [0; 64 << 10];
-    while let Ok(read @ 1..) = from.read(&mut bytes) {
-        if !lets(&bytes[..read]) || to.write_all(&bytes[..read]).is_err() {
-            break;
-        }
-    }
-    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_whose_answer_is_lost_is_made_again_and_found_to_have_taken_effect() {
     let shop = Shop::full().await;
@@ -282,5 +239,68 @@ async fn a_write_whose_answer_is_lost_is_made_again_and_found_to_have_taken_effe
     assert_eq!(
         shop.get("/api/v1/webhooks").await.as_array().unwrap().len(),
         4
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_that_a_person_sets_between_two_requests_of_a_large_change_stays() {
+    const CURRENCIES: [&str; 33] = [
+        "AED", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR",
+        "ILS", "INR", "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK",
+        "SGD", "THB", "TRY", "UAH", "USD", "VND", "ZAR",
+    ];
+    let shop = Shop::open().await;
+    let unit = json!({ "id": "acme", "type": "COMPANY" });
+    shop.write("business-units/acme.json", &unit.to_string());
+    // 1,056 rates, both directions of each pair.
+    let of_currency = |from: &'static str| {
+        let others = CURRENCIES.into_iter().filter(move |to| *to != from);
+        others.map(move |to| rate(from, to, json!(2)))
+    };
+    let all: Vec<Value> = CURRENCIES.into_iter().flat_map(of_currency).collect();
+    let file = json!({ "businessUnitId": "acme", "rates": all });
+    shop.write("rates/a.json", &file.to_string());
+    let (url, is_held, let_go) = holding(&shop.host.url, "POST /api/v1/business-units/acme/", 1);
+    let arguments = ["apply", "DIR", "--url", url.as_str()];
+    let apply = command(&arguments, &shop.rules(), &shop.operator(), &[])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let held = tokio::task::spawn_blocking(move || is_held.recv_timeout(DEADLINE));
+    held.await.unwrap().unwrap();
+
+    let rates = "/api/v1/business-units/acme/exchange-rates";
+    let first = shop.get(rates).await.as_array().unwrap().clone();
+    assert_eq!(first.len(), 1_000);
+    let is_set = |from: &Value, to: &Value| {
+        let is_it = |rate: &Value| rate["currencyIdFrom"] == *from && rate["currencyIdTo"] == *to;
+        first.iter().any(is_it)
+    };
+    let mut missing = all
+        .iter()
+        .map(|rate| (&rate["currencyIdFrom"], &rate["currencyIdTo"]));
+    let (from, to) = missing.find(|&(from, to)| !is_set(from, to)).unwrap();
+    let (from, to) = (from.as_str().unwrap(), to.as_str().unwrap());
+    let path = format!("{rates}/SALES/{from}/{to}");
+    shop.send(Method::PUT, &path, json!({ "rateValue": 7.7 }))
+        .await;
+    let_go.send(()).unwrap();
+
+    let told = failed(&output_of(apply).await);
+    let outdated = "rates/a.json: the rates of the business unit acme were changed by someone else after 1 of 2 requests";
+    assert!(told.contains(outdated), "{told}");
+    assert!(told.contains("1 of 2 were written: run it again"), "{told}");
+    let theirs = shop.get(&path).await;
+    assert_eq!(
+        (&theirs["rateValue"], theirs.get("managedBy")),
+        (&json!(7.7), None)
+    );
+    assert_eq!(shop.get(rates).await.as_array().unwrap().len(), 1_001);
+    // The next run says what it would overwrite before it does the rest.
+    let planned = done(&shop.run(&["apply", "DIR", "--dry-run"]).await);
+    assert!(
+        planned.contains(&format!("SALES {from} {to}: 7.7 -> 2\n")),
+        "{planned}"
     );
 }

@@ -115,6 +115,31 @@ async fn a_rate_is_changed_only_as_it_was_seen() {
 }
 
 #[tokio::test]
+async fn a_change_of_many_rates_answers_the_version_that_the_next_one_must_match() {
+    let shop = Shop::with_units().await;
+    let bulk = "business-units/C/exchange-rates";
+    let set = |value: u32| json!({ "set": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": value }] });
+    let post = async |path: &str, header, body| ask(&shop, Method::POST, path, header, body).await;
+    let accept = ("accept", "*/*");
+    let (status, first, _) = post(bulk, accept, set(10)).await;
+    assert_eq!(status, 200);
+    let (_, list, _) = ask(&shop, Method::GET, bulk, accept, Value::Null).await;
+    assert_eq!(first, list);
+    let first = first.unwrap();
+    let (_, unchanged, answer) = post(bulk, ("if-match", &first), set(10)).await;
+    assert_eq!((unchanged, &answer["unchanged"]), (list, &json!(1)));
+    let dry_run = format!("{bulk}?dryRun=true");
+    let (status, none, _) = post(&dry_run, accept, set(11)).await;
+    assert_eq!((status, none), (200, None));
+    // Someone else changes a rate between two requests.
+    shop.set("C", "NOK", "EUR", "12").await;
+    let (status, _, _) = post(bulk, ("if-match", &first), set(11)).await;
+    assert_eq!(status, 412);
+    assert_eq!(shop.get(RATE).await.1["rateValue"], 10);
+    shop.host.run_due().await;
+}
+
+#[tokio::test]
 async fn a_unit_is_changed_only_as_it_was_seen() {
     let shop = Shop::with_units().await;
     let path = "business-units/SE-1";

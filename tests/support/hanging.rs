@@ -25,7 +25,8 @@ impl Hanging {
             _disk: disk,
         };
         let has_files = |it: &PathBuf| fs::read_dir(it).is_ok_and(|files| files.count() > 0);
-        wait_for("it writes", || unfinished(folder).iter().any(has_files));
+        let is_written = |it: &PathBuf| it.is_file() || has_files(it);
+        wait_for("it writes", || unfinished(folder).iter().any(is_written));
         hanging
     }
 }
@@ -37,7 +38,7 @@ impl Drop for Hanging {
     }
 }
 
-/// The folders of unfinished files that are in a folder or one in it.
+/// The unfinished files, and folders of such, that are in a folder or one in it.
 pub fn unfinished(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -21,8 +21,8 @@ const SLICE_LENGTH = 32_768;
 
 const [QUOTE, LF, CR, BOM] = [0x22, 0x0a, 0x0d, 0xfeff];
 
-/** What spreadsheets take for a formula (OWASP, "CSV Injection"), with what keeps them from it. */
-const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
+/** What spreadsheets take for a formula (OWASP, "CSV Injection"), after what keeps them from it, blanks, and what is not seen. */
+const FORMULA = /^['\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** The text of a file: UTF-16 by its byte order mark or its zeros, otherwise UTF-8, otherwise what Windows writes in the West. */
 export function decodeText(bytes) {

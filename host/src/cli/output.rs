@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -20,6 +21,11 @@ pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
 /// A text as a part of one line, which it cannot end.
 pub(super) fn on_line(text: &str) -> Cow<'_, str> {
     escaped(text, &[])
+}
+
+/// A path as a part of one line.
+pub(super) fn shown_path(path: &Path) -> String {
+    on_line(&path.display().to_string()).into_owned()
 }
 
 /// A text in which what a terminal acts on is escaped, but for some characters.

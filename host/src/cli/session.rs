@@ -99,6 +99,8 @@ impl From<Failure> for String {
 /// The answer of a host.
 pub(super) struct Answer {
     status: StatusCode,
+    /// The version of what a write has made.
+    pub(super) etag: Option<HeaderValue>,
     body: Json,
 }
 
@@ -384,6 +386,7 @@ impl From<egress::Answer> for Answer {
         };
         Self {
             status: answer.status,
+            etag: answer.headers.get(ETAG).cloned(),
             body,
         }
     }

@@ -49,7 +49,7 @@ pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, Uni
 pub use self::units::usage::RatesUsage;
 use self::units::usage::{Counts, Quotas};
 use crate::app::App;
-use crate::data::etag::{Preconditions, Written};
+use crate::data::etag::{Etag, Preconditions, Written};
 use crate::data::quota::Usage;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
@@ -197,7 +197,7 @@ impl Rates {
         .await
     }
 
-    /// Sets and deletes many rates of a unit at once.
+    /// Sets and deletes many rates of a unit at once. Answers how many, and the entity tag of the list that this makes.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Invalid`] with every rate that cannot be set, [`Error::ConflictList`] with those that
@@ -208,7 +208,7 @@ impl Rates {
         id: &UnitId,
         bulk: &Bulk,
         preconditions: &Preconditions,
-    ) -> Result<Edited<RateCounts>> {
+    ) -> Result<Edited<(RateCounts, Etag)>> {
         let edit = self.edits(editor);
         edit.edit(id, |before, at| {
             plan::change_rates(before, bulk, preconditions, editor.by, at)

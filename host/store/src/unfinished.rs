@@ -8,8 +8,8 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// With what the names of these folders begin.
-const PREFIX: &str = ".tillgate-unfinished-";
+/// With what the names of these folders begin, and of files that are written without such a folder.
+pub const PREFIX: &str = ".tillgate-unfinished-";
 
 /// See the module's documentation. Dropping it removes the folder.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// Whether a name is that of a folder for unfinished files.
+/// Whether a name is that of a folder for unfinished files, or of such a file.
 #[must_use]
 pub fn is_unfinished(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(PREFIX.as_bytes())

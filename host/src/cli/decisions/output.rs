@@ -138,10 +138,41 @@ impl Output {
 
 /// A cell that no spreadsheet runs.
 fn safe(cell: &str) -> Cow<'_, str> {
-    match cell.trim_start_matches('\'').starts_with(FORMULA) {
+    let is_formula = |c: &char| FORMULA.contains(c);
+    let first = cell.chars().find(|c| is_formula(c) || !is_passed_over(*c));
+    match first.as_ref().is_some_and(is_formula) {
         true => Cow::Owned(format!("'{cell}")),
         false => Cow::Borrowed(cell),
     }
+}
+
+/// Whether a formula may come after a character: a blank, what is not seen (Unicode, `Default_Ignorable_Code_Point`), or an
+/// apostrophe.
+fn is_passed_over(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(
+            c,
+            '\''
+                | '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
 }
 
 fn columns<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; COLUMNS.len()] {
@@ -202,4 +233,22 @@ fn missing(line: &Line<'_>) -> Option<String> {
         return Some(format!("{dropped} earlier decisions of {till} are missing"));
     }
     Some("a host had ended without writing all: decisions may be missing".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::safe;
+
+    #[test]
+    fn a_formula_after_blanks_or_what_is_not_seen_gets_an_apostrophe() {
+        let hidden = "' \u{a0}\u{3000}\u{ad}\u{200b}\u{202e}\u{2060}\u{feff}\u{fe0f}\u{3164}\u{2800}\0\u{1b}";
+        for hidden in hidden.chars() {
+            for formula in ["=1", "+1", "-1", "@a", "\ta", "＝1"] {
+                let cell = format!("{hidden} {formula}");
+                assert_eq!(safe(&cell), format!("'{cell}"));
+            }
+            let text = format!("{hidden}a =1");
+            assert_eq!(safe(&text), text);
+        }
+    }
 }

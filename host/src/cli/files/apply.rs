@@ -225,19 +225,16 @@ async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Resul
             .filter(|present| present.rates.is_empty())
             .and_then(|present| present.etag),
     };
-    for (index, body) in step.rates.bodies(manner.me).iter().enumerate() {
-        if index > 0 {
-            etag = host
-                .rates_of(&step.id)
-                .await?
-                .and_then(|present| present.etag);
-        }
+    let bodies = step.rates.bodies(manner.me);
+    for (index, body) in bodies.iter().enumerate() {
         let requires = Requires::Version(version(etag.as_ref())?);
         let (answer, is_repeated) = host
             .write((&Method::POST, &path), requires, Some(body), true)
             .await;
-        let answer = answer?;
+        let mut answer = answer?;
         if !answer.is_outdated() {
+            // Reading the version again would accept what others have written since.
+            etag = answer.etag.take();
             answer.body()?;
             continue;
         }
@@ -245,10 +242,17 @@ async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Resul
             Some(present) => step.rates.is_made(&present.rates, manner.me),
             None => false,
         };
-        if !(is_repeated && is_done) {
-            return Err(outdated());
+        if is_repeated && is_done {
+            return Ok(());
         }
-        return Ok(());
+        let (unit, all) = (on_line(&step.id), bodies.len());
+        let when = match index {
+            0 => "since the plan was made".to_owned(),
+            made => format!("after {made} of {all} requests that set them"),
+        };
+        return Err(format!(
+            "the rates of the business unit {unit} were changed by someone else {when}"
+        ));
     }
     Ok(())
 }

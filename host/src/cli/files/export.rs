@@ -2,28 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 
-use super::earlier::{Earlier, KEPT, shown};
+use super::earlier::{Earlier, KEPT};
 use super::existing::Present;
 use super::file_name::file_names;
 use super::host::Host;
 use super::kind::{Kind, missing};
+use super::open_folder::OpenFolder;
 use super::places::Variables;
 use super::pretty::indented;
 use super::webhook;
 use crate::cli::output::{on_line, print, tell};
 use crate::cli::session::HostOptions;
-use crate::store::unfinished::Unfinished;
-
-/// Who may read and write the files, but for those whom the mask of the process leaves out.
-const MODE: u32 = 0o666;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Export {
@@ -50,9 +44,10 @@ pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
     } = arguments;
     let host = Host::open(&options).await?;
     let kinds = kinds(&host, &only)?;
+    let target = OpenFolder::make(&folder)?;
     let earlier = kinds
         .iter()
-        .map(|kind| Earlier::read(*kind, &folder, replace));
+        .map(|kind| Earlier::read(*kind, &target, replace));
     let earlier: Vec<Earlier> = earlier.collect::<Result<_, _>>()?;
     let mut existing = host.existing(kinds.iter().copied()).await?;
     if let Some(fault) = webhook::faults_of_names(&existing, |_| true).next() {
@@ -67,7 +62,7 @@ pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
         folders.push(Folder::new(kind, resources, earlier)?);
     }
     for of_kind in &folders {
-        of_kind.write(&folder)?;
+        of_kind.write(&target)?;
     }
     let counts: BTreeMap<Kind, usize> = folders
         .iter()
@@ -145,10 +140,15 @@ impl Folder {
     }
 
     /// Writes the files, each as a whole, and removes those that are no more.
-    fn write(&self, folder: &Path) -> Result<(), String> {
-        let folder = folder.join(self.kind.folder());
-        fs::create_dir_all(&folder).map_err(|cause| unwritten(&folder, &cause))?;
-        let unfinished = Unfinished::begin(&folder).map_err(|cause| unwritten(&folder, &cause))?;
+    fn write(&self, target: &OpenFolder) -> Result<(), String> {
+        let made;
+        let folder = match &self.earlier.folder {
+            Some(folder) => folder,
+            None => {
+                made = target.make_folder(self.kind.folder())?;
+                &made
+            }
+        };
         let variables = Variables::new(&self.resources, &self.earlier.files);
         for (id, name) in &self.names {
             let Some(resource) = self.resources.get(id) else {
@@ -158,35 +158,18 @@ impl Folder {
             if self.kind == Kind::Webhooks {
                 variables.add_places(resource, self.earlier.files.get(id), &mut json);
             }
-            write_file(&unfinished, &folder.join(name), &indented(&json))?;
+            folder.write(name, &indented(&json))?;
         }
         let mut kept: BTreeSet<&OsStr> = self.names.values().map(OsStr::new).collect();
         if self.names.is_empty() {
-            write_file(&unfinished, &folder.join(KEPT), b"")?;
+            folder.write(KEPT, b"")?;
             kept.insert(OsStr::new(KEPT));
         }
         for name in &self.earlier.names {
             if !kept.contains(name.as_os_str()) {
-                let path = folder.join(name);
-                fs::remove_file(&path).map_err(|cause| unwritten(&path, &cause))?;
+                folder.remove(name)?;
             }
         }
         Ok(())
     }
-}
-
-/// Writes a file in place of the one that is there, so that it is never there in part.
-fn write_file(unfinished: &Unfinished, path: &Path, text: &[u8]) -> Result<(), String> {
-    let write = || {
-        let mut file = tempfile::Builder::new()
-            .permissions(fs::Permissions::from_mode(MODE))
-            .tempfile_in(unfinished.path())?;
-        file.write_all(text)?;
-        file.persist(path).map_err(|failed| failed.error).map(drop)
-    };
-    write().map_err(|cause| unwritten(path, &cause))
-}
-
-fn unwritten(path: &Path, cause: &std::io::Error) -> String {
-    format!("{} cannot be written: {cause}", shown(path))
 }

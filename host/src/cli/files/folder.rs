@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{File as OpenFile, FileType};
+use std::fs::FileType;
 use std::io::Read as _;
 use std::path::Path;
 
 use super::document::{self, Read};
 use super::kind::Kind;
+use crate::cli::input::open;
 use crate::cli::output::on_line;
 
 /// The most files, and the most bytes of all.
@@ -187,7 +188,7 @@ impl Reader {
         let unreadable =
             |cause: std::io::Error| format!("{} cannot be read: {cause}", path.display());
         let (mut text, most) = (Vec::new(), kind.max_file());
-        let file = OpenFile::open(path).map_err(unreadable)?;
+        let file = open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
         if length <= most {
             file.take(most + 1)

@@ -4,7 +4,7 @@
 //! `document.rs` checks them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
 //! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `print.rs`
 //! prints it, `apply.rs` makes it. From the host to files: `export.rs`, with the names and places of secrets that an earlier
-//! export has left (`earlier.rs`, `file_name.rs`, `places.rs`).
+//! export has left (`earlier.rs`, `file_name.rs`, `places.rs`), through a folder that is opened once (`open_folder.rs`).
 
 mod apply;
 mod bind;
@@ -19,6 +19,7 @@ mod folder;
 mod host;
 mod kind;
 mod members;
+mod open_folder;
 mod order;
 mod places;
 mod plan;

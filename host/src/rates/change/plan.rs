@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use tillgate_engine::rate::RateKey;
 
-use crate::data::etag::{self, Preconditions, Written};
+use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::error::{Error, Result};
 use crate::rates::units::answers::{not_set, rate_json, set_list, unit_json};
 use crate::rates::units::set_rates::{NewRate, SetRate, SetRates, SetResult};
@@ -160,14 +160,14 @@ pub(in crate::rates) fn delete_rate(
     Ok((after(old, rates, Places::Lists(&[])), ()))
 }
 
-/// Sets and removes many rates. Answers how many.
+/// Sets and removes many rates. Answers how many, and the entity tag of the list that this makes.
 pub(in crate::rates) fn change_rates<'r>(
     before: Option<&Node>,
     bulk: &'r Bulk,
     preconditions: &Preconditions,
     by: &str,
     at: &str,
-) -> Result<(After<'r>, RateCounts)> {
+) -> Result<(After<'r>, (RateCounts, Etag))> {
     let old = &before.ok_or_else(no_unit)?.rates.rates;
     preconditions.check(Some(set_list(old)?.etag()))?;
     let (mut rates, mut counts) = (old.clone(), RateCounts::default());
@@ -184,7 +184,8 @@ pub(in crate::rates) fn change_rates<'r>(
             false => counts.unchanged += 1,
         }
     }
-    Ok((after(old, rates, Places::Lists(&bulk.set)), counts))
+    let etag = set_list(&rates)?.etag().clone();
+    Ok((after(old, rates, Places::Lists(&bulk.set)), (counts, etag)))
 }
 
 /// What becomes of a unit whose rates are these from now on.

@@ -168,6 +168,10 @@ pub(super) fn change_rates() -> Operation {
             json!({ "correlationId": CORRELATION, "created": 1, "updated": 0, "deleted": 0, "unchanged": 0 }),
         )
         .or_answers("a dry run", dry_run())
+        .with_header(
+            "ETag",
+            "The version of the list of rates that this makes, for the `If-Match` of the next change; a dry run has none.",
+        )
         .with_preconditions()
         .refuses(404, NO_UNIT);
     changing(operation)

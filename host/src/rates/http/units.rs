@@ -210,5 +210,7 @@ async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let preconditions = request.preconditions();
     let editor = editing(&rates, &request).await?;
     let change = rates.change_rates(editor, &id, &bulk, &preconditions);
-    edited(change.await?, |counts| with_correlation(&request, &counts))
+    edited(change.await?, |(counts, etag)| {
+        Ok(with_correlation(&request, &counts)?.tagged(etag))
+    })
 }
