@@ -25,6 +25,9 @@ use crate::webhooks::registry::event_type::{PING, require_unreserved};
 /// The most bytes of a document that an event carries; a receiver reads a larger one by its id.
 const MAX_DOCUMENT: usize = 128 << 10;
 
+/// An event is compared with more filters off the threads that serve.
+const INLINE_FILTERS: usize = 64;
+
 /// The data of an event of the service's own features.
 #[derive(Debug, Serialize)]
 struct Own<'a> {
@@ -106,7 +109,12 @@ impl Webhooks {
 
     /// The webhooks that an event is for.
     async fn wanting(&self, all: Arc<Registered>, event: &NewEvent) -> Result<Vec<Uuid>> {
-        if event.data.len() <= INLINE {
+        let filters = all.values().filter(|it| it.settings.filter.is_some());
+        let is_quick = match filters.count() {
+            0 => true,
+            count => count <= INLINE_FILTERS && event.data.len() <= INLINE,
+        };
+        if is_quick {
             return Ok(wanting(all.values(), event));
         }
         let event = event.clone();

@@ -36,8 +36,9 @@ impl<'e> Candidate<'e> {
         event: &'e dyn Filterable,
         paths: impl Iterator<Item = &'e Names>,
     ) -> Self {
-        let paths: BTreeSet<_> = paths.collect();
-        let paths: Vec<_> = paths.into_iter().collect();
+        let mut paths: Vec<_> = paths.collect();
+        paths.sort_unstable();
+        paths.dedup();
         let mut values = BTreeMap::new();
         if !paths.is_empty() {
             let json = event.json().unwrap_or_default();
