@@ -240,20 +240,20 @@ fn first<'d>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_of_many_rates_and_dry_runs_have_no_entity_tag_and_none_is_documented() {
+async fn changes_of_many_rates_have_the_entity_tag_that_is_documented_and_dry_runs_have_none() {
     let s = Session::open().await;
     let unit = "/api/v1/business-units/nordic-retail/exchange-rates";
     let rate = json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05 });
     let (set, json) = (json!({ "set": [rate] }), Some("application/json"));
-    for (method, path, media_type, body, status) in [
-        ("post", unit.to_owned(), json, &set, 200),
-        ("post", format!("{unit}?dryRun=true"), json, &set, 200),
+    for (method, path, media_type, body, has_tag) in [
+        ("post", unit.to_owned(), json, &set, true),
+        ("post", format!("{unit}?dryRun=true"), json, &set, false),
         (
             "delete",
             format!("{unit}/SALES/SEK/EUR?dryRun=true"),
             None,
             &Value::Null,
-            200,
+            false,
         ),
     ] {
         let sent = Sent {
@@ -262,7 +262,14 @@ async fn changes_of_many_rates_and_dry_runs_have_no_entity_tag_and_none_is_docum
             media_type,
             body,
         };
-        assert_eq!(s.status(&sent).await, status, "{}", sent.path);
+        assert_eq!(s.status(&sent).await, 200, "{}", sent.path);
+        let answer = s.send(&sent).await;
+        assert_eq!(
+            answer.headers().contains_key("etag"),
+            has_tag,
+            "{}",
+            sent.path
+        );
     }
     s.host.run_due().await;
 }

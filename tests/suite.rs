@@ -44,6 +44,7 @@ mod disk_faults;
 mod doctor;
 mod egress;
 mod engine;
+mod escaping;
 mod evaluate;
 mod explain;
 mod feed;

@@ -196,3 +196,44 @@ async fn resources_of_one_name_and_the_same_beginning_of_a_digest_have_files_of_
     assert_eq!(written, BTreeSet::from(ids));
     done(&shop.run(&["diff", "DIR"]).await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_terminal_or_an_editor_acts_on_is_escaped_in_files_and_in_what_is_said() {
+    let shop = Shop::open().await;
+    let path = "/api/v1/projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+    let items = [
+        "a\u{7f}b\u{9b}2J",
+        "c\u{2066}d\u{2069}\u{2028}",
+        "z\\\u{202d}\"\u{1b}",
+    ];
+    let restriction = json!({ "type": "BLACKLISTEDITEMS", "itemIds": items });
+    let project = json!({ "name": "lla\u{202e}All", "restrictions": [restriction] });
+    shop.send(Method::PUT, path, project).await;
+    let folder = shop.folder.path().join("ru\u{202e}\nles");
+    let run = async |arguments: &[&str]| {
+        let operator = shop.operator();
+        shop.run_as(&operator, &folder, arguments, &[]).await
+    };
+    let export = ["export", "DIR", "--only", "projects", "--replace"];
+    let printed = done(&run(&export).await);
+    assert_eq!(printed.lines().count(), 1, "{printed}");
+    assert!(
+        printed.ends_with("/ru\\u202e\\u000ales: projects 1\n"),
+        "{printed}"
+    );
+    let files = tree(&folder);
+    let text = files.values().next().unwrap();
+    let is_acted_on = |c: char| {
+        c != '\n' && c.is_control()
+            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert!(!text.contains(is_acted_on), "{text:?}");
+    assert!(text.contains(r#""name": "lla\u202eAll""#), "{text}");
+    let read: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(read["restrictions"][0]["itemIds"], json!(items));
+    // The files say what the host has, and are written the same again.
+    let printed = done(&run(&["diff", "DIR"]).await);
+    assert!(printed.ends_with(" are the same\n"), "{printed}");
+    done(&run(&export).await);
+    assert_eq!(tree(&folder), files);
+}

@@ -7,7 +7,7 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use super::log_to_stderr;
-use super::output::print;
+use super::output::print_line;
 use super::progress::ProgressLine;
 use crate::config::{Flags, Loaded, store_url};
 use crate::store::backup::{Contents, Progress, backup, restore};
@@ -74,7 +74,7 @@ pub(super) fn run_backup(arguments: Backup) -> Result<(), String> {
     priority::lower_own(priority::UPKEEP);
     let contents = with_progress("copying", |report| backup(&folder, &file, report))?;
     let (folder, file) = (folder.display(), file.display());
-    print(&format!("wrote {file}, a backup of {folder} {contents}\n"))
+    print_line(&format!("wrote {file}, a backup of {folder} {contents}"))
 }
 
 pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
@@ -82,7 +82,7 @@ pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
     let folder = folder_of(&store_url(&store)?)?;
     let contents = with_progress("restoring", |report| restore(&file, &folder, report))?;
     let (folder, file) = (folder.display(), file.display());
-    print(&format!("restored {file} to {folder} {contents}\n"))
+    print_line(&format!("restored {file} to {folder} {contents}"))
 }
 
 /// What a store contains, after the progress of copying it.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::output::{print, table, text};
+use super::output::{print, print_line, table, text};
 use super::session::{HostOptions, Session, segment};
 use crate::tokens::client::Status;
 
@@ -86,8 +86,8 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
         text(&client.value, "clientId"),
         text(&client.value, "status"),
     );
-    print(&format!(
-        "the client {id} of the tenant {tenant} is {status}\n"
+    print_line(&format!(
+        "the client {id} of the tenant {tenant} is {status}"
     ))
 }
 

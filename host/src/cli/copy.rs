@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::log_to_stderr;
-use super::output::print;
+use super::output::print_line;
 use super::progress::ProgressLine;
 use crate::clock::SystemClock;
 use crate::config::{Log, store_url};
@@ -59,8 +59,8 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
     .await;
     progress_line.end();
     let all = copied.map_err(|cause| cause.to_string())?;
-    print(&format!(
-        "copied {from} to {to} and compared them: {}\n",
+    print_line(&format!(
+        "copied {from} to {to} and compared them: {}",
         counts(&all)
     ))
 }

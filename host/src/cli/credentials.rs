@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::output::shown_path;
+
 /// A file of credentials (`platform.md`, "Command line").
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -17,7 +19,7 @@ pub(super) struct Credentials {
 
 impl Credentials {
     pub(super) fn read(file: &Path) -> Result<Self, String> {
-        let name = file.display();
+        let name = shown_path(file);
         let content = std::fs::read(file).map_err(|cause| match cause.kind() {
             ErrorKind::NotFound => format!(
                 "there are no credentials at {name}: use --credentials FILE (the first `tillgate serve` on a store \

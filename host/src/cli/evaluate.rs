@@ -13,7 +13,7 @@ use tillgate_engine::face::Prepared;
 use tillgate_engine::{Code, Fault};
 
 use super::input::{is_stdin, read};
-use super::output::{on_line, print, tell};
+use super::output::{on_line, print, shown_path, tell};
 use super::{FOUND, MALFORMED};
 use crate::engine::{Call, CompiledModule, Document, EngineError, EnginePool};
 
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
     }
     let (catalog, request) = (read(&arguments.catalog)?, read(&arguments.request)?);
     if let Err(error) = Prepared::new("catalog", &catalog) {
-        let name = arguments.catalog.display();
+        let name = shown_path(&arguments.catalog);
         return Ok(malformed(
             &format!("{name} is not a catalog"),
             &error.faults,
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
             Ok(ExitCode::from(FOUND))
         }
         Err(EngineError::Refused(_, faults)) => {
-            let name = arguments.request.display();
+            let name = shown_path(&arguments.request);
             Ok(malformed(&format!("{name} is not a request"), &faults))
         }
         Err(cause @ EngineError::Failed(_)) => Err(cause.to_string()),

@@ -8,7 +8,7 @@ use clap::Args;
 use reqwest::{Method, Url};
 use serde::Deserialize;
 
-use super::output::{on_line, print};
+use super::output::{on_line, print_line};
 use super::session::{distrust, trust};
 use crate::config::{Flags, Loaded};
 use crate::egress::{Client, Destinations, EgressError, Limits, Trust, shown};
@@ -79,7 +79,7 @@ pub(super) async fn run(arguments: Health) -> Result<(), String> {
         .as_ref()
         .map_or("nothing", |report| report.status.as_str());
     match answer.status.is_success() && report.is_ok() {
-        true => print(&format!("{}\n", on_line(said))),
+        true => print_line(said),
         false => Err(format!(
             "the host at {shown} answered {}: {}",
             answer.status,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tillgate_engine::rate::RateType;
 
 use super::changes::Changes;
-use super::output::{print, text};
+use super::output::{print, shown_path, text};
 use super::session::{HostOptions, Session, segment};
 use crate::rates::reference::DocumentType;
 
@@ -154,7 +154,7 @@ impl LeftOut<'_> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let name = file.display();
+    let name = shown_path(file);
     let unreadable = |cause: std::io::Error| format!("{name} cannot be read: {cause}");
     let size = std::fs::metadata(file).map_err(unreadable)?.len();
     if size > MAX_DOCUMENT {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::output::{print, table, text};
+use super::output::{print, print_line, table, text};
 use super::session::{HostOptions, Session, segment};
 
 /// The path of the jobs that were set aside.
@@ -73,14 +73,14 @@ pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
         Command::Retry { id: Some(id), .. } => {
             let path = format!("{SET_ASIDE}/{}/retry", segment(&id));
             let job = session.call(Method::POST, &path).await?.body()?;
-            print(&match options.json {
-                true => format!("{}\n", job.text),
-                false => format!(
-                    "the job {} of {} is tried again\n",
+            match options.json {
+                true => print(&format!("{}\n", job.text)),
+                false => print_line(&format!(
+                    "the job {} of {} is tried again",
                     text(&job.value, "job"),
                     text(&job.value, "queue")
-                ),
-            })
+                )),
+            }
         }
         Command::Retry { id: None, .. } => {
             let jobs = retry_all(&session).await?;

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde_json::Value;
 
-use super::output::{print, table, text};
+use super::output::{print, print_line, table, text};
 use super::session::{HostOptions, Session};
 
 #[derive(Args, Debug)]
@@ -76,8 +76,8 @@ pub(super) async fn run(arguments: Keys) -> Result<(), String> {
     }
     match command {
         Command::List => print(&listed(&answer.value)),
-        Command::Rotate => print(&format!(
-            "{} is published and signs from {}\n",
+        Command::Rotate => print_line(&format!(
+            "{} is published and signs from {}",
             text(&answer.value, "kid"),
             text(&answer.value, "signsFrom")
         )),

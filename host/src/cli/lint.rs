@@ -12,7 +12,7 @@ use tillgate_engine::condition::Scope;
 use tillgate_engine::findings::{Linted, RuleId, lint};
 
 use super::input::read;
-use super::output::{on_line, print, tell};
+use super::output::{on_line, print, shown_path, tell};
 
 #[derive(Args, Debug)]
 pub(super) struct Lint {
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Lint) -> Result<Verdict, String> {
         Ok(linted) => linted,
         Err(error) => {
             let faults = error.faults.iter().map(ToString::to_string);
-            let name = arguments.file.display();
+            let name = shown_path(&arguments.file);
             tell(&format!(
                 "{name} is not a catalog: {}",
                 faults.collect::<Vec<_>>().join("; ")

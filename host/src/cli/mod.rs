@@ -18,6 +18,7 @@ mod jobs;
 mod keys;
 mod lint;
 mod listen;
+mod log_writer;
 mod operator;
 mod output;
 mod progress;
@@ -317,7 +318,7 @@ pub fn main() -> ExitCode {
             clap_mangen::generate_to(command, &folder).map_err(|cause| {
                 format!(
                     "the pages cannot be written to {}: {cause}",
-                    folder.display()
+                    output::shown_path(&folder)
                 )
             })
         }

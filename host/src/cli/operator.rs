@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::log_to_stderr;
-use super::output::print;
+use super::output::{print_line, shown_path};
 use crate::app::App;
 use crate::clock::SystemClock;
 use crate::config::{Flags, Loaded};
@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     let config = Loaded::read(config.as_deref(), &flags)?.config;
     log_to_stderr(&config.log)?;
     if file.exists() {
-        let file = file.display();
+        let file = shown_path(&file);
         return Err(format!("{file} already exists: name another file"));
     }
     let url: StoreUrl = config.store.parse()?;
@@ -55,8 +55,8 @@ pub(super) async fn run(arguments: Operator) -> Result<(), String> {
     let tokens = Tokens::start(&app).await.map_err(error_text)?;
     let save = |credentials: &Credentials| write_credentials(&config, credentials, &file);
     let created = tokens.further_operator(save).await.map_err(error_text)?;
-    print(&format!(
-        "created the operator {}; its credentials are in {}\n",
+    print_line(&format!(
+        "created the operator {}; its credentials are in {}",
         created.client_id,
         file.display()
     ))

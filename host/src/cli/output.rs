@@ -23,6 +23,11 @@ pub(super) fn on_line(text: &str) -> Cow<'_, str> {
     escaped(text, &[])
 }
 
+/// A text in which lines and tabs stay.
+pub(super) fn on_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, LAYOUT)
+}
+
 /// A path as a part of one line.
 pub(super) fn shown_path(path: &Path) -> String {
     on_line(&path.display().to_string()).into_owned()
@@ -52,10 +57,11 @@ fn is_acted_on(c: char) -> bool {
 
 /// Rows below their titles, aligned in columns.
 pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> String {
+    let width = |cell: &str| on_line(cell).chars().count();
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().filter_map(|row| row.get(column));
-        let title = titles.get(column).map_or(0, |title| title.len());
-        cells.map(String::len).fold(title, usize::max)
+        let title = titles.get(column).map_or(0, |title| width(title));
+        cells.map(|cell| width(cell)).fold(title, usize::max)
     });
     let mut table = String::new();
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
@@ -73,6 +79,11 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> 
     table
 }
 
+/// Prints one line to stdout: what a command has done.
+pub(super) fn print_line(line: &str) -> Result<(), String> {
+    print(&format!("{}\n", on_line(line)))
+}
+
 /// Prints to stdout. A closed pipe is not an error.
 pub(super) fn print(output: &str) -> Result<(), String> {
     print_on(output).map(|_| ())
@@ -81,7 +92,7 @@ pub(super) fn print(output: &str) -> Result<(), String> {
 /// Prints to stdout what a terminal may show. Answers whether stdout is still open: a pipe may have been closed.
 pub(super) fn print_on(output: &str) -> Result<bool, String> {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(escaped(output, LAYOUT).as_bytes());
+    let written = stdout.write_all(on_lines(output).as_bytes());
     match written.and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -91,7 +102,7 @@ pub(super) fn print_on(output: &str) -> Result<bool, String> {
 
 /// Tells the person at the terminal something on stderr, which may come from elsewhere too.
 pub(super) fn tell(message: &str) {
-    on_stderr(&format!("tillgate: {}\n", escaped(message, LAYOUT)));
+    on_stderr(&format!("tillgate: {}\n", on_lines(message)));
 }
 
 /// Writes to stderr as it is. Where that fails there is no place left to say so.
@@ -101,7 +112,7 @@ pub(super) fn on_stderr(text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{LAYOUT, escaped, on_line};
+    use super::{on_line, on_lines, table};
 
     #[test]
     fn what_a_terminal_acts_on_is_escaped_and_the_rest_is_shown() {
@@ -120,10 +131,17 @@ mod tests {
     fn json_stays_the_json_that_it_was() {
         let value = serde_json::json!({ "a\u{9b}": ["\u{7f}\u{1b}[2J\n", "\u{202e}"] });
         for text in [value.to_string(), format!("{value:#}\n")] {
-            let shown = escaped(&text, LAYOUT);
+            let shown = on_lines(&text);
             assert!(!shown.contains(['\u{7f}', '\u{9b}', '\u{202e}']), "{shown}");
             let read: Result<serde_json::Value, _> = serde_json::from_str(&shown);
             assert!(read.is_ok_and(|read| read == value), "{shown}");
         }
+    }
+    #[test]
+    fn columns_are_as_wide_as_what_is_shown() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned);
+        let rows = [row(["\u{202e}a\n", "1"]), row(["Malmö", "2"])];
+        let shown = "NAME           NUMBER\n\\u202ea\\u000a  1\nMalmö          2\n";
+        assert_eq!(table(["NAME", "NUMBER"], &rows), shown);
     }
 }

@@ -13,7 +13,7 @@ use tillgate_engine::json::{Document, Faults};
 use tillgate_engine::tests::{self, CatalogTests, DocumentTests, Report};
 
 use super::input::read;
-use super::output::{on_line, print, tell};
+use super::output::{on_line, print, shown_path, tell};
 use super::{FOUND, MALFORMED};
 
 #[derive(Args, Debug)]
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Test) -> Result<ExitCode, String> {
 }
 
 fn malformed(file: &Path, faults: &[Fault]) -> String {
-    let mut told = format!("{} is not a catalog with tests:", file.display());
+    let mut told = format!("{} is not a catalog with tests:", shown_path(file));
     for fault in faults {
         let _ = write!(told, "\n  {}", on_line(&fault.to_string()));
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tracing_subscriber::EnvFilter;
 
+use super::log_writer::LogWriter;
 use super::output;
 use crate::config::{Flags, Loaded, Log, TlsFlags};
 use crate::observe::traces::Traces;
@@ -81,12 +82,13 @@ pub(super) async fn run(arguments: Serve) -> Result<(), String> {
 pub(super) fn log_to_stderr(log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_new(&log.level)
         .map_err(|cause| format!("log.level is not a filter: {cause}"))?;
+    let has_colors = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(has_colors)
         // It says on stderr that stderr is closed, and panics.
         .log_internal_errors(false)
-        .with_writer(std::io::stderr);
+        .with_writer(move || LogWriter { has_colors });
     if log.format == "json" {
         lines.json().init();
     } else {

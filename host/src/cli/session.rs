@@ -13,9 +13,10 @@ use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
 use super::credentials::Credentials;
-use crate::egress;
+use super::output::{on_line, shown_path};
 use crate::egress::{
-    Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust, shown,
+    self, Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
+    shown,
 };
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
@@ -171,14 +172,14 @@ impl Json {
     fn reason(&self) -> String {
         let faults = self.value.get("message").and_then(Value::as_array);
         let faults = faults.into_iter().flatten().filter_map(Value::as_str);
-        let count = faults.clone().count();
+        let lines = faults.map(|fault| format!("\n  {}", on_line(fault)));
+        let count = lines.clone().count();
         if count > 1 {
-            let lines: String = faults.map(|fault| format!("\n  {fault}")).collect();
-            return format!("{count} faults{lines}");
+            return format!("{count} faults{}", lines.collect::<String>());
         }
         let reasons = ["detail", "error_description"].map(|member| self.value.get(member));
         let reason = reasons.into_iter().flatten().find_map(Value::as_str);
-        reason.unwrap_or("it gave no reason").to_owned()
+        on_line(reason.unwrap_or("it gave no reason")).into_owned()
     }
 }
 
@@ -216,7 +217,7 @@ impl Session {
         let answer = send(&self.http, base, request).await?;
         let base = shown(base);
         if answer.status == StatusCode::UNAUTHORIZED {
-            let file = self.file.display();
+            let file = shown_path(&self.file);
             return Err(Failure::Final(format!(
                 "{base} refused the credentials in {file}: do they belong to another store?"
             )));

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::cli::input::is_stdin;
+use crate::cli::output::shown_path;
 use crate::conditions::decision_log::old_files;
 
 /// The most bytes of a line: far more than any has.
@@ -192,7 +193,7 @@ fn next(root: &Path, last: Option<u64>) -> Result<Option<(u64, PathBuf)>, String
 fn name(path: &Path) -> String {
     match is_stdin(path) {
         true => "stdin".into(),
-        false => path.display().to_string(),
+        false => shown_path(path),
     }
 }
 

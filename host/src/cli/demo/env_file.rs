@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::output::shown_path;
 use crate::config::Config;
 use crate::server::{write_credentials, write_private};
 use crate::tokens::Credentials;
@@ -22,11 +23,12 @@ impl EnvFile {
         receivers_url: &str,
         credentials_file: &Path,
     ) -> Result<Self, String> {
-        let cannot = |file: &Path, cause| format!("{} cannot be written: {cause}", file.display());
+        let cannot =
+            |file: &Path, cause| format!("{} cannot be written: {cause}", shown_path(file));
         // One of an earlier demo, which had no time to remove it, is replaced.
         let is_foreign = |text: Vec<u8>| !String::from_utf8_lossy(&text).contains(CREDENTIALS);
         if std::fs::read(&file).is_ok_and(is_foreign) {
-            let file = file.display();
+            let file = shown_path(&file);
             return Err(format!(
                 "{file} exists, and is not of a demo: it is not overwritten"
             ));

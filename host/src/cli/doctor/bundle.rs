@@ -22,7 +22,7 @@ use super::report::Report;
 use super::scrub::Scrubber;
 use super::secrets::secrets;
 use super::{host, store};
-use crate::cli::output::on_line;
+use crate::cli::output::{on_line, shown_path};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Loaded};
 use crate::engine::MODULE_SHA256;
@@ -61,7 +61,7 @@ pub(super) struct Missing {
 impl Bundle {
     /// What was written, and what is in it.
     pub(super) fn lines(&self) -> String {
-        let mut lines = format!("\nwrote {}, with\n", self.file.display());
+        let mut lines = format!("\nwrote {}, with\n", shown_path(&self.file));
         let mut line = |name: &str, what: &str| {
             let _ = writeln!(lines, "  {name:<18}  {}", on_line(what));
         };
@@ -110,7 +110,7 @@ pub(super) fn refuse_existing(file: &Path) -> Result<(), String> {
     match file.exists() {
         true => Err(format!(
             "{} exists already: name another file",
-            file.display()
+            shown_path(file)
         )),
         false => Ok(()),
     }
@@ -170,7 +170,7 @@ impl Parts {
     /// Writes the file: a list of what is in it, and that.
     fn write(self, file: &Path) -> Result<Bundle, String> {
         let cannot =
-            |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", file.display());
+            |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", shown_path(file));
         let (files, texts): (Vec<Named>, Vec<String>) = self.texts.into_iter().unzip();
         let manifest = json!({
             "madeAt": SystemClock.now().to_millis_text(),
@@ -249,10 +249,10 @@ async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
 
 /// The last lines of a log.
 fn end_of(log: &Path) -> Result<String, String> {
-    let cannot = |cause: std::io::Error| format!("{} cannot be read: {cause}", log.display());
+    let cannot = |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(log));
     let metadata = log.metadata().map_err(cannot)?;
     if !metadata.is_file() {
-        return Err(format!("{} is not a file", log.display()));
+        return Err(format!("{} is not a file", shown_path(log)));
     }
     let mut file = File::open(log).map_err(cannot)?;
     let skipped = metadata.len().saturating_sub(MAX_LOG);

@@ -16,7 +16,7 @@ use super::open_folder::OpenFolder;
 use super::places::Variables;
 use super::pretty::indented;
 use super::webhook;
-use crate::cli::output::{on_line, print, tell};
+use crate::cli::output::{on_line, print, print_line, tell};
 use crate::cli::session::HostOptions;
 
 #[derive(Args, Debug)]
@@ -81,8 +81,8 @@ pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
     }
     let counts = counts.iter().map(|(kind, count)| format!("{kind} {count}"));
     let (counts, shown) = (counts.collect::<Vec<_>>().join(", "), folder.display());
-    print(&format!(
-        "wrote {all} files of the tenant {} to {shown}: {counts}\n",
+    print_line(&format!(
+        "wrote {all} files of the tenant {} to {shown}: {counts}",
         host.tenant
     ))
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 use super::document::{self, Read};
 use super::kind::Kind;
 use crate::cli::input::open;
-use crate::cli::output::on_line;
+use crate::cli::output::{on_line, shown_path};
 
 /// The most files, and the most bytes of all.
 const MAX_FILES: usize = 300_000;
@@ -76,7 +76,7 @@ pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
         return Err(Refusal::Malformed(reader.faults));
     }
     if files.is_empty() {
-        let shown = folder.display();
+        let shown = shown_path(folder);
         return Err(Refusal::Unreadable(format!(
             "{shown} has none of the folders {}",
             known()
@@ -94,7 +94,7 @@ fn known() -> String {
 /// The entries of a folder, by name, but for those that begin with a dot.
 fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
     let unreadable =
-        |cause: std::io::Error| format!("{} cannot be read: {cause}", folder.display());
+        |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(folder));
     let mut named = BTreeMap::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
@@ -105,7 +105,7 @@ fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
         let name = name.into_string().map_err(|name| {
             format!(
                 "{} has a file whose name is not UTF-8: {name:?}",
-                folder.display()
+                shown_path(folder)
             )
         })?;
         named.insert(name, entry.file_type().map_err(unreadable)?);
@@ -186,7 +186,7 @@ impl Reader {
 
     fn read_file(&mut self, kind: Kind, name: &str, path: &Path) -> Result<Option<Read>, String> {
         let unreadable =
-            |cause: std::io::Error| format!("{} cannot be read: {cause}", path.display());
+            |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(path));
         let (mut text, most) = (Vec::new(), kind.max_file());
         let file = open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();

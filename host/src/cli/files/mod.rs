@@ -46,7 +46,7 @@ use self::kind::missing;
 use self::order::Rank;
 use self::plan::{Options, Plan, Step};
 use self::print::{About, Counts, DONE};
-use super::output::{print, tell};
+use super::output::{print, shown_path, tell};
 use super::session::HostOptions;
 use super::{FOUND, MALFORMED};
 use crate::data::managed_by::ManagedBy;
@@ -203,7 +203,7 @@ fn read(folder: &Path) -> Result<Result<Files, ExitCode>, String> {
         Ok(files) => Ok(Ok(files)),
         Err(Refusal::Unreadable(cause)) => Err(cause),
         Err(Refusal::Malformed(faults)) => {
-            let (shown, faults) = (folder.display(), faults.join("\n  "));
+            let (shown, faults) = (shown_path(folder), faults.join("\n  "));
             tell(&format!("the files in {shown} have faults:\n  {faults}"));
             Ok(Err(ExitCode::from(MALFORMED)))
         }

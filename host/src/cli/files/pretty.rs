@@ -1,9 +1,10 @@
 //! JSON as files have it: a member or an element a line, so that version control shows what a change has changed. Numbers
-//! are written as they are, for no float is made of them.
+//! are written as they are, for no float is made of them. What a terminal or an editor would act on is escaped.
 
 use tillgate_engine::json::{Document, Node, Scalar};
 
 use super::shape::write_text;
+use crate::cli::output::on_lines;
 
 /// A JSON text, indented, with a line break at its end.
 pub(super) fn indented(json: &[u8]) -> Vec<u8> {
@@ -13,7 +14,10 @@ pub(super) fn indented(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(2 * json.len());
     write(document.root(), 0, &mut out);
     out.push(b'\n');
-    out
+    // So that who reviews a change sees what it says.
+    on_lines(&String::from_utf8_lossy(&out))
+        .into_owned()
+        .into_bytes()
 }
 
 fn write(node: Node<'_, '_>, depth: usize, out: &mut Vec<u8>) {

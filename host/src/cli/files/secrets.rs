@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tillgate_engine::json::{Faults, Node};
 
-use crate::cli::output::on_line;
+use crate::cli::output::shown_path;
 
 /// The most bytes of a file with a secret.
 const MAX_FILE: u64 = 4096;
@@ -152,9 +152,9 @@ impl Place {
                 value
             }
             Self::File(path) => {
-                let shown = path.display().to_string();
+                let shown = shown_path(path);
                 let text = read_file(path)
-                    .map_err(|cause| format!("is to be in {}, which {cause}", on_line(&shown)))?;
+                    .map_err(|cause| format!("is to be in {shown}, which {cause}"))?;
                 let text = text.strip_suffix('\n').unwrap_or(&text);
                 text.strip_suffix('\r').unwrap_or(text).to_owned()
             }
