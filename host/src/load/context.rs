@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt as _};
 
 use super::requester::Requester;
 use crate::error::{Error, Result};
@@ -30,6 +30,14 @@ pub struct Context {
     pub connection: Option<Arc<dyn Connection>>,
 }
 
+impl Requester {
+    /// On whose behalf the task works.
+    #[must_use]
+    pub fn current() -> Self {
+        Context::current().requester
+    }
+}
+
 impl Context {
     /// The context of the task.
     #[must_use]
@@ -46,18 +54,34 @@ impl Context {
         CONTEXT.scope(self, work)
     }
 
-    /// Waits for something, such as its turn, for as long as somebody waits for the answer.
+    /// Waits for something, such as its turn, for as long as somebody waits for the answer. What is there at once is taken: a
+    /// client may close its side when it has sent its request.
     ///
     /// # Errors
-    /// [`Error::Gone`] when nobody does any more, even if there is nothing to wait for.
+    /// [`Error::Gone`] when nobody waits for the answer any more.
     pub(crate) async fn wait<T>(&self, something: impl Future<Output = T>) -> Result<T> {
         let Some(connection) = &self.connection else {
             return Ok(something.await);
         };
         tokio::select! {
             biased;
-            () = connection.closed() => Err(Error::Gone),
             got = something => Ok(got),
+            () = connection.closed() => Err(Error::Gone),
+        }
+    }
+
+    /// Looks whether somebody still waits for the answer, between two parts of work that takes long.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] when nobody does.
+    pub(crate) fn look(&self) -> Result<()> {
+        let closed = self
+            .connection
+            .as_ref()
+            .map(|connection| connection.closed());
+        match closed.and_then(|closed| closed.now_or_never()) {
+            Some(()) => Err(Error::Gone),
+            None => Ok(()),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use super::context::Context;
 use crate::identity::{Caller, TenantId, network};
 
 /// A tenant; on public routes an address; or this service itself.
@@ -24,11 +23,5 @@ impl Requester {
             Some(caller) => Self::Tenant(caller.tenant.clone()),
             None => Self::Network(network(peer)),
         }
-    }
-
-    /// On whose behalf the task works.
-    #[must_use]
-    pub fn current() -> Self {
-        Context::current().requester
     }
 }

@@ -10,12 +10,11 @@ use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
 use super::{By, RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
+use crate::conditions::Conditions;
 use crate::conditions::cache::{condition_key, project_key};
-use crate::conditions::{Conditions, Owner};
 use crate::data::outbox::Action;
 use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
-use crate::http::MAX_BODY;
 use crate::identity::TenantId;
 use crate::store::Entry;
 
@@ -210,26 +209,19 @@ impl Conditions {
         Ok(versions + 2 * self.bytes_of_project(tenant, id).await?)
     }
 
-    /// The same of a condition, the tenant's own or a global one.
+    /// The same of a tenant's condition, or of a global one, without the condition as it is.
     ///
     /// # Errors
     /// When the store is unavailable.
     pub async fn bytes_of_condition_history(
         &self,
-        owner: Owner<'_>,
+        tenant: Option<&TenantId>,
         id: &ConditionId,
         query: PageQuery,
     ) -> Result<usize> {
-        let own;
-        let records = match owner {
-            Owner::Tenant(tenant) => {
-                own = self.app.records(tenant.partition());
-                &own
-            }
-            Owner::Platform => self.global.records(),
-        };
-        let versions = bytes_of_versions(records, &condition_key(id.as_str()), query).await?;
-        Ok(versions + 2 * MAX_BODY)
+        let own = tenant.map(|tenant| self.app.records(tenant.partition()));
+        let records = own.as_ref().unwrap_or_else(|| self.global.records());
+        bytes_of_versions(records, &condition_key(id.as_str()), query).await
     }
 }
 

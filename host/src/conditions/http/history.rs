@@ -7,9 +7,9 @@ use ::http::{Method, StatusCode};
 use super::conditions::condition_id;
 use super::described;
 use super::projects::project_id;
-use crate::conditions::{Conditions, Owner, PageQuery, Sequence};
+use crate::conditions::{Conditions, PageQuery, Sequence};
 use crate::error::Result;
-use crate::http::{Access, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
 /// What the rows of a page take, which say how large its versions are.
@@ -56,16 +56,16 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
 async fn of_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (condition_id(&request)?, page_query(&request)?);
     let tenant = &request.caller()?.tenant;
-    let bytes = conditions.bytes_of_condition_history(Owner::Tenant(tenant), &id, query);
-    request.reserve(ROWS + bytes.await?).await?;
+    let bytes = conditions.bytes_of_condition_history(Some(tenant), &id, query);
+    request.reserve(ROWS + 2 * MAX_BODY + bytes.await?).await?;
     let page = conditions.condition_history(tenant, &id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }
 
 async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (condition_id(&request)?, page_query(&request)?);
-    let bytes = conditions.bytes_of_condition_history(Owner::Platform, &id, query);
-    request.reserve(ROWS + bytes.await?).await?;
+    let bytes = conditions.bytes_of_condition_history(None, &id, query);
+    request.reserve(ROWS + 2 * MAX_BODY + bytes.await?).await?;
     let page = conditions.global_condition_history(&id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -13,6 +14,7 @@ use super::guard::Deviation;
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::Result;
+use crate::load::Context;
 use crate::rates::shop::differences::{Differences, ShopDifference, how_many_fit};
 use crate::rates::shop::math;
 use crate::rates::units::tree::{Node, Tree};
@@ -25,6 +27,9 @@ const PAGE: usize = 100;
 
 /// How many bytes of rates are compared at once.
 const PAGE_BYTES: usize = 2 << 20;
+
+/// After how long it is looked from page to page whether anybody still waits for the answer.
+const LONG: Duration = Duration::from_secs(2);
 
 /// What a dry run takes at most, besides what the edit takes that it is of: a page, as it is read, asked and answered, and
 /// what is kept from one page to the next.
@@ -117,8 +122,12 @@ pub(in crate::rates) async fn run(
         deviations: Vec::new(),
     };
     let (mut walk, mut size) = (Walk::of(unit), FIRST_PAGE);
+    let (context, begin) = (Context::current(), Instant::now());
     let mut shops: Vec<Arc<Node>> = Vec::new();
     while !shops.is_empty() || !walk.is_done() {
+        if begin.elapsed() > LONG {
+            context.look()?;
+        }
         if shops.is_empty() {
             let ids = walk.next(records, size).await?;
             shops = match unit.unit().settings.unit_type {
