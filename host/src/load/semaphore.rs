@@ -15,7 +15,7 @@ use super::budget::Limit;
 pub(crate) struct FairSemaphore<K: Clone + Eq + Hash, M: Clone + Eq + Hash = ()> {
     limit: Limit,
     /// How many permits a member may have.
-    of_member: usize,
+    of_member: fn(&M) -> usize,
     queue: Mutex<Queue<K, M>>,
 }
 
@@ -49,11 +49,11 @@ pub(crate) struct Permit<K: Clone + Eq + Hash, M: Clone + Eq + Hash = ()> {
 impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> FairSemaphore<K, M> {
     /// With as many permits for a member as for its key.
     pub(crate) fn new(limit: Limit) -> Arc<Self> {
-        Self::with_members(limit, usize::MAX)
+        Self::with_members(limit, |_| usize::MAX)
     }
 
     /// With so many permits for each member of a key.
-    pub(crate) fn with_members(limit: Limit, of_member: usize) -> Arc<Self> {
+    pub(crate) fn with_members(limit: Limit, of_member: fn(&M) -> usize) -> Arc<Self> {
         let queue = Queue {
             permits: 0,
             by_key: HashMap::new(),
@@ -116,12 +116,12 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> OfKey<K, M> {
     }
 
     /// The next of its members whose turn it is.
-    fn next(&mut self, of_member: usize) -> Option<(M, Waiting<K, M>)> {
+    fn next(&mut self, of_member: fn(&M) -> usize) -> Option<(M, Waiting<K, M>)> {
         for _ in 0..self.waiting.len() {
             let (member, mut waiting) = self.waiting.pop_front()?;
             let has = self.members.get(&member).copied().unwrap_or_default();
             let mut next = None;
-            while has < of_member && next.is_none() && !waiting.is_empty() {
+            while has < of_member(&member) && next.is_none() && !waiting.is_empty() {
                 // Those that are gone are passed over.
                 next = waiting.pop_front().filter(|one| !one.is_closed());
             }
@@ -151,7 +151,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> Queue<K, M> {
     }
 
     /// The next whose turn it is, counted as having a permit.
-    fn next(&mut self, each: usize, of_member: usize) -> Option<(K, M, Waiting<K, M>)> {
+    fn next(&mut self, each: usize, of_member: fn(&M) -> usize) -> Option<(K, M, Waiting<K, M>)> {
         for _ in 0..self.order.len() {
             let key = self.order.pop_front()?;
             let of_key = self.by_key.get_mut(&key)?;
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn members_of_a_key_take_turns_and_none_has_all_of_its_permits() {
-        let semaphore = FairSemaphore::with_members(Limit { all: 9, each: 3 }, 2);
+        let semaphore = FairSemaphore::with_members(Limit { all: 9, each: 3 }, |_| 2);
         let names = ["ax", "ax1", "ax2", "ax3", "ay", "ay1", "az"];
         assert_eq!(
             rounds(&semaphore, &names),

@@ -24,6 +24,11 @@ use crate::store::priority;
 /// How many permits one client may have.
 const OF_CLIENT: usize = 2;
 
+/// How many permits a client may have; where it is not known, as many as its requester.
+fn of_client(client: &Option<Arc<str>>) -> usize {
+    client.as_ref().map_or(usize::MAX, |_| OF_CLIENT)
+}
+
 /// How long work that cannot be interrupted may go on when the threads end.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -57,11 +62,12 @@ impl Workers {
             all: threads.get(),
             each: threads.get().div_ceil(2),
         };
+        let permits = || FairSemaphore::with_members(limit, of_client);
         Ok(Self {
             runtime: Some(runtime.map_err(|cause| bug(&cause))?),
-            deciding: FairSemaphore::with_members(limit, OF_CLIENT),
-            reading: FairSemaphore::with_members(limit, OF_CLIENT),
-            other: FairSemaphore::with_members(limit, OF_CLIENT),
+            deciding: permits(),
+            reading: permits(),
+            other: permits(),
         })
     }
 

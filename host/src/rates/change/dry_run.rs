@@ -33,7 +33,7 @@ const LONG: Duration = Duration::from_secs(2);
 
 /// What a dry run takes at most, besides what the edit takes that it is of: a page, as it is read, asked and answered, and
 /// what is kept from one page to the next.
-pub(in crate::rates) const MAX_BYTES: usize = 32 << 20;
+pub(in crate::rates) const MAX_BYTES: usize = 64 << 20;
 
 /// How many shops a dry run shows.
 const SAMPLE: usize = 20;

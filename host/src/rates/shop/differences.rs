@@ -47,7 +47,7 @@ struct Group {
 }
 
 /// At how many bytes the cache is emptied: a shop with rates of its own is like no other.
-const MAX_CACHED: usize = 8 << 20;
+const MAX_CACHED: usize = 16 << 20;
 
 /// How many bytes of calls are gathered before the module is called.
 const MAX_CALLS: usize = 2 << 20;

@@ -1,8 +1,8 @@
 //! The tree of business units as one operation sees it: units with what is set at them, and the way up from each.
 //!
-//! A [`Tree`] reads each unit once, unless that is so much that the units of earlier pages make room. What it has read may be out of date by the time of a commit, which therefore expects
-//! the versions of all units that it rests on. A planned change stands in place of what is stored, so that a dry run and
-//! the change itself see the same.
+//! A [`Tree`] reads each unit once, unless that is so much that the units of earlier pages make room. What it has read may be
+//! out of date by the time of a commit, which therefore expects the versions of all units that it rests on. A planned change
+//! stands in place of what is stored, so that a dry run and the change itself see the same.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ pub(in crate::rates) struct Tree<'a> {
 }
 
 /// How many bytes of rates are kept from one page of shops to the next.
-const MAX_KEPT: usize = 4 << 20;
+const MAX_KEPT: usize = 8 << 20;
 
 impl<'a> Tree<'a> {
     pub(in crate::rates) fn new(records: &'a Records) -> Self {
