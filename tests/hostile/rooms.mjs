@@ -45,7 +45,7 @@ const move = () => ({ ...unit("east", "GROUP", "west"), path: "/api/v1/business-
 async function largeProject(shop, versions) {
   const { token, must } = await decider(shop);
   for (let version = 0; version < versions; version += 1) {
-    const itemIds = Array.from({ length: 150_000 }, (_, at) => `${version}-${at}-${"x".repeat(80)}`);
+    const itemIds = Array.from({ length: 90_000 }, (_, at) => `${version}-${at}-${"x".repeat(200)}`);
     await must(project(1, [{ type: "BLACKLISTEDITEMS", itemIds }]));
   }
   return { token };

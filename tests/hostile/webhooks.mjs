@@ -31,6 +31,19 @@ async function silentWebhooks({ host, admin }, count) {
   return { token, callback };
 }
 
+/** Webhooks with filters that let nothing through, and an event of as many members as fit. */
+async function filtered({ host, admin }, count) {
+  const { token } = await admin.client(TENANT, ["exe.editor", "exe.publisher"]);
+  for (let at = 0; at < count; at += 1) {
+    const filter = [{ path: `$.data.m${at}`, in: [-1] }];
+    const body = { ...webhook(`https://receiver-${at}.example/`), filter };
+    const made = await ask(host, { method: "POST", path: "/api/v1/webhooks", body, token });
+    if (made.status !== 201) throw new Error(`no webhook: ${made.status} ${made.body}`);
+  }
+  const data = Object.fromEntries(Array.from({ length: 17_500 }, (_, at) => [`m${at}`, at]));
+  return { token, large: { type: TYPE, data } };
+}
+
 /** The same with deliveries, of which there are as many as webhooks for each event. */
 async function withJournal(shop, webhooks, events) {
   const prepared = await silentWebhooks(shop, webhooks);
@@ -67,6 +80,12 @@ export const attacks = [
     files,
     prepare: (shop) => silentWebhooks(shop, 200),
     run: asking(8, () => event(250 << 10)),
+  },
+  {
+    name: "events-filters",
+    files,
+    prepare: (shop) => filtered(shop, 996),
+    run: asking(8, ({ large }) => ({ method: "POST", path: "/api/v1/events", body: large })),
   },
   {
     name: "pings-200-files",

@@ -35,6 +35,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     vec![
         Route::new(Method::GET, CLIENTS, read, none, list_clients)
             .described(described::list_clients)
+            .heavy()
             .reserving(PAGE_BYTES),
         Route::new(Method::GET, CLIENT, read, none, get_client).described(described::get_client),
         Route::changing(

@@ -40,6 +40,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
         .described(described::create_statement),
         Route::new(Method::GET, STATEMENTS, read, none, list)
             .described(described::list_statements)
+            .heavy()
             .reserving(PAGE),
         Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw)
             .described(described::withdraw_statement),

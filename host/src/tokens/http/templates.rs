@@ -35,6 +35,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     vec![
         Route::new(Method::GET, TEMPLATES, read, none, list_templates)
             .described(described::list_templates)
+            .heavy()
             .reserving(SMALL),
         Route::changing(
             Method::POST,
