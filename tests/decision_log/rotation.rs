@@ -19,8 +19,7 @@ fn basket(number: usize) -> Vec<String> {
 #[tokio::test]
 async fn a_name_with_the_largest_number_neither_begins_the_numbers_anew_nor_costs_a_decision() {
     let largest = [u64::MAX, 999_999_999_999_999_999].map(|it| it.to_string());
-    // The second still has a next one.
-    for (planted, first) in largest.iter().zip([1, 1_000_000_000_000_000_000]) {
+    for planted in &largest {
         let shop = Shop::configured(|config| {
             config.decisions.file_bytes = "64 KiB".parse().unwrap();
         })
@@ -44,7 +43,7 @@ async fn a_name_with_the_largest_number_neither_begins_the_numbers_anew_nor_cost
         let names: BTreeSet<String> = names.collect();
         let renamed = names.len() - 1;
         assert!(renamed >= 2, "{names:?}");
-        let expected = (first..)
+        let expected = (1..)
             .take(renamed)
             .map(|number: u64| name(&format!("{number:06}")));
         let expected: BTreeSet<String> = expected.chain(["decisions.jsonl".to_owned()]).collect();

@@ -24,7 +24,8 @@ impl Hanging {
             child: command.spawn().unwrap(),
             _disk: disk,
         };
-        let has_files = |it: &PathBuf| fs::read_dir(it).is_ok_and(|files| files.count() > 0);
+        // Beside the lock of a folder.
+        let has_files = |it: &PathBuf| fs::read_dir(it).is_ok_and(|files| files.count() > 1);
         let is_written = |it: &PathBuf| it.is_file() || has_files(it);
         wait_for("it writes", || unfinished(folder).iter().any(is_written));
         hanging

@@ -17,8 +17,18 @@ pub(super) fn is_stdin(file: &Path) -> bool {
     file == Path::new("-") || file == Path::new("/dev/stdin")
 }
 
+/// Where the files are that this process has open already, such as `<(...)` of a shell: nobody waits for one to be opened.
+const OPEN_ALREADY: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
+
 /// Opens a file to read it.
 pub(super) fn open(file: &Path) -> io::Result<File> {
+    let text = file.as_os_str().as_encoded_bytes();
+    if OPEN_ALREADY
+        .iter()
+        .any(|folder| text.starts_with(folder.as_bytes()))
+    {
+        return File::open(file);
+    }
     // To open a pipe without this waits until somebody writes to it.
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, file, flags, Mode::empty())?);

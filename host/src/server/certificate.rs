@@ -26,7 +26,7 @@ use crate::store::regular_file;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long reading them may take until they count as unreadable: a disk that hangs answers nothing.
-const STALLED: Duration = Duration::from_secs(2);
+const STALLED: Duration = Duration::from_secs(10);
 
 /// How long before its end a certificate is warned of, at most: a fifth of the time for which one of days is valid.
 const NEAR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -107,7 +107,7 @@ impl CertificateFiles {
                 let looking = Arc::clone(&files);
                 let mut looked = spawn_blocking(move || looking.look());
                 if timeout(STALLED, &mut looked).await.is_err() {
-                    let why = "reading its files takes too long".to_owned();
+                    let why = "its files are not read within ten seconds".to_owned();
                     files.refuse(&mut files.seen.lock(), why);
                     // Until then, looking again would only keep another thread waiting.
                     let _ = looked.await;

@@ -11,11 +11,14 @@ use tempfile::TempDir;
 /// With what the names of these folders begin, and of files that are written without such a folder.
 pub const PREFIX: &str = ".tillgate-unfinished-";
 
+/// The file in such a folder that is locked while the folder is in use. Network file systems lock files across machines, and
+/// folders within one alone.
+const LOCK: &str = "lock";
+
 /// See the module's documentation. Dropping it removes the folder.
 #[derive(Debug)]
 pub struct Unfinished {
     folder: TempDir,
-    /// Locked until this is dropped, so that others see that the folder is in use.
     _lock: File,
 }
 
@@ -30,9 +33,11 @@ impl Unfinished {
             .prefix(PREFIX)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(beside)?;
-        let lock = File::open(folder.path())?;
-        // On network file systems that cannot lock a folder, none is removed either.
-        let _ = lock.try_lock();
+        // It gets its name once it is locked: a folder without it is left alone by others.
+        let unlocked = folder.path().join("unlocked");
+        let lock = File::create_new(&unlocked)?;
+        lock.try_lock()?;
+        fs::rename(unlocked, folder.path().join(LOCK))?;
         Ok(Self {
             folder,
             _lock: lock,
@@ -54,7 +59,7 @@ pub fn remove_abandoned(folder: &Path) {
         if !is_unfinished(&name) || !is_folder {
             continue;
         }
-        let lock = File::open(&path).map(|it| it.try_lock().map(|()| it));
+        let lock = File::open(path.join(LOCK)).map(|it| it.try_lock().map(|()| it));
         if let Ok(Ok(_lock)) = lock
             && fs::remove_dir_all(&path).is_ok()
         {

@@ -236,6 +236,13 @@ async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Resul
             // Reading the version again would accept what others have written since.
             etag = answer.etag.take();
             answer.body()?;
+            if etag.is_none() && index + 1 < bodies.len() {
+                let unit = on_line(&step.id);
+                return Err(format!(
+                    "the host does not answer the version of the rates of the business unit {unit}, so the rest of them \
+                     cannot be set: is it older than this command, or does a proxy remove ETag?"
+                ));
+            }
             continue;
         }
         let is_done = match host.rates_of(&step.id).await? {

@@ -9,6 +9,7 @@ use super::folder::{has_extension, is_hidden, is_shown};
 use super::kind::Kind;
 use super::open_folder::OpenFolder;
 use super::secrets::Secrets;
+use crate::store::unfinished::is_unfinished;
 
 /// The file that keeps a folder without resources in version control.
 pub(super) const KEPT: &str = ".gitkeep";
@@ -46,8 +47,8 @@ impl Earlier {
         let Some(folder) = &earlier.folder else {
             return Ok(earlier);
         };
-        folder.remove_unfinished()?;
-        let names = folder.names()?;
+        let mut names = folder.names()?;
+        names.retain(|name| !is_unfinished(name));
         if !is_replaced && !names.is_empty() {
             return Err(format!(
                 "{} exists: use --replace to write the files of the host in place of those that are there",

@@ -149,6 +149,7 @@ impl Folder {
                 &made
             }
         };
+        folder.remove_unfinished()?;
         let variables = Variables::new(&self.resources, &self.earlier.files);
         for (id, name) in &self.names {
             let Some(resource) = self.resources.get(id) else {

@@ -85,11 +85,19 @@ impl OpenFolder {
         Ok(names)
     }
 
-    /// Removes files that a process that was killed has not finished.
+    /// Removes files that a process that was killed has not finished: nobody has them locked.
     pub(super) fn remove_unfinished(&self) -> Result<(), String> {
-        let names = self.names()?;
-        let mut unfinished = names.iter().filter(|name| is_unfinished(name));
-        unfinished.try_for_each(|name| self.remove(name))
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        for name in self.names()?.iter().filter(|name| is_unfinished(name)) {
+            let file = openat(&self.descriptor, name, flags, Mode::empty()).map(File::from);
+            let is_abandoned = |file: &File| {
+                file.metadata().is_ok_and(|it| it.is_file()) && file.try_lock().is_ok()
+            };
+            if file.as_ref().is_ok_and(is_abandoned) {
+                self.remove(name)?;
+            }
+        }
+        Ok(())
     }
 
     /// What is in a file, unless that is more than `max` bytes.
@@ -121,8 +129,10 @@ impl OpenFolder {
         let temporary = format!("{PREFIX}{}", Uuid::new_v4());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let write = || {
-            let file = openat(&self.descriptor, &temporary, flags, FILE_MODE)?;
-            File::from(file).write_all(text)?;
+            let mut file = File::from(openat(&self.descriptor, &temporary, flags, FILE_MODE)?);
+            // Others see that it is not abandoned.
+            let _ = file.try_lock();
+            file.write_all(text)?;
             renameat(&self.descriptor, &temporary, &self.descriptor, name).map_err(io::Error::from)
         };
         write().map_err(|cause| {

@@ -10,10 +10,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// How many digits the numbers of renamed files have, at least and at most. A name with more digits is not from here, so there
-/// is a next number after each.
+/// How many digits the numbers of renamed files have, at least and at most. The largest number of so many digits and those of
+/// more are not from here, so there is a next number after each.
 const DIGITS: usize = 6;
-const MAX_DIGITS: usize = 18;
+const MAX_DIGITS: u32 = 18;
 
 /// Where lines are written.
 #[derive(Debug)]
@@ -236,9 +236,10 @@ pub fn old_files(path: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
         let digits = entry.as_bytes().strip_prefix(name);
         let digits = digits
             .and_then(|digits| digits.strip_prefix(b"."))
-            .filter(|digits| (DIGITS..=MAX_DIGITS).contains(&digits.len()))
+            .filter(|digits| digits.len() >= DIGITS)
             .and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
+        let number = digits.and_then(|digits| digits.parse::<u64>().ok());
+        if let Some(number) = number.filter(|number| *number < 10_u64.pow(MAX_DIGITS) - 1) {
             found.push((number, path.with_file_name(entry)));
         }
     }

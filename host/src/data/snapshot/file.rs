@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
+use crate::store::unfinished::{PREFIX, is_unfinished};
 use crate::store::{Entry, Revision, regular_file};
 
 const FORMAT: &str = "tillgate-snapshot 1 ";
@@ -110,7 +111,15 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    // What a process has left that ended while it wrote: no other writes here.
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if is_unfinished(&entry.file_name()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Every partition that was saved, except for damaged files.
@@ -139,7 +148,9 @@ fn is_partition(path: &Path) -> bool {
 fn write(folder: &Path, name: &str, content: &impl Serialize) -> io::Result<()> {
     let json = serde_json::to_vec(content)?;
     // Only its owner may read a temporary file.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .tempfile_in(folder)?;
     let digest = hex::encode(Sha256::digest(&json));
     file.write_all(format!("{FORMAT}{digest}\n").as_bytes())?;
     file.write_all(&json)?;

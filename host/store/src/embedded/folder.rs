@@ -147,7 +147,7 @@ fn lock(path: &Path) -> Result<[File; 2], String> {
     let file = private().open(path.join(LOCK));
     let file = file.map_err(|error| cannot("write", path, &error))?;
     let folder = File::open(path).map_err(|error| cannot("read", path, &error))?;
-    // There are network file systems that lock files alone.
+    // Network file systems lock folders within one machine, or not at all.
     for (lock, is_needed) in [(&folder, false), (&file, true)] {
         match try_lock(lock) {
             Err(TryLockError::WouldBlock) => {
