@@ -237,12 +237,6 @@ async fn what_waits_for_its_turn_ends_with_its_connection_and_keeps_no_decision_
         within("the end of what waits", read).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 499"), "{answer}");
     }
-    let metrics = host.request(Method::GET, "/metrics", &token).send().await;
-    let metrics = Scrape::read(&metrics.unwrap().text().await.unwrap());
-    let route = "/api/v1/projects/{projectId}/findings";
-    let labels = [("route", route), ("status", "499")];
-    assert_eq!(metrics.sum("tillgate_http_requests_total", &labels), 3.0);
-
     let large = json!({ "item": { "id": "1", "additionalProperties": { "x": "y".repeat(20_000) } }, "projectId": "00000000-0000-4000-8000-000000000001" });
     let deciding = host.send(
         Method::POST,
@@ -255,4 +249,9 @@ async fn what_waits_for_its_turn_ends_with_its_connection_and_keeps_no_decision_
     drop(kept);
     let (status, found) = host.get(&path, &token).await;
     assert_eq!(status, 200, "{found}");
+    let metrics = host.request(Method::GET, "/metrics", &token).send().await;
+    let metrics = Scrape::read(&metrics.unwrap().text().await.unwrap());
+    let route = "/api/v1/projects/{projectId}/findings";
+    let labels = [("route", route), ("status", "499")];
+    assert_eq!(metrics.sum("tillgate_http_requests_total", &labels), 3.0);
 }

@@ -68,14 +68,14 @@ pub const MAX_BODY: usize = 1 << 20;
 /// Larger answers are counted: all together may take so many bytes.
 const SMALL_ANSWER: usize = 64 << 10;
 
-/// How many requests wait for room for what they read and answer, in all and of one requester.
-const MAX_WAITING_ANSWERS: Limit = Limit {
+/// How many requests wait for room for what they read, in all and of one client.
+const MAX_WAITING_READS: Limit = Limit {
     all: 2_048,
-    each: 256,
+    each: 128,
 };
 
 /// There is no room for what a request would read, or for its answer.
-const NO_ROOM: Error = Error::Overloaded("too many large answers are made or not read yet");
+const NO_ROOM: Error = Error::Overloaded("too much is being read and answered for this tenant");
 
 /// What a request holds of what all answers may take, until its answer is sent.
 type Held = Arc<Mutex<Reservation<Requester>>>;
@@ -96,7 +96,9 @@ pub struct Server {
     /// The bytes of large bodies that are being read or acted on: of callers, and of anonymous requests.
     bodies: Room,
     anonymous_bodies: Room,
-    /// The bytes that requests read and make of it, until that is sent.
+    /// The bytes that requests read and make of it, until that is sent, on routes that say how much it is.
+    reads: Room,
+    /// The bytes of other large answers that are not read yet.
     answers: Room,
     /// Counts requests by tenant, where that is switched on.
     tenants: Option<Arc<Tenants>>,
@@ -110,7 +112,8 @@ impl Server {
         Arc::new(Self {
             bodies: Room::new(as_count(limits.request_bytes), MAX_WAITING),
             anonymous_bodies: Room::new(as_count(limits.request_bytes) / 4, MAX_WAITING),
-            answers: Room::new(as_count(limits.answer_bytes), MAX_WAITING_ANSWERS),
+            reads: Room::new(as_count(limits.answer_bytes), MAX_WAITING_READS),
+            answers: Room::new(as_count(limits.answer_bytes), MAX_WAITING),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
@@ -357,6 +360,7 @@ impl Server {
             }
             Err(error) => (Err(error), None),
         };
+        let changes = asked.is_some();
         if let Some(asked) = asked {
             asked.write(&handled);
         }
@@ -364,7 +368,7 @@ impl Server {
         if accepts_gzip && reply.takes_long_to_compress() {
             reply = Box::pin(self.workers.run(|| reply.compress())).await?;
         }
-        self.bounded(reply, held)
+        self.bounded(reply, held, changes)
     }
 
     /// Room for what a request may read and make of it, where that is counted.
@@ -372,19 +376,25 @@ impl Server {
         if bytes == 0 {
             return Ok(None);
         }
-        let reserved = self.answers.reserve(bytes).await?.ok_or(NO_ROOM)?;
+        let reserved = self.reads.reserve(bytes).await?.ok_or(NO_ROOM)?;
         Ok(Some(Arc::new(Mutex::new(reserved))))
     }
 
-    /// A large answer that was made for its request is counted against what all may take until it is read.
-    fn bounded(&self, reply: Reply, held: Option<Held>) -> crate::error::Result<Reply> {
+    /// A large answer that was made for its request is counted against what all may take until it is read. That to a change is
+    /// never refused: the change is made.
+    fn bounded(
+        &self,
+        reply: Reply,
+        held: Option<Held>,
+        changes: bool,
+    ) -> crate::error::Result<Reply> {
         let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
             return Ok(reply);
         };
         let held = held.and_then(Arc::into_inner).map(Mutex::into_inner);
         let mut reservation = held.unwrap_or_else(|| self.answers.nothing());
         let more = size.saturating_sub(reservation.amount());
-        if !reservation.grow(more) {
+        if !reservation.grow(more) && !changes {
             return Err(NO_ROOM);
         }
         reservation.shrink_to(size);

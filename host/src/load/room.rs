@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Room {
     bytes: Arc<Budget<Requester>>,
-    /// Those that wait. It is better to be refused at once than behind too many.
-    waiting: Arc<Budget<Requester>>,
+    /// Those that wait, by client. It is better to be refused at once than behind too many.
+    waiting: Arc<Budget<(Requester, Option<Arc<str>>)>>,
 }
 
 impl Room {
@@ -47,7 +47,8 @@ impl Room {
             return Ok(true);
         }
         let context = Context::current();
-        let Some(_place) = self.waiting.reserve(Some(context.requester.clone()), 1) else {
+        let client = (context.requester.clone(), context.client.clone());
+        let Some(_place) = self.waiting.reserve(Some(client), 1) else {
             return Ok(false);
         };
         let growing = reservation.grow_within(more, PATIENCE);
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_is_refused_at_once_behind_as_many_of_its_requester_as_may_wait() {
+    async fn a_request_is_refused_at_once_behind_as_many_of_its_client_as_may_wait() {
         let room = Arc::new(Room::new(2 << 10, MAX_WAITING));
         let first = has(room.reserve(1 << 10).await);
         assert!(first.is_some());
@@ -87,7 +88,7 @@ mod tests {
         };
         let waiting: Vec<_> = (0..MAX_WAITING.each).map(|_| wait()).collect();
         let all_wait = async {
-            while room.waiting.reserved_by(&Requester::Platform) < MAX_WAITING.each {
+            while room.waiting.reserved_by(&(Requester::Platform, None)) < MAX_WAITING.each {
                 tokio::task::yield_now().await;
             }
         };

@@ -3,7 +3,8 @@
 //!
 //! Work that keeps a processor busy needs a permit: as many as there are processors, of which one requester has at most
 //! half, and one of its clients two, so that one who asks for much keeps the others waiting for no more than what runs
-//! already. Decisions have permits of their own, so that no other work of their tenant keeps them waiting. What waits for a
+//! already. Decisions have permits of their own, of which one client may have all of its tenant's, so that no other work of
+//! the tenant keeps them waiting. What waits for a
 //! permit ends with its connection.
 
 use std::num::NonZeroUsize;
@@ -63,9 +64,10 @@ impl Workers {
             each: threads.get().div_ceil(2),
         };
         let permits = || FairSemaphore::with_members(limit, of_client);
+        let deciding = FairSemaphore::new(limit);
         Ok(Self {
             runtime: Some(runtime.map_err(|cause| bug(&cause))?),
-            deciding: permits(),
+            deciding,
             reading: permits(),
             other: permits(),
         })

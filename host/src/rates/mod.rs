@@ -47,7 +47,7 @@ pub use self::units::set_rates::NewRate;
 pub(crate) use self::units::unit::ID_RULE;
 pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 pub use self::units::usage::RatesUsage;
-use self::units::usage::{Counts, Quotas};
+use self::units::usage::{self, Counts, Quotas};
 use crate::app::App;
 use crate::data::etag::{Etag, Preconditions, Written};
 use crate::data::quota::Usage;
@@ -66,7 +66,7 @@ pub struct Rates {
 }
 
 /// What an edit takes of memory for one rate: its record, as it is read and written, and a part of a call of the module.
-const BYTES_OF_RATE: usize = 512;
+const BYTES_OF_RATE: usize = 1 << 10;
 
 impl Rates {
     /// Starts the queues of the feature.
@@ -102,16 +102,22 @@ impl Rates {
         })
     }
 
-    /// How many bytes an edit of a tenant's units may take at most: those of all rates that it has, since they may all be set
-    /// at the unit and above it, and for a dry run those of its pages.
+    /// How many bytes an edit takes at most that reads these units and those above them: their rates, and for a dry run its
+    /// pages.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    async fn bytes_of_edit(&self, tenant: &TenantId, dry_run: bool) -> Result<usize> {
-        let counts = Counts::read(&self.records(tenant)).await?;
-        let rates = usize::try_from(counts.rates).unwrap_or(usize::MAX);
-        let dry = if dry_run { dry_run::MAX_BYTES } else { 0 };
-        Ok(rates.saturating_mul(BYTES_OF_RATE).saturating_add(dry))
+    async fn bytes_of_edit(&self, editor: &Editor<'_>, units: &[&UnitId]) -> Result<usize> {
+        let records = self.records(editor.tenant);
+        let mut bytes = if editor.dry_run {
+            dry_run::MAX_BYTES
+        } else {
+            0
+        };
+        for unit in units {
+            bytes += BYTES_OF_RATE * usage::rates_from(&records, unit).await?;
+        }
+        Ok(bytes)
     }
 
     /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?,

@@ -99,7 +99,9 @@ pub(super) async fn plan(
     let read: Option<Versioned<Counts>> = records.get(&key).await?;
     change.expect(&key, read.as_ref());
     let before = read.map(|read| read.record).unwrap_or_default();
-    let counts = before + difference;
+    let mut counts = before + difference;
+    // Those of an earlier version were not counted.
+    counts.template_bytes = counts.template_bytes.max(0);
     change.put(&key, &counts)?;
     Ok(counts)
 }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::client_id::Software;
 use super::counts::{self, Counts};
-use super::schema::Schema;
+use super::schema::{MAX_SCHEMA, Schema};
 use super::{Tokens, tenants};
 use crate::data::etag::{self, Preconditions, Written};
 use crate::data::managed_by::ManagedBy;
@@ -198,7 +198,12 @@ impl Tokens {
     /// When the store is unavailable.
     pub async fn template_bytes(&self, tenant: Option<&TenantId>) -> Result<usize> {
         let counts = counts::of(&self.records, tenant).await?;
-        Ok(usize::try_from(counts.template_bytes).unwrap_or_default())
+        let number = |count: i64| usize::try_from(count).unwrap_or_default();
+        Ok(match counts.template_bytes {
+            // Those of an earlier version were not counted.
+            ..=0 => MAX_SCHEMA * number(counts.templates),
+            bytes => number(bytes),
+        })
     }
 
     /// The templates of a tenant, or the global ones, by software.

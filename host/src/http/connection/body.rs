@@ -26,7 +26,7 @@ const SMALL: usize = 16 << 10;
 const DRAIN: usize = 64 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
-/// How many bodies wait for room, in all and of one requester.
+/// How many bodies wait for room, in all and of one client.
 pub(in crate::http) const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
 
 /// The part of a body that has not been read.
@@ -116,7 +116,7 @@ pub(in crate::http) async fn read<B: Buf>(
     Box::pin(read_counted(body, limit, announced, bodies)).await
 }
 
-/// Whether there was room for more; nobody asks where the sender has gone.
+/// Whether there was room for more before the sender has gone.
 async fn has_grown(bodies: &Room, reservation: &mut Reservation<Requester>, more: usize) -> bool {
     bodies.grow(reservation, more).await.unwrap_or_default()
 }

@@ -133,7 +133,7 @@ impl Request {
         let held = held.ok_or_else(|| Error::Bug("a route reserves nothing".to_owned()))?;
         // Nobody waits with what others wait for.
         held.lock().shrink_to(0);
-        let reserved = self.server.answers.reserve(bytes).await?.ok_or(NO_ROOM)?;
+        let reserved = self.server.reads.reserve(bytes).await?.ok_or(NO_ROOM)?;
         *held.lock() = reserved;
         Ok(())
     }

@@ -25,15 +25,16 @@ use crate::rates::units::walk::Walk;
 const FIRST_PAGE: usize = 4;
 const PAGE: usize = 100;
 
-/// How many bytes of rates are compared at once.
+/// How many bytes of rates are read and compared at once, and how many of units above shops are kept from one page to the next.
 const PAGE_BYTES: usize = 2 << 20;
+const MAX_KEPT: usize = 8 << 20;
 
 /// After how long it is looked from page to page whether anybody still waits for the answer.
 const LONG: Duration = Duration::from_secs(2);
 
-/// What a dry run takes at most, besides what the edit takes that it is of: a page, as it is read, asked and answered, and
-/// what is kept from one page to the next.
-pub(in crate::rates) const MAX_BYTES: usize = 64 << 20;
+/// What a dry run takes, besides what the edit takes that it is of: a page, as it is read, asked and answered, and what is kept
+/// from one page to the next.
+pub(in crate::rates) const MAX_BYTES: usize = 32 << 20;
 
 /// How many shops a dry run shows.
 const SAMPLE: usize = 20;
@@ -123,21 +124,30 @@ pub(in crate::rates) async fn run(
     };
     let (mut walk, mut size) = (Walk::of(unit), FIRST_PAGE);
     let (context, begin) = (Context::current(), Instant::now());
-    let mut shops: Vec<Arc<Node>> = Vec::new();
-    while !shops.is_empty() || !walk.is_done() {
+    let (mut ids, mut shops) = (Vec::new(), Vec::new());
+    while !shops.is_empty() || !ids.is_empty() || !walk.is_done() {
         if begin.elapsed() > LONG {
             context.look()?;
         }
+        if tree.bytes > MAX_KEPT {
+            tree.clear();
+            // It was computed from what may be another version now.
+            differences.clear();
+        }
+        if shops.is_empty() && ids.is_empty() {
+            ids = walk.next(records, size).await?;
+        }
         if shops.is_empty() {
-            let ids = walk.next(records, size).await?;
-            shops = match unit.unit().settings.unit_type {
-                UnitType::Store => vec![Arc::clone(unit)],
-                UnitType::Company | UnitType::Group => tree.shops(&ids).await?,
+            let taken;
+            (shops, taken) = match unit.unit().settings.unit_type {
+                UnitType::Store => (vec![Arc::clone(unit)], ids.len()),
+                UnitType::Company | UnitType::Group => tree.first_shops(&ids, PAGE_BYTES).await?,
             };
+            ids.drain(..taken);
         }
         let fitting = how_many_fit(tree, &shops, PAGE_BYTES).await?;
-        size = match fitting < shops.len() {
-            true => fitting,
+        size = match fitting < shops.len() || !ids.is_empty() {
+            true => fitting.max(1),
             false => (size * 2).min(PAGE),
         };
         let page = shops.drain(..fitting).collect();

@@ -26,6 +26,9 @@ use crate::rates::{Import, Rates, UnitId};
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
 const MAX_DOCUMENT: usize = 16 << 20;
 
+/// What is reserved until it is known how large the document is.
+const SMALL: usize = 64 << 10;
+
 /// What a byte of a document takes while it is read.
 const BYTES_OF_DOCUMENT: usize = 4;
 
@@ -49,14 +52,12 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
         import,
     )
     .described(described::import);
-    vec![import.heavy().reserving(BYTES_OF_DOCUMENT * MAX_DOCUMENT)]
+    vec![import.heavy().reserving(SMALL)]
 }
 
 async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
-    let editor = editor(&request)?;
-    let edit = rates.bytes_of_edit(editor.tenant, editor.dry_run).await?;
     request
-        .reserve(edit.saturating_add(BYTES_OF_DOCUMENT * request.body.len()))
+        .reserve(SMALL + BYTES_OF_DOCUMENT * request.body.len())
         .await?;
     let media = request.headers().get(CONTENT_TYPE);
     let media = media.and_then(|value| value.to_str().ok()).unwrap_or("");
@@ -79,6 +80,10 @@ async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
         crosses: settings.crosses,
         document: document.map_err(Error::Invalid)?,
     };
+    let editor = editor(&request)?;
+    let edit = rates.bytes_of_edit(&editor, &[&import.unit]).await?;
+    let document = BYTES_OF_DOCUMENT * request.body.len();
+    request.reserve(SMALL + document + edit).await?;
     let imported = rates.import(editor, &import).await?;
     edited(imported, |imported| Reply::of(StatusCode::OK, &imported))
 }

@@ -30,7 +30,7 @@ const MAX_PAGE: usize = 4 << 20;
 /// What units take that are read at once for a list.
 const MAX_READ: usize = 5 << 20;
 
-/// What an edit takes until it is known how many rates the tenant has.
+/// What an edit takes until it is known how many rates it reads.
 const EDIT: usize = 256 << 10;
 
 /// The routes.
@@ -91,11 +91,11 @@ fn unit_of(request: &Request) -> Result<UnitId> {
     unit_id(request.param(0)?).map_err(|rule| Error::invalid("$.businessUnitId", rule))
 }
 
-/// Who edits, once there is room for that.
-async fn editing<'r>(rates: &Rates, request: &'r Request) -> Result<Editor<'r>> {
+/// Who edits, once there is room for that: for what is read of these units and those above them.
+async fn editing<'r>(rates: &Rates, request: &'r Request, units: &[&UnitId]) -> Result<Editor<'r>> {
     let editor = editor(request)?;
-    let bytes = rates.bytes_of_edit(editor.tenant, editor.dry_run).await?;
-    request.reserve(EDIT.saturating_add(bytes)).await?;
+    let bytes = rates.bytes_of_edit(&editor, units).await?;
+    request.reserve(EDIT + bytes).await?;
     Ok(editor)
 }
 
@@ -154,7 +154,8 @@ async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let settings = body::unit(&request.body)?;
     let preconditions = request.preconditions();
-    let editor = editing(&rates, &request).await?;
+    let units: Vec<&UnitId> = [&id].into_iter().chain(&settings.parent_id).collect();
+    let editor = editing(&rates, &request, &units).await?;
     let put = rates.put_unit(editor, &id, &settings, &preconditions);
     edited(put.await?, |(written, json)| {
         let etag = etag::of_text(&json);
@@ -166,7 +167,7 @@ async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let preconditions = request.preconditions();
     let rates_version = request.query_param("ifRatesMatch");
-    let editor = editing(&rates, &request).await?;
+    let editor = editing(&rates, &request, &[&id]).await?;
     let delete = rates.delete_unit(editor, &id, &preconditions, rates_version.as_deref());
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
@@ -188,7 +189,7 @@ async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
     let rate = body::rate(&request.body, key)?;
     let preconditions = request.preconditions();
-    let editor = editing(&rates, &request).await?;
+    let editor = editing(&rates, &request, &[&id]).await?;
     let put = rates.put_rate(editor, &id, &rate, &preconditions);
     edited(put.await?, |(written, json)| {
         let etag = etag::of_text(&json);
@@ -199,7 +200,7 @@ async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 async fn delete_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
     let preconditions = request.preconditions();
-    let editor = editing(&rates, &request).await?;
+    let editor = editing(&rates, &request, &[&id]).await?;
     let delete = rates.delete_rate(editor, &id, key, &preconditions);
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
 }
@@ -208,7 +209,7 @@ async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let bulk = body::bulk(&request.body)?;
     let preconditions = request.preconditions();
-    let editor = editing(&rates, &request).await?;
+    let editor = editing(&rates, &request, &[&id]).await?;
     let change = rates.change_rates(editor, &id, &bulk, &preconditions);
     edited(change.await?, |(counts, etag)| {
         Ok(with_correlation(&request, &counts)?.tagged(etag))

@@ -63,7 +63,7 @@ impl<'a> Differences<'a> {
         }
     }
 
-    /// Drops what was computed from units that have changed.
+    /// Drops what was computed from units that have changed, or are read again.
     pub(in crate::rates) fn clear(&mut self) {
         self.computed.clear();
     }

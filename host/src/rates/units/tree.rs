@@ -1,8 +1,8 @@
 //! The tree of business units as one operation sees it: units with what is set at them, and the way up from each.
 //!
-//! A [`Tree`] reads each unit once, unless that is so much that the units of earlier pages make room. What it has read may be
-//! out of date by the time of a commit, which therefore expects the versions of all units that it rests on. A planned change
-//! stands in place of what is stored, so that a dry run and the change itself see the same.
+//! A [`Tree`] reads each unit once. What it has read may be out of date by the time of a commit, which therefore expects
+//! the versions of all units that it rests on. A planned change stands in place of what is stored, so that a dry run and
+//! the change itself see the same.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -103,11 +103,8 @@ pub(in crate::rates) struct Tree<'a> {
     nodes: HashMap<UnitId, Arc<Node>>,
     paths: HashMap<UnitId, Arc<Path>>,
     /// The bytes of the rates of these nodes.
-    bytes: usize,
+    pub(in crate::rates) bytes: usize,
 }
-
-/// How many bytes of rates are kept from one page of shops to the next.
-const MAX_KEPT: usize = 8 << 20;
 
 impl<'a> Tree<'a> {
     pub(in crate::rates) fn new(records: &'a Records) -> Self {
@@ -126,7 +123,7 @@ impl<'a> Tree<'a> {
         self.planned = Some(node);
     }
 
-    /// Drops what was read.
+    /// Drops what was read; what is planned stays.
     pub(in crate::rates) fn clear(&mut self) {
         self.nodes.clear();
         self.paths.clear();
@@ -184,13 +181,23 @@ impl<'a> Tree<'a> {
 
     /// The shops of these ids, with their own rates; those that are gone are left out.
     pub(in crate::rates) async fn shops(&mut self, ids: &[UnitId]) -> Result<Vec<Arc<Node>>> {
-        if self.bytes > MAX_KEPT {
-            self.clear();
-        }
+        let (shops, _) = self.first_shops(ids, usize::MAX).await?;
+        Ok(shops)
+    }
+
+    /// The same for the first of these ids, until their rates have so many bytes; and how many ids that were.
+    pub(in crate::rates) async fn first_shops(
+        &mut self,
+        ids: &[UnitId],
+        max_bytes: usize,
+    ) -> Result<(Vec<Arc<Node>>, usize)> {
         let keys: Vec<String> = ids.iter().map(UnitId::key).collect();
         let units = self.records.entries(&keys).await?;
-        let mut shops = Vec::with_capacity(ids.len());
-        for (id, entry) in ids.iter().zip(units) {
+        let (mut shops, mut bytes) = (Vec::with_capacity(ids.len()), 0);
+        for (index, (id, entry)) in ids.iter().zip(units).enumerate() {
+            if bytes > max_bytes {
+                return Ok((shops, index));
+            }
             tokio::task::yield_now().await;
             if let Some(planned) = self.planned(id) {
                 shops.push(Arc::clone(planned));
@@ -203,9 +210,11 @@ impl<'a> Tree<'a> {
                 true => self.records.get_bytes(&id.rates_key()).await?,
                 false => None,
             };
-            shops.push(Arc::new(Node::read(id, unit, rates)?));
+            let shop = Node::read(id, unit, rates)?;
+            bytes += shop.rates.record.len();
+            shops.push(Arc::new(shop));
         }
-        Ok(shops)
+        Ok((shops, ids.len()))
     }
 }
 

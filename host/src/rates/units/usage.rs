@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::json::to_json;
 use super::tree::Node;
-use super::unit::UnitId;
+use super::unit::{MAX_DEPTH, Unit, UnitId};
 use crate::config::Config;
 use crate::data::quota::Usage;
-use crate::data::records::{Change, PAGE, Records, Versioned};
+use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 
 const USAGE: &str = "rates-usage";
@@ -149,6 +149,27 @@ pub(in crate::rates) async fn count(
         )?,
     };
     change.put(USAGE, &counts)
+}
+
+/// How many rates are set at a unit and at those above it.
+///
+/// # Errors
+/// [`Error::Unavailable`]; [`Error::Bug`] when a record is damaged.
+pub(in crate::rates) async fn rates_from(records: &Records, id: &UnitId) -> Result<usize> {
+    let (mut rates, mut next) = (0, Some(id.clone()));
+    for _ in 0..=MAX_DEPTH {
+        let Some(id) = next.take() else { break };
+        let keys = [id.key(), format!("{WITH_RATES}{}", id.as_str())];
+        let mut entries = records.entries(&keys).await?.into_iter();
+        let (unit, with_rates) = (entries.next().flatten(), entries.next().flatten());
+        let count = with_rates.map(|entry| decode_entry::<usize>(id.as_str(), &entry));
+        rates += count.transpose()?.map_or(0, |count| count.record);
+        let unit = unit.map(|entry| decode_entry::<Unit>(id.as_str(), &entry));
+        next = unit
+            .transpose()?
+            .and_then(|unit| unit.record.settings.parent_id);
+    }
+    Ok(rates)
 }
 
 /// The units of a tenant that have rates, and how many each.
