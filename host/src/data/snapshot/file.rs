@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -159,7 +159,7 @@ fn write(folder: &Path, name: &str, content: &impl Serialize) -> io::Result<()> 
     Ok(())
 }
 
-fn read<T: DeserializeOwned>(path: &PathBuf) -> io::Result<T> {
+fn read<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
     let content = regular_file::read_blocking(path)?;
     let damaged = |how: &str| io::Error::new(io::ErrorKind::InvalidData, how.to_owned());
     let text = content
