@@ -62,7 +62,7 @@ async fn a_disk_that_hangs_while_a_key_is_read_is_told_and_keeps_no_host_from_en
     let disk = FailingDisk::new();
     let mut host = Secured::start(|command| disk.apply(command));
     disk.fail("key-read", HANG);
-    refused(&host, "reading its files takes too long").await;
+    refused(&host, "its files are not read within ten seconds").await;
     assert_eq!(host.get("/healthz").await.status(), 200);
     assert_eq!(host.program.terminate(), Some(0));
 }
