@@ -1,8 +1,6 @@
 // Requests that read much more than they send: dry runs, histories, lists. What they read must be bounded however many ask
 // at once, and nothing is begun for those who have gone. And what a tenant notices of a viewer of its own.
 
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { decider, project, projectId } from "./decisions.mjs";
 import { ageCondition } from "./host.mjs";
 import { manyRates, put, setMany, unit } from "./rates.mjs";
@@ -72,8 +70,7 @@ const findingsOf = (token, number = 1) => head(`GET /api/v1/projects/${projectId
 async function askAndGo({ host, token, tally }, until, connections) {
   while (performance.now() < until) {
     const opened = Array.from({ length: connections }, () => open(host));
-    for (const { socket } of opened) socket.write(findingsOf(token));
-    await sleep(200);
+    await Promise.all(opened.map(({ socket }) => new Promise((sent) => socket.write(findingsOf(token), sent))));
     for (const { socket } of opened) socket.destroy();
     tally.count("gone", connections);
   }

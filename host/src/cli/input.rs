@@ -1,13 +1,12 @@
-//! The files that commands read: rules and requests, or what is piped in for `-`. Their size is bounded. What is no file, such
-//! as a pipe that nobody writes to, is refused and not waited for.
+//! The files that commands read: rules and requests, or what is piped in for `-`. Their size is bounded. Pipes
+//! and devices are refused at once.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
-
 use super::output::shown_path;
+use crate::store::regular_file;
 
 /// The most bytes of a file: more than a tenant may configure.
 const MAX_FILE: u64 = 512 << 20;
@@ -17,7 +16,7 @@ pub(super) fn is_stdin(file: &Path) -> bool {
     file == Path::new("-") || file == Path::new("/dev/stdin")
 }
 
-/// Where the files are that this process has open already, such as `<(...)` of a shell: nobody waits for one to be opened.
+/// The folders of files that this process has open already, such as `<(...)` in a shell. Opening those never waits.
 const OPEN_ALREADY: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 
 /// Opens a file to read it.
@@ -29,13 +28,7 @@ pub(super) fn open(file: &Path) -> io::Result<File> {
     {
         return File::open(file);
     }
-    // To open a pipe without this waits until somebody writes to it.
-    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(CWD, file, flags, Mode::empty())?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is not a regular file")),
-    }
+    regular_file::open(file)
 }
 
 /// Reads a file, or stdin for `-`.

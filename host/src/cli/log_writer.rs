@@ -1,15 +1,15 @@
-//! Where the log goes: stderr, a line for each event. What is in it comes from elsewhere too, such as the answers of receivers, so
-//! nothing in it ends its line, or does to a terminal what the log's own colors do not.
+//! Writes the log to stderr, a line for each event. Events contain text from elsewhere, such as the answers of receivers, so
+//! control characters are escaped; only the log's own colors stay.
 
 use std::io::{self, Write};
 
 use super::output::on_line;
 
-/// What a color begins with, and the colors and styles that the log has (ECMA-48, "Select graphic rendition").
+/// The beginning of a color, and the colors and styles of the log (ECMA-48, "Select graphic rendition").
 const COLOR: &str = "\u{1b}[";
 const COLORS: &[&str] = &["0", "1", "2", "3", "31", "32", "33", "34", "35"];
 
-/// Writes events to stderr, each of which comes as a whole.
+/// Writes events to stderr. Each call of `write` is one event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogWriter {
     pub(super) has_colors: bool,

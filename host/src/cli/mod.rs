@@ -265,7 +265,7 @@ const LONG_VERSION: &str = concat!(
     env!("ENGINE_SHA256")
 );
 
-/// How long work that cannot be interrupted, such as reading a file, may go on when a command is done.
+/// After a command is done, blocking work such as reading a file may take this long to end.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The exit code of an import that has left rates out.

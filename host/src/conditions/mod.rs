@@ -152,7 +152,7 @@ impl Conditions {
         }
     }
 
-    /// How large a project of a tenant is; 0 where there is none.
+    /// The bytes of a project; 0 if the tenant does not have it.
     ///
     /// # Errors
     /// When the store is unavailable.

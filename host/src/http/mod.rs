@@ -4,6 +4,7 @@
 //! domain call and wraps the answer. warp carries requests and answers; the table finds the route, so that a permission
 //! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
 
+mod answers;
 mod connection;
 mod cors;
 pub mod document;
@@ -26,11 +27,11 @@ use bytes::{Buf, Bytes};
 use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 use warp::Filter;
 
+use self::answers::Answers;
 use self::connection::Head;
 pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
@@ -56,7 +57,6 @@ use crate::app::App;
 use crate::data::feed::Staleness;
 use crate::error::Error;
 use crate::identity::Caller;
-use crate::load::budget::{Limit, Reservation};
 use crate::load::room::Room;
 use crate::load::{Context, Requester, Workers};
 use crate::observe::metrics::Tenants;
@@ -64,21 +64,6 @@ use crate::observe::traces::RequestSpan;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;
-
-/// Larger answers are counted: all together may take so many bytes.
-const SMALL_ANSWER: usize = 64 << 10;
-
-/// How many requests wait for room for what they read, in all and of one client.
-const MAX_WAITING_READS: Limit = Limit {
-    all: 2_048,
-    each: 128,
-};
-
-/// There is no room for what a request would read, or for its answer.
-const NO_ROOM: Error = Error::Overloaded("too much is being read and answered for this tenant");
-
-/// What a request holds of what all answers may take, until its answer is sent.
-type Held = Arc<Mutex<Reservation<Requester>>>;
 
 fn as_count(size: ByteSize) -> usize {
     usize::try_from(size.as_u64()).unwrap_or(usize::MAX)
@@ -96,10 +81,7 @@ pub struct Server {
     /// The bytes of large bodies that are being read or acted on: of callers, and of anonymous requests.
     bodies: Room,
     anonymous_bodies: Room,
-    /// The bytes that requests read and make of it, until that is sent, on routes that say how much it is.
-    reads: Room,
-    /// The bytes of other large answers that are not read yet.
-    answers: Room,
+    answers: Answers,
     /// Counts requests by tenant, where that is switched on.
     tenants: Option<Arc<Tenants>>,
 }
@@ -112,8 +94,7 @@ impl Server {
         Arc::new(Self {
             bodies: Room::new(as_count(limits.request_bytes), MAX_WAITING),
             anonymous_bodies: Room::new(as_count(limits.request_bytes) / 4, MAX_WAITING),
-            reads: Room::new(as_count(limits.answer_bytes), MAX_WAITING_READS),
-            answers: Room::new(as_count(limits.answer_bytes), MAX_WAITING),
+            answers: Answers::new(as_count(limits.answer_bytes)),
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
@@ -340,7 +321,7 @@ impl Server {
         }
     }
 
-    /// Has the route answer: once there is room for what it reads, and where others need not wait for it.
+    /// Reserves what the route reads, has it answer on the threads for it, and counts the answer.
     async fn answer_within_limits(
         &self,
         route: &Route,
@@ -348,7 +329,7 @@ impl Server {
     ) -> crate::error::Result<Reply> {
         let accepts_gzip = request.accepts_coding("gzip");
         let asked = Asked::of(route.audits, &request);
-        let (handled, held) = match self.room_for(route.room).await {
+        let (handled, held) = match self.answers.hold(route.room).await {
             Ok(held) => {
                 request.room.clone_from(&held);
                 let answer = route.answer(request);
@@ -360,7 +341,7 @@ impl Server {
             }
             Err(error) => (Err(error), None),
         };
-        let changes = asked.is_some();
+        let is_change = asked.is_some();
         if let Some(asked) = asked {
             asked.write(&handled);
         }
@@ -368,37 +349,7 @@ impl Server {
         if accepts_gzip && reply.takes_long_to_compress() {
             reply = Box::pin(self.workers.run(|| reply.compress())).await?;
         }
-        self.bounded(reply, held, changes)
-    }
-
-    /// Room for what a request may read and make of it, where that is counted.
-    async fn room_for(&self, bytes: usize) -> crate::error::Result<Option<Held>> {
-        if bytes == 0 {
-            return Ok(None);
-        }
-        let reserved = self.reads.reserve(bytes).await?.ok_or(NO_ROOM)?;
-        Ok(Some(Arc::new(Mutex::new(reserved))))
-    }
-
-    /// A large answer that was made for its request is counted against what all may take until it is read. That to a change is
-    /// never refused: the change is made.
-    fn bounded(
-        &self,
-        reply: Reply,
-        held: Option<Held>,
-        changes: bool,
-    ) -> crate::error::Result<Reply> {
-        let Some(size) = reply.own_bytes().filter(|size| *size > SMALL_ANSWER) else {
-            return Ok(reply);
-        };
-        let held = held.and_then(Arc::into_inner).map(Mutex::into_inner);
-        let mut reservation = held.unwrap_or_else(|| self.answers.nothing());
-        let more = size.saturating_sub(reservation.amount());
-        if !reservation.grow(more) && !changes {
-            return Err(NO_ROOM);
-        }
-        reservation.shrink_to(size);
-        Ok(reply.reserving(reservation))
+        self.answers.count(reply, held, is_change)
     }
 
     /// The caller of a request, when it may call a route of this access, and how old that is in memory; `None` on a

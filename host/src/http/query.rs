@@ -1,5 +1,5 @@
 //! The parameters of a query, read strictly: every fault is named by its parameter, and all of them are answered at once. A
-//! parameter that appears twice is refused before its route is asked, as in a form: nobody can know which value is meant.
+//! parameter that appears twice is refused before the handler is called, since nobody can know which value is meant.
 //!
 //! Every list has its pages the same way (`platform.md`, "HTTP conventions"): `limit`, and as `cursor` what the page before
 //! gave as `next`. What a cursor is, each list says itself.

@@ -38,7 +38,7 @@ const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
-/// The status under which requests are counted whose client has gone: nginx and others use it, no standard does.
+/// The status of requests whose client has gone, for metrics. No standard has it, but nginx and others use it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Shorter bodies are not worth compressing.
@@ -200,7 +200,6 @@ impl Reply {
                 Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
                     .with(RETRY_AFTER, 1.into())
             }
-            // It is counted and never read.
             Error::Gone => {
                 let status = StatusCode::from_u16(CLIENT_CLOSED_REQUEST);
                 Self::problem(status.unwrap_or_default(), &text, correlation)

@@ -147,7 +147,7 @@ impl<K: Eq + Hash> Reservation<K> {
         self.amount
     }
 
-    /// Gives back all but so much.
+    /// Gives back what is more than this amount.
     pub(crate) fn shrink_to(&mut self, amount: usize) {
         let less = self.amount.saturating_sub(amount);
         let budget = &self.budget;

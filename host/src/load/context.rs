@@ -1,5 +1,5 @@
-//! The context of work: on whose behalf it is done, and who waits for the answer. A request's way sets it once, for all that
-//! it calls.
+//! The context of work: on whose behalf it is done, and who waits for the answer. It is set once for each request, and all
+//! that the request calls can ask for it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub trait Connection: fmt::Debug + Send + Sync {
     fn closed(&self) -> BoxFuture<'static, ()>;
 }
 
-/// See the module's documentation.
+/// On whose behalf a task works, and who waits for the answer.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The key by which load is limited.
@@ -54,8 +54,8 @@ impl Context {
         CONTEXT.scope(self, work)
     }
 
-    /// Waits for something, such as its turn, for as long as somebody waits for the answer. What is there at once is taken: a
-    /// client may close its side when it has sent its request.
+    /// Waits for something, such as a permit, for as long as the client waits for the answer. What is there at once is taken
+    /// without a look at the connection, since a client may close its side when it has sent its request.
     ///
     /// # Errors
     /// [`Error::Gone`] when nobody waits for the answer any more.
@@ -70,16 +70,15 @@ impl Context {
         }
     }
 
-    /// Looks whether somebody still waits for the answer, between two parts of work that takes long.
+    /// Checks that somebody still waits for the answer. Long work calls it between its parts.
     ///
     /// # Errors
     /// [`Error::Gone`] when nobody does.
     pub(crate) fn look(&self) -> Result<()> {
-        let closed = self
-            .connection
-            .as_ref()
-            .map(|connection| connection.closed());
-        match closed.and_then(|closed| closed.now_or_never()) {
+        let Some(connection) = &self.connection else {
+            return Ok(());
+        };
+        match connection.closed().now_or_never() {
             Some(()) => Err(Error::Gone),
             None => Ok(()),
         }

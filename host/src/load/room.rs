@@ -1,5 +1,5 @@
-//! Room: bytes of memory that requests may take together, half of them by one requester. Who finds no room waits a while
-//! for it, as long as its client does.
+//! Room: bytes of memory that requests may take together, half of them by one requester. A request that finds no room waits
+//! for a few seconds, as long as its client does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::error::Result;
 /// How long a request waits until there is room for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// See the module's documentation.
+/// A budget of bytes, for which a bounded number of requests may wait.
 #[derive(Debug)]
 pub(crate) struct Room {
     bytes: Arc<Budget<Requester>>,
-    /// Those that wait, by client. It is better to be refused at once than behind too many.
+    /// The requests that wait, by client. Behind too many of them, a request is better refused at once.
     waiting: Arc<Budget<(Requester, Option<Arc<str>>)>>,
 }
 
 impl Room {
-    /// So many bytes, for which so many requests may wait.
+    /// Allows this many bytes, and this many requests that wait.
     pub(crate) fn new(bytes: usize, waiting: Limit) -> Self {
         Self {
             bytes: Budget::new(Limit::half_each(bytes)),
@@ -34,7 +34,7 @@ impl Room {
         self.bytes.empty(Some(Requester::current()))
     }
 
-    /// Takes more, and waits for that unless too many do; whether there was so much.
+    /// Takes more, and waits for it unless too many requests do. Returns whether there was enough.
     ///
     /// # Errors
     /// [`Error::Gone`](crate::error::Error::Gone) when nobody waits for the answer any more.
@@ -55,7 +55,7 @@ impl Room {
         context.wait(growing).await
     }
 
-    /// Room for so much, or for as much as one requester may have; `None` when there was not so much in time.
+    /// Reserves this many bytes, at most what one requester may have. Returns `None` when there was no room in time.
     ///
     /// # Errors
     /// Those of [`grow`](Self::grow).

@@ -4,8 +4,7 @@
 //! Work that keeps a processor busy needs a permit: as many as there are processors, of which one requester has at most
 //! half, and one of its clients two, so that one who asks for much keeps the others waiting for no more than what runs
 //! already. Decisions have permits of their own, of which one client may have all of its tenant's, so that no other work of
-//! the tenant keeps them waiting. What waits for a
-//! permit ends with its connection.
+//! the tenant keeps them waiting. What waits for a permit ends with its connection.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

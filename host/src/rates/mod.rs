@@ -65,7 +65,7 @@ pub struct Rates {
     read_cache: ReadCache,
 }
 
-/// What an edit takes of memory for one rate: its record, as it is read and written, and a part of a call of the module.
+/// The bytes of memory that an edit takes for each rate: in the record as it is read and written, and in a call of the module.
 const BYTES_OF_RATE: usize = 1 << 10;
 
 impl Rates {
@@ -102,8 +102,8 @@ impl Rates {
         })
     }
 
-    /// How many bytes an edit takes at most that reads these units and those above them: their rates, and for a dry run its
-    /// pages.
+    /// The bytes that an edit takes which reads these units and those above them: for their rates, and for the pages of a dry
+    /// run.
     ///
     /// # Errors
     /// [`Error::Unavailable`].

@@ -19,11 +19,11 @@ use crate::observe::audit::Line;
 /// How many pages of a tenant's list are searched for clients with a status before the answer ends.
 const MAX_PAGES: usize = 20;
 
-/// How many clients are read at once, of at most 64 KiB each, and after how many bytes a page ends.
+/// The number of clients that are read at once, of at most 64 KiB each, and the bytes after which a page ends.
 const READ_AT_ONCE: usize = 32;
 const MAX_BYTES: usize = 4 << 20;
 
-/// What a page takes, as it is read and answered.
+/// The bytes that a page takes, as it is read and answered.
 pub(super) const PAGE_BYTES: usize = 4 * MAX_BYTES;
 
 /// Some clients, or software statements, of a tenant.

@@ -1,11 +1,11 @@
-//! Reads files that a host reads again while it runs, such as a certificate. Such a file may be replaced by something else: opening
-//! a FIFO waits until another process writes to it, which may never happen, so only regular files are read.
+//! Opens and reads files of which only regular ones are wanted, such as a certificate or a file of rules. Opening a FIFO waits
+//! for a process that writes to it, which may never come, so FIFOs and devices are refused.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags};
 
 /// Reads a regular file, or the one that a symbolic link leads to, on a thread that may block.
 ///
@@ -21,13 +21,21 @@ pub async fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`].
 pub fn read_blocking(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open(path)?.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Opens a regular file, or the one that a symbolic link leads to, without waiting.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(path: &Path) -> io::Result<File> {
     // With O_NONBLOCK, opening a FIFO does not wait. Reading a regular file is not affected.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
     }
-    let mut content = Vec::new();
-    file.read_to_end(&mut content)?;
-    Ok(content)
 }

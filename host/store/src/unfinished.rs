@@ -8,14 +8,14 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// With what the names of these folders begin, and of files that are written without such a folder.
+/// The beginning of the names of these folders, and of unfinished files outside of one.
 pub const PREFIX: &str = ".tillgate-unfinished-";
 
-/// The file in such a folder that is locked while the folder is in use. Network file systems lock files across machines, and
-/// folders within one alone.
+/// The file in the folder that is locked while the folder is in use. On network file systems the lock of a file holds for all
+/// machines, and that of a folder does not.
 const LOCK: &str = "lock";
 
-/// See the module's documentation. Dropping it removes the folder.
+/// A folder for unfinished files. Dropping it removes the folder.
 #[derive(Debug)]
 pub struct Unfinished {
     folder: TempDir,
@@ -33,11 +33,12 @@ impl Unfinished {
             .prefix(PREFIX)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(beside)?;
-        // It gets its name once it is locked: a folder without it is left alone by others.
+        // It gets its name once it is locked: others remove no folder without it, as on file systems that lock nothing.
         let unlocked = folder.path().join("unlocked");
         let lock = File::create_new(&unlocked)?;
-        lock.try_lock()?;
-        fs::rename(unlocked, folder.path().join(LOCK))?;
+        if lock.try_lock().is_ok() {
+            fs::rename(unlocked, folder.path().join(LOCK))?;
+        }
         Ok(Self {
             folder,
             _lock: lock,

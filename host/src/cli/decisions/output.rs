@@ -146,8 +146,8 @@ fn safe(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a formula may come after a character: a blank, what is not seen (Unicode, `Default_Ignorable_Code_Point`), or an
-/// apostrophe.
+/// Whether a spreadsheet may find a formula behind this character: blanks, apostrophes and characters that are not shown
+/// (Unicode, `Default_Ignorable_Code_Point`).
 fn is_passed_over(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()

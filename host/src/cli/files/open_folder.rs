@@ -21,7 +21,7 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// See the module's documentation.
+/// A folder and its open descriptor.
 #[derive(Debug)]
 pub(super) struct OpenFolder {
     descriptor: OwnedFd,
@@ -85,7 +85,7 @@ impl OpenFolder {
         Ok(names)
     }
 
-    /// Removes files that a process that was killed has not finished: nobody has them locked.
+    /// Removes the unfinished files of processes that were killed. A process that runs has its file locked.
     pub(super) fn remove_unfinished(&self) -> Result<(), String> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         for name in self.names()?.iter().filter(|name| is_unfinished(name)) {
@@ -100,14 +100,14 @@ impl OpenFolder {
         Ok(())
     }
 
-    /// What is in a file, unless that is more than `max` bytes.
+    /// Reads a file; `None` when it has more than `max` bytes.
     ///
     /// # Errors
     /// When it is no file, or cannot be read.
     pub(super) fn read(&self, name: &OsStr, max: u64) -> Result<Option<Vec<u8>>, String> {
         let path = self.path.join(name);
         let unread = |cause| unread(&path, &cause);
-        // A pipe is not waited for.
+        // With O_NONBLOCK, opening a FIFO does not wait.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(&self.descriptor, name, flags, Mode::empty()) {
             Ok(opened) => Some(File::from(opened)),

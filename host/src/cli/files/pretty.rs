@@ -14,7 +14,7 @@ pub(super) fn indented(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(2 * json.len());
     write(document.root(), 0, &mut out);
     out.push(b'\n');
-    // So that who reviews a change sees what it says.
+    // A reviewer of the file must see what it says.
     on_lines(&String::from_utf8_lossy(&out))
         .into_owned()
         .into_bytes()

@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// How many digits the numbers of renamed files have, at least and at most. The largest number of so many digits and those of
-/// more are not from here, so there is a next number after each.
+/// The numbers of renamed files have 6 to 18 digits. The largest number of 18 digits is passed over, so each number has a next
+/// one.
 const DIGITS: usize = 6;
 const MAX_DIGITS: u32 = 18;
 

@@ -193,8 +193,8 @@ async fn page(records: &Records, key: &str, query: PageQuery) -> Result<Option<B
 }
 
 impl Conditions {
-    /// How many bytes a page of a project's history takes at most: its versions, as they are read and as they are answered,
-    /// and the project as it is.
+    /// The bytes that a page of a project's history takes: for its versions as they are read and answered, and for the current
+    /// project.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -209,7 +209,7 @@ impl Conditions {
         Ok(versions + 2 * self.bytes_of_project(tenant, id).await?)
     }
 
-    /// The same of a tenant's condition, or of a global one, without the condition as it is.
+    /// The same for the versions of a tenant's condition, or of a global one, without the current condition.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -225,7 +225,7 @@ impl Conditions {
     }
 }
 
-/// The bytes of the versions of a page, as they are read and, before one change and after another, answered.
+/// The bytes of the versions of a page: each is read once, and answered after one change and before the next.
 async fn bytes_of_versions(records: &Records, key: &str, query: PageQuery) -> Result<usize> {
     let first = query.after.map_or(u64::MAX - 1, |after| after.0);
     let (rows, _) = rows(records, key, first, query.limit + 1).await?;

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::http::{Access, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
-/// What the rows of a page take, which say how large its versions are.
+/// The bytes of the rows of a page. They say how large its versions are.
 const ROWS: usize = 1 << 20;
 
 /// The routes. That of global conditions names those who operate the platform, so reading it takes what only they have,

@@ -16,7 +16,7 @@ use crate::identity::Permission as P;
 /// The largest body of a project: room for as many values of as many bytes as it may have.
 const MAX_PROJECT: usize = 32 << 20;
 
-/// What is reserved until it is known how large a project is.
+/// The bytes that are reserved before the size of the project is known.
 const SMALL: usize = 64 << 10;
 
 const PROJECT: &str = "/api/v1/projects/{projectId}";

@@ -112,7 +112,7 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
-    // What a process has left that ended while it wrote: no other writes here.
+    // Left by a process that ended while it wrote. No other process writes here.
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if is_unfinished(&entry.file_name()) {

@@ -116,7 +116,7 @@ pub(in crate::http) async fn read<B: Buf>(
     Box::pin(read_counted(body, limit, announced, bodies)).await
 }
 
-/// Whether there was room for more before the sender has gone.
+/// Whether the reservation has grown. Nobody reads the answer when the sender has gone.
 async fn has_grown(bodies: &Room, reservation: &mut Reservation<Requester>, more: usize) -> bool {
     bodies.grow(reservation, more).await.unwrap_or_default()
 }

@@ -73,7 +73,7 @@ pub struct Route<S = ()> {
     pub(super) write_error: WriteError,
     /// Whether it may take long.
     pub(super) is_heavy: bool,
-    /// How many bytes one request may read and make of it; 0 for one that reads a few records.
+    /// The bytes that are reserved for one request; 0 for a route that reads a few records.
     pub room: usize,
     /// What its requests are counted under.
     counted_as: &'static str,
@@ -206,9 +206,9 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         self
     }
 
-    /// The same route, of which one request may take so many bytes for what it reads and answers. They are reserved before its
-    /// handler begins; what is left of them is given back as the answer is sent. A route that does not say it reads a few
-    /// records, 2 MiB at most, or answers what is in memory anyway.
+    /// The same route, which reserves this many bytes before its handler begins, for what one request reads and answers. They are
+    /// given back when the answer is sent. Routes that read a few records (2 MiB at most), or that answer what is in memory
+    /// anyway, reserve nothing.
     #[must_use]
     pub const fn reserving(mut self, bytes: usize) -> Self {
         self.room = bytes;

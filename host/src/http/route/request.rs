@@ -15,11 +15,12 @@ use super::caller;
 use crate::data::etag::{EntityTags, Etag, Preconditions};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
+use crate::http::Server;
+use crate::http::answers::Held;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::accepts_coding;
 use crate::http::reply::Reply;
-use crate::http::{Held, NO_ROOM, Server};
 use crate::identity::{Caller, TenantId};
 
 /// A request that found its route, and whose caller may call it.
@@ -37,7 +38,7 @@ pub struct Request {
     pub(in crate::http) caller: Option<Arc<Caller>>,
     pub(in crate::http) access: Access,
     pub(in crate::http) server: Arc<Server>,
-    /// What it holds of what all answers may take, on a route that says how much it reads.
+    /// Its reservation, on a route that reserves before it reads.
     pub(in crate::http) room: Option<Held>,
 }
 
@@ -122,8 +123,8 @@ impl Request {
         }
     }
 
-    /// Waits until there is room for so many bytes, in place of what the route has reserved: for what turns out before
-    /// anything large is read. What is more than one tenant may have is as good as that.
+    /// Replaces what the route has reserved by this many bytes: call it once the size is known, before anything large is read.
+    /// A tenant's share is reserved where that is less.
     ///
     /// # Errors
     /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when nobody waits for the answer any more;
@@ -131,11 +132,7 @@ impl Request {
     pub async fn reserve(&self, bytes: usize) -> Result<()> {
         let held = self.room.as_ref();
         let held = held.ok_or_else(|| Error::Bug("a route reserves nothing".to_owned()))?;
-        // Nobody waits with what others wait for.
-        held.lock().shrink_to(0);
-        let reserved = self.server.reads.reserve(bytes).await?.ok_or(NO_ROOM)?;
-        *held.lock() = reserved;
-        Ok(())
+        self.server.answers.resize(held, bytes).await
     }
 
     /// Answers with the events of a stream, for as long as the caller may call this route. All who ask for the

@@ -21,19 +21,18 @@ use crate::rates::units::tree::{Node, Tree};
 use crate::rates::units::unit::{UnitId, UnitType};
 use crate::rates::units::walk::Walk;
 
-/// How many shops are planned at once: as few at first, and as many as long as they are small.
+/// The first page has this many shops, and later ones up to 100 while shops have few rates.
 const FIRST_PAGE: usize = 4;
 const PAGE: usize = 100;
 
-/// How many bytes of rates are read and compared at once, and how many of units above shops are kept from one page to the next.
+/// The bytes of rates that a page reads and compares, and those of units above shops that are kept for the next page.
 const PAGE_BYTES: usize = 2 << 20;
 const MAX_KEPT: usize = 8 << 20;
 
-/// After how long it is looked from page to page whether anybody still waits for the answer.
+/// A dry run that takes longer checks after each page whether its client has gone.
 const LONG: Duration = Duration::from_secs(2);
 
-/// What a dry run takes, besides what the edit takes that it is of: a page, as it is read, asked and answered, and what is kept
-/// from one page to the next.
+/// The bytes that a dry run takes beside those of its edit: a page with its calls of the module, and what is kept for the next.
 pub(in crate::rates) const MAX_BYTES: usize = 32 << 20;
 
 /// How many shops a dry run shows.
@@ -131,7 +130,7 @@ pub(in crate::rates) async fn run(
         }
         if tree.bytes > MAX_KEPT {
             tree.clear();
-            // It was computed from what may be another version now.
+            // They were computed from units that are read again, maybe in another version.
             differences.clear();
         }
         if shops.is_empty() && ids.is_empty() {

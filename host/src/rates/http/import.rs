@@ -26,10 +26,10 @@ use crate::rates::{Import, Rates, UnitId};
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
 const MAX_DOCUMENT: usize = 16 << 20;
 
-/// What is reserved until it is known how large the document is.
+/// The bytes that are reserved before the document's size is known.
 const SMALL: usize = 64 << 10;
 
-/// What a byte of a document takes while it is read.
+/// The bytes of memory for each byte of a document while it is parsed.
 const BYTES_OF_DOCUMENT: usize = 4;
 
 /// The parts of a form that are not the document, and the parameters of a query.

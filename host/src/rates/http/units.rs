@@ -27,10 +27,10 @@ const RATE: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates/{exch
 const MAX_LIST: usize = 16 << 20;
 const MAX_PAGE: usize = 4 << 20;
 
-/// What units take that are read at once for a list.
+/// The bytes of the units that a list reads at once.
 const MAX_READ: usize = 5 << 20;
 
-/// What an edit takes until it is known how many rates it reads.
+/// The bytes that are reserved before the number of rates that an edit reads is known.
 const EDIT: usize = 256 << 10;
 
 /// The routes.
@@ -91,7 +91,7 @@ fn unit_of(request: &Request) -> Result<UnitId> {
     unit_id(request.param(0)?).map_err(|rule| Error::invalid("$.businessUnitId", rule))
 }
 
-/// Who edits, once there is room for that: for what is read of these units and those above them.
+/// Reserves what an edit reads of these units and those above them, and returns who edits.
 async fn editing<'r>(rates: &Rates, request: &'r Request, units: &[&UnitId]) -> Result<Editor<'r>> {
     let editor = editor(request)?;
     let bytes = rates.bytes_of_edit(&editor, units).await?;

@@ -18,7 +18,7 @@ use crate::tokens::{Tokens, body};
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
 const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 
-/// What a page of a thousand takes, each of at most 8 KiB, as it is read and answered.
+/// The bytes of a page of 1,000 statements of at most 8 KiB, as they are read and answered.
 const PAGE: usize = 24 << 20;
 
 /// The routes.

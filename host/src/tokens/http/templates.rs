@@ -19,10 +19,10 @@ use crate::tokens::{Tokens, body};
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
 const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
 
-/// What is reserved until it is known how many bytes the templates have.
+/// The bytes that are reserved before the size of the templates is known.
 const SMALL: usize = 64 << 10;
 
-/// What a byte of templates takes in a list, as it is stored, read and answered.
+/// The bytes of memory for each byte of templates in a list: as it is stored, read and answered.
 const LIST: usize = 3;
 
 /// The routes.

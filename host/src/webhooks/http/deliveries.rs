@@ -21,7 +21,7 @@ use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
-/// What a page takes: the deliveries that are read at once with all of their attempts, and those that are answered.
+/// The bytes of a page: of the deliveries that are read at once, with all of their attempts, and of those that are answered.
 const PAGE: usize = 8 << 20;
 
 /// The routes.

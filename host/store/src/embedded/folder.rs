@@ -142,7 +142,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Locks the folder and the file for it. The file alone is not enough: once it is removed, another process locks a new one.
-/// `tillgate.db` is not locked so: closing a descriptor of it would end the locks that SQLite has on it.
+/// `tillgate.db` is not locked here: closing a descriptor of it would end the locks that SQLite has on it.
 fn lock(path: &Path) -> Result<[File; 2], String> {
     let file = private().open(path.join(LOCK));
     let file = file.map_err(|error| cannot("write", path, &error))?;
