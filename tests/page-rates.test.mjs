@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, expected, flashes, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
+import { alterAnswers, dialog, expected, flashes, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
@@ -135,11 +135,8 @@ describe("the rates of a unit", () => {
 
   test("a reference rate that its source no longer has is marked", async () => {
     const page = await open(on.context, on.host.url);
-    await page.route("**/business-units/nordic-retail/exchange-rates", async (route) => {
-      const answer = await route.fetch();
-      const rates = await answer.json();
+    await alterAnswers(page, "**/business-units/nordic-retail/exchange-rates", (rates) => {
       for (const rate of rates) if (rate.reference && rate.currencyIdFrom === "USD") rate.reference = { source: "ECB", date: "2026-01-30", stale: true };
-      await route.fulfill({ response: answer, json: rates });
     });
     await page.goto(`${on.host.url}/#/rates/SE-002`);
     await signIn(page, on.host);
@@ -149,11 +146,8 @@ describe("the rates of a unit", () => {
 
   test("a reference rate that was not renewed for two business days is marked with its age", async () => {
     const page = await open(on.context, on.host.url);
-    await page.route("**/exchange-rates?businessUnit=SE-002", async (route) => {
-      const answer = await route.fetch();
-      const rates = await answer.json();
+    await alterAnswers(page, "**/exchange-rates?businessUnit=SE-002", (rates) => {
       for (const rate of rates) if (rate.asOf && rate.currencyIdFrom === "USD") Object.assign(rate, { ageInBusinessDays: 3, stale: true });
-      await route.fulfill({ response: answer, json: rates });
     });
     await page.goto(`${on.host.url}/#/rates/SE-002`);
     await signIn(page, on.host);

@@ -25,6 +25,7 @@ export async function browser(options = {}) {
   await context.newPage();
   const close = context.close.bind(context);
   context.close = async () => {
+    for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: "ignoreErrors" });
     await close();
     await used.close();
   };
@@ -40,6 +41,12 @@ export async function open(context, url) {
   page.faults = [];
   page.expected = [];
   const note = (fault) => page.expected.some((text) => fault.includes(text)) || page.faults.push(fault);
+  // A page asks on its own, also while it is closed: what then answers in its place may fail.
+  const close = page.close.bind(page);
+  page.close = async () => {
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+  };
   page.on("pageerror", (error) => note(String(error)));
   page.on("console", (message) => message.type() === "error" && note(message.text()));
   await page.goto(url);

@@ -66,6 +66,16 @@ export async function loseAnswers(page, url, { reaches = true, reads = true, los
   });
 }
 
+/** The page reads something else than the host has answered: `alter` changes a document that is read. One that has not changed since is not sent again. */
+export const alterAnswers = (page, url, alter) =>
+  page.route(url, async (route) => {
+    const response = await route.fetch();
+    if (response.status() !== 200) return route.fulfill({ response });
+    const json = await response.json();
+    alter(json);
+    return route.fulfill({ response, json });
+  });
+
 /** The name of the control that has the focus. A test that expects one uses `hasFocus`: the focus may move a moment later. */
 const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
 
