@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
-import { PROJECT, UNREACHABLE, agrees, decision, expected, go, hasFocus, hasValue, onDemo, pick, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, UNREACHABLE, agrees, decision, expected, go, hasCount, hasFocus, hasValue, onDemo, pick, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 import { AUDIENCE, clientWith, demo } from "./support/program.mjs";
 import { eventually, within } from "./support/wait.mjs";
 
@@ -266,6 +266,33 @@ test("an address that names no way to decide shows what was shown last", () => v
   }
   await go(page, "#/constructor");
   await shown(decision(page), "Must not be sold");
+}));
+
+test("a rule or project that is not there decides nothing, from an address or once another user has deleted it", () => visit(on, "#/preview/condition/beeer?age=30", async (page) => {
+  const decided = decision(page).or(page.getByText("The host made the same decision"));
+  await page.getByRole("heading", { name: "There is no condition “beeer”" }).waitFor();
+  await page.getByText("It was deleted, or the address is wrong. Nothing is decided here.").waitFor();
+  await hasCount(decided, 0);
+  await go(page, "#/preview/project/00000000-0000-4000-8000-000000000000");
+  await page.getByRole("heading", { name: "There is no project “00000000-0000-4000-8000-000000000000”" }).waitFor();
+  await hasCount(decided, 0);
+  await page.getByRole("button", { name: "Show another project" }).click();
+  await shown(decision(page), "Must not be sold");
+
+  const own = "/api/v1/entity-conditions/cider";
+  const rule = { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 16 } };
+  await on.host.api("PUT", own, rule);
+  await page.getByText("A condition", { exact: true }).click();
+  await go(page, "#/preview/condition/cider?age=30");
+  await shown(decision(page), "May be sold");
+  await on.host.api("DELETE", own);
+  await page.getByRole("heading", { name: "There is no condition “cider”" }).waitFor();
+  await hasCount(decided, 0);
+  await on.host.api("PUT", own, rule);
+  await shown(decision(page), "May be sold");
+  await on.host.api("DELETE", own);
+  await page.getByRole("link", { name: "See its history" }).click();
+  await page.getByRole("dialog").getByText("It is deleted. Restoring a version creates it again.").waitFor();
 }));
 
 test("an id that browsers take for a step of the path is refused at its field", () => visit(on, "#/conditions", async (page) => {

@@ -3,7 +3,10 @@
  * same module as the host's. What it shows is in the address, and is kept while other views are shown.
  */
 
-import { choice, debounce, h, notify } from "../shared/dom.js";
+import { button, choice, debounce, h, notify } from "../shared/dom.js";
+import { icon } from "../shared/icon.js";
+import { draftKey } from "./condition-fields.js";
+import { historyOfDeleted } from "./history-link.js";
 import { previewAddress, previewState } from "./preview-address.js";
 import { conditionMode } from "./preview-condition.js";
 
@@ -16,12 +19,20 @@ const MODES = {
   basket: async () => (await import("./basket.js")).basketMode,
 };
 
+/** What a mode decides by, if that can be missing. The draft of a condition that was deleted becomes that of a new one. */
+const FIND = {
+  condition: (session, id) => session.condition(id) ?? session.memory.get(draftKey(id)),
+  project: (session, id) => session.project(id),
+};
+
 /** The view; `[kind, id]` and `query` are what it starts with. Without them, it shows what it showed last. */
 export function preview(session, [kind, id] = [], query) {
   const { memory } = session;
   const last = memory.get("preview") ?? { mode: "condition", states: {} };
   const panes = h("div", { class: "panes" });
   let mode;
+  /** The id of what the mode shows, or would show. */
+  let shownId;
   let chosen = Object.hasOwn(MODES, kind) ? kind : last.mode;
   let isGuided = session.conditions().length === 0 && session.projects().length === 0;
 
@@ -38,6 +49,7 @@ export function preview(session, [kind, id] = [], query) {
 
   /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
   const remember = (name) => (shown, state) => {
+    shownId = shown;
     const { draft, ...rest } = state;
     last.mode = name;
     last.states[name] = { id: shown, ...rest };
@@ -53,15 +65,30 @@ export function preview(session, [kind, id] = [], query) {
     if (!open) return notify("The host cannot be reached, so this cannot be loaded. Try again in a moment.");
     mode?.close();
     const state = Object.keys(given).length > 0 ? given : undefined;
+    shownId = id;
+    if (!given.draft && isMissing()) return showMissing();
     mode = open(session, { id, state, remember: remember(name) });
     panes.replaceChildren(...panesOf(mode));
     mode.refresh();
   };
 
-  /** Shows what the address names, or else what was shown last. */
+  const isMissing = (id = shownId) => id !== undefined && chosen in FIND && !FIND[chosen](session, id);
+
+  /** Says that there is nothing to decide by, in place of another rule's decision. */
+  const showMissing = () => {
+    mode = undefined;
+    const name = chosen;
+    const title = h("h2", { dir: "auto" }, `There is no ${name} “${shownId}”`);
+    const why = h("p", {}, "It was deleted, or the address is wrong. Nothing is decided here.");
+    const another = button(`Show another ${name}`, { onclick: () => show(name, {}) });
+    panes.replaceChildren(h("section", { class: "empty-state", role: "status" }, icon("alert"), title, why, historyOfDeleted(`${name}s`, [shownId]), another));
+  };
+
+  /** Shows what the address names, or else what was shown last, if that is still there. */
   const begin = () => {
     const kept = last.states[chosen] ?? {};
-    show(chosen, { ...(previewState(query) ?? kept), id: id ?? kept.id });
+    const keptId = isMissing(kept.id) ? undefined : kept.id;
+    show(chosen, { ...(previewState(query) ?? kept), id: id ?? keptId });
     modes.hidden = isGuided = false;
   };
 
@@ -71,7 +98,8 @@ export function preview(session, [kind, id] = [], query) {
   };
 
   const refresh = () => {
-    if (!isGuided) mode?.refresh();
+    if (!isGuided && shownId !== undefined && isMissing() === Boolean(mode)) show(chosen, { ...last.states[chosen], id: shownId });
+    else if (!isGuided) mode?.refresh();
     else if (session.conditions().length > 0 || session.projects().length > 0) begin();
   };
 
