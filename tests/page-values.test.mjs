@@ -200,6 +200,7 @@ describe("files", () => {
       ["too many values", Array.from({ length: 100_001 }, (_, at) => `v${at}`).join("\n"), "Nothing was added: a project may have 100,000 values, and with these it would have more."],
       ["a quotation mark that is not closed", 'a-new\n"b\nc-new', "Line 2: A cell begins with a quotation mark that does not end it."],
       ["nothing", "\n\n\r\n", "There is no value in it."],
+      ["a workbook", `PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0${"x".repeat(16)}[Content_Types].xml`, "This is an Excel workbook. Save it as CSV. Nothing was added."],
       ["more than a list can be", Buffer.alloc(33 * 1024 * 1024), "is larger than 32 MiB"],
     ];
     for (const [name, content, sentence] of hostile) {

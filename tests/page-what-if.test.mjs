@@ -246,11 +246,34 @@ test("a list with ages says which customers, is filtered and downloaded, and nam
   assert.equal(text, "\ufeffItem id,Age,today,then\r\nred-can,15,sold,refused\r\n\"'=cmd()\",15,sold,refused\r\n");
 }));
 
+test("a list whose columns have other names is asked about before anything is said of it", () => visit(on, "", async (page) => {
+  await energyDrinksFrom(page, 16);
+  await opened(page);
+  await list(page).fill("id,years\nred-can,15\nblue-can,40\ngreen-can,old");
+  await page.getByText("Which column has the customer’s age? Choose it below, or that it is not in the list.").waitFor();
+  await hasCount(page.getByText(/^(The|No) decision/), 0);
+  await hasValue(page.getByLabel("Age", { exact: true }), "");
+  await page.getByLabel("Age", { exact: true }).selectOption("years");
+  await page.getByText("The decision changes for 1 of 2 lines. 1 line could not be read.").waitFor();
+  await page.getByLabel("Age", { exact: true }).selectOption("not in the list");
+  await page.getByText("The decision changes for 3 of 3 lines. Assumed for every line: age 15.").waitFor();
+  await page.keyboard.press("Escape");
+  await editProject(page, "Kiosk");
+  await page.getByLabel("Must be").first().selectOption("yes");
+  await opened(page);
+  await page.getByText("Which column has the property fragile? Choose it below, or that it is not in the list.").waitFor();
+  await page.getByLabel("Property fragile").selectOption("not in the list");
+  await page.getByText("Which column has the property category?").waitFor();
+  await page.getByLabel("Property category").selectOption("not in the list");
+  await page.getByText("No decision about these 3 lines changes. Assumed for every line: no fragile, no category.").waitFor();
+}));
+
 test("a list is kept for the session, and read by the rules that are edited", () => visit(on, "", async (page) => {
   await energyDrinksFrom(page, 16);
   await opened(page);
   await choose(page, "assortment.csv", "id,fragile,category\n1,true,glass\n2,false,wood\n3,false,true");
   await page.getByText("assortment.csv").waitFor();
+  await page.getByLabel("Age", { exact: true }).selectOption("not in the list");
   await page.getByText("The decision changes for 3 of 3 lines.").waitFor();
   await page.keyboard.press("Escape");
   await editProject(page, "Kiosk");
@@ -301,7 +324,7 @@ describe("a list may be odd", () => {
     "in UTF-16": [Buffer.from("\ufeffid\tage\ngröße\t15\n", "utf16le"), "The decision changes for 1 of 1 line."],
     "with 10,000 columns": [`${["id", "age", ...Array.from({ length: 9998 }, (_, at) => `c${at}`)].join(",")}\na,15${",x".repeat(9998)}`, "The decision changes for 1 of 1 line."],
     "one line without end": ["x".repeat(16 * MIB), "There is no line to decide about."],
-    "16 MiB of lines": ["item,15\n".repeat(2 * MIB), "of 100,000 lines."],
+    "16 MiB of lines": ["item,age\n".repeat(2 * MIB).slice(0, 16 * MIB), "99,999 lines could not be read."],
     "16 MiB of quotation marks": ['"'.repeat(16 * MIB), "There is no line to decide about."],
     "empty": ["\n\n", "There is nothing in this list."],
     "nothing but names": ["id,age\n", "There is no line to decide about."],
@@ -317,6 +340,18 @@ describe("a list may be odd", () => {
       await page.getByRole("region", { name: "Which decisions change" }).getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
     }));
   }
+
+  test("and a workbook is refused by name, and leaves nothing behind", () => visit(on, "", async (page) => {
+    await energyDrinksFrom(page, 16);
+    await opened(page);
+    await choose(page, "list.xlsx", "PK\x03\x04\x14\0\x06\0\x08\0[Content_Types].xml");
+    await page.getByText("This is an Excel workbook. Save it as CSV.").waitFor();
+    await page.keyboard.press("Escape");
+    await editProject(page, "Kiosk");
+    await opened(page);
+    await list(page).waitFor();
+    await hasCount(page.getByText("list.xlsx"), 0);
+  }));
 
   test("and one that is too large is not read", () => visit(on, "", async (page) => {
     await energyDrinksFrom(page, 16);

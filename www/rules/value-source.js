@@ -4,7 +4,7 @@
  */
 
 import { button, field, h } from "../shared/dom.js";
-import { decodeText, readingCsv } from "../shared/csv.js";
+import { binaryText, decodeText, readingCsv } from "../shared/csv.js";
 import { counted } from "../shared/messages.js";
 import { inSlices } from "../shared/slices.js";
 import { hasKinds, valuesWithKinds } from "./value-list.js";
@@ -74,8 +74,11 @@ export function valueSource({ onadd, say }) {
     const turn = (turns += 1);
     say(`Reading “${chosen.name}”…`);
     try {
-      const text = decodeText(new Uint8Array(await chosen.arrayBuffer()));
-      if (turn === turns) take(text, true);
+      const bytes = new Uint8Array(await chosen.arrayBuffer());
+      if (turn !== turns) return;
+      const refused = binaryText(bytes);
+      if (refused) return say(`${refused} Nothing was added.`);
+      take(decodeText(bytes), true);
     } catch {
       say(`“${chosen.name}” cannot be read.`);
     }

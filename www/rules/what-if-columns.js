@@ -57,6 +57,21 @@ export function columnsOf({ rows }, checked, hasHeader = isHeader(rows[0] ?? [],
   return { hasHeader, id: isFirstFree ? 0 : at(ID_NAMES), age, licenses, properties };
 }
 
+/**
+ * What the rules check and is in no column, while there are columns that nothing is read from: the keys of choices that only
+ * the user can make. What they have `chosen` is not asked again.
+ */
+export function unmatched({ rows }, checked, columns, chosen) {
+  const read = { age: checked.age && columns.age, licenses: checked.licenses && columns.licenses };
+  for (const [name, { column }] of Object.entries(columns.properties)) read[propertyKey(name)] = column;
+  const used = new Set([columns.id, columns.age, columns.licenses, ...Object.values(read)]);
+  if (!(rows[0] ?? []).some((cell, at) => !used.has(at) && cell.trim() !== "")) return [];
+  return Object.keys(read).filter((key) => read[key] === NONE && chosen[key] === undefined);
+}
+
+/** The key of the choice of a property's column. */
+export const propertyKey = (name) => `property ${name}`;
+
 /** Whether a row names the columns: one of them is known, or all that there are could be names. */
 function isHeader(cells, checked) {
   const known = new Set([...ID_NAMES, ...AGE_NAMES, ...LICENSE_NAMES, ...[...checked.properties.keys()].map(plain)]);

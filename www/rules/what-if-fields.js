@@ -5,13 +5,19 @@
 
 import { choice, field, h, keepFocus } from "../shared/dom.js";
 import { AGE_FAULT } from "../shared/faults.js";
-import { KINDS, NONE } from "./what-if-columns.js";
+import { KINDS, NONE, propertyKey } from "./what-if-columns.js";
 
 /** So many columns can be chosen, and so many properties be given one: more would not be found in a select. */
 const MAX_COLUMNS = 200;
 const MAX_PROPERTIES = 40;
 
-/** The choice of columns: `{ element, show }`. `onchange` gets `hasHeader`, or what else was chosen by its key. */
+/** How a question names what a column may have. */
+export const columnNoun = (key) => ({ age: "the customer’s age", licenses: "the customer’s licenses" })[key] ?? `the property ${key.slice(propertyKey("").length)}`;
+
+/** Nothing is chosen yet. */
+const UNCHOSEN = "";
+
+/** The choice of columns: `{ element, show }`. Those that are `asked` for are not chosen yet, and come first. `onchange` gets `hasHeader`, or what else was chosen by its key. */
 export function columnFields(onchange) {
   const header = h("input", { type: "checkbox", onchange: () => onchange("hasHeader", header.checked) });
   const fields = h("div", { class: "columns" });
@@ -26,25 +32,28 @@ export function columnFields(onchange) {
     ...cells.slice(0, MAX_COLUMNS).map((cell, at) => [at, hasHeader && cell.trim() !== "" ? short(cell) : `column ${at + 1}: ${short(cell)}`]),
   ];
 
-  const columnSelect = (key, column, listed) => {
+  const columnSelect = (key, column, listed, isAsked) => {
     const known = listed.some(([at]) => at === column) ? listed : [...listed, [column, `column ${column + 1}`]];
-    return select(known, column, (value) => onchange(key, Number(value)));
+    const given = isAsked ? [[UNCHOSEN, "choose a column"], ...known] : known;
+    return select(given, isAsked ? UNCHOSEN : column, (value) => value !== UNCHOSEN && onchange(key, Number(value)));
   };
 
   return {
     element,
-    show(cells, checked, columns) {
+    show(cells, checked, columns, asked = []) {
+      if (asked.length > 0) element.open = true;
       header.checked = columns.hasHeader;
-      const state = JSON.stringify([cells.slice(0, MAX_COLUMNS).map(short), checked.age, checked.licenses, columns]);
+      const state = JSON.stringify([cells.slice(0, MAX_COLUMNS).map(short), checked.age, checked.licenses, columns, asked]);
       if (state === drawn) return;
       drawn = state;
       const listed = options(cells, columns.hasHeader);
-      const one = (label, key, hint) => field(label, columnSelect(key, columns[key], listed), { hint });
-      const properties = Object.entries(columns.properties);
+      const one = (label, key, hint) => field(label, columnSelect(key, columns[key], listed, asked.includes(key)), { hint });
+      const isAsked = ([name]) => Number(asked.includes(propertyKey(name)));
+      const properties = Object.entries(columns.properties).sort((one, other) => isAsked(other) - isAsked(one));
       const ofProperty = ([name, { column, kind }]) => {
         const kinds = select(KINDS, kind, (value) => onchange(`kind ${name}`, value));
         kinds.setAttribute("aria-label", `${name} is read as`);
-        const shown = field(`Property ${name}`, columnSelect(`property ${name}`, column, listed));
+        const shown = field(`Property ${name}`, columnSelect(propertyKey(name), column, listed, isAsked([name]) > 0));
         shown.append(h("div", { class: "joined" }, h("span", { class: "hint" }, "read as"), kinds));
         return shown;
       };

@@ -6,11 +6,11 @@
 import { button, debounce, field, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { counted, errorText } from "../shared/messages.js";
-import { decodeText, readingCsv } from "../shared/csv.js";
+import { binaryText, decodeText, readingCsv } from "../shared/csv.js";
 import { inSlices } from "../shared/slices.js";
-import { NONE, checkedBy, columnsOf, rowReader } from "./what-if-columns.js";
+import { NONE, checkedBy, columnsOf, propertyKey, rowReader, unmatched } from "./what-if-columns.js";
 import { deciding } from "./what-if-decisions.js";
-import { columnFields, customerBeside } from "./what-if-fields.js";
+import { columnFields, columnNoun, customerBeside } from "./what-if-fields.js";
 import { whatIfResult } from "./what-if-result.js";
 
 /** Where the list is kept. */
@@ -98,8 +98,14 @@ class List {
     if (file.size > MAX_BYTES) return this.#fileField.showFault("The file is larger than 16 MiB. Split it, or leave out columns that the rules do not check.");
     const turn = this.#begin("Reading…");
     try {
-      const text = decodeText(new Uint8Array(await file.arrayBuffer()));
-      if (turn === this.#turn) await this.#take(text, file.name);
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      if (turn !== this.#turn) return;
+      const refused = binaryText(bytes);
+      if (refused) {
+        this.#result.say("");
+        return this.#fileField.showFault(refused);
+      }
+      await this.#take(decodeText(bytes), file.name);
     } catch {
       this.#result.say("The file could not be read. It may have been moved, or be open elsewhere.");
     }
@@ -168,13 +174,15 @@ class List {
     const { before, after } = this.#documents;
     const checked = checkedBy([before, after]);
     const columns = chosenColumns(list, checked);
-    this.#columns.show(list.rows[0], checked, columns);
+    const asked = unmatched(list, checked, columns, list.chosen);
+    this.#columns.show(list.rows[0], checked, columns, asked);
     this.#customer.show({ age: checked.age && columns.age === NONE, licenses: checked.licenses && columns.licenses === NONE });
+    if (asked.length > 0) return this.#result.say(`Which column has ${columnNoun(asked[0])}? Choose it below, or that it is not in the list.`);
     try {
       const steps = deciding(list, { first: columns.hasHeader ? 1 : 0, reader: rowReader(columns, this.#customer.value()), before, after });
       const decided = await inSlices(steps, () => turn === this.#turn);
       if (decided === undefined) return;
-      this.#result.show(decided, { header: headerOf(list, columns), name: list.name ?? "list", checked });
+      this.#result.show(decided, { header: headerOf(list, columns), name: list.name ?? "list", checked, assumed: assumedOf(checked, columns, this.#customer.value()), left: decided.left });
       this.#showFaults([...list.faults, ...decided.faults], decided.left, list.isCut);
     } catch (error) {
       this.#result.say(errorText(error));
@@ -197,10 +205,16 @@ function chosenColumns(list, checked) {
   const columns = columnsOf(list, checked, hasHeader);
   for (const key of ["id", "age", "licenses"]) columns[key] = chosen[key] ?? columns[key];
   for (const [name, property] of Object.entries(columns.properties)) {
-    property.column = chosen[`property ${name}`] ?? property.column;
+    property.column = chosen[propertyKey(name)] ?? property.column;
     property.kind = chosen[`kind ${name}`] ?? property.kind;
   }
   return columns;
+}
+
+/** What is taken for all lines, since no column has it: a row, and which parts of it. */
+function assumedOf(checked, columns, { age, licenses }) {
+  const without = Object.keys(columns.properties).filter((name) => columns.properties[name].column === NONE);
+  return { row: { customer_age: age, licenses }, checked: { age: checked.age && columns.age === NONE, licenses: checked.licenses && columns.licenses === NONE }, without };
 }
 
 /** The names of the columns in a file. */

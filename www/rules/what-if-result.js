@@ -16,6 +16,9 @@ import { DECISIONS } from "./wording.js";
 /** More rows than this are found by the filter, and are in the file. */
 const MAX_SHOWN = 10_000;
 
+/** So many properties that are in no column are named. */
+const MAX_NAMED = 4;
+
 const [ALL, CHANGED, SAME] = ["all", "changed", "same"];
 
 const isChanged = ({ before, after }) => before !== after;
@@ -57,13 +60,16 @@ class Result {
     this.#whole.hidden = true;
   }
 
-  /** Shows what was decided. `header` names the columns, `name` is the list's, and `checked` is what the rules check. */
-  show({ entries, counts }, { header, name, checked }) {
+  /**
+   * Shows what was decided. `header` names the columns, `name` is the list's, `checked` is what the rules check, `assumed` what
+   * is in no column of it, and `left` how many lines could not be read.
+   */
+  show({ entries, counts }, { header, name, checked, assumed, left }) {
     [this.#entries, this.#header, this.#name] = [entries, header, name];
     this.#detail = (row) => detailText(row, checked);
     const changed = [...counts].map(([pair, count]) => [...pair.split(" "), count]).filter(([before, after]) => before !== after);
     const total = changed.reduce((sum, [, , count]) => sum + count, 0);
-    this.#said.textContent = saidText(total, entries.length);
+    this.#said.textContent = [saidText(total, entries.length), leftText(left), entries.length > 0 && assumedText(assumed)].filter(Boolean).join(" ");
     this.#whole.hidden = entries.length === 0;
     const options = [
       [ALL, `All ${counted(entries.length, "line")}`],
@@ -124,6 +130,16 @@ function saidText(changed, all) {
   if (all === 0) return "There is no line to decide about.";
   if (changed === 0) return all === 1 ? "The decision about this line stays as it is." : `No decision about these ${counted(all, "line")} changes.`;
   return `The decision changes for ${changed.toLocaleString("en")} of ${counted(all, "line")}.`;
+}
+
+const leftText = (left) => left > 0 && `${counted(left, "line")} could not be read.`;
+
+/** What was taken for every line, since no column says it. */
+function assumedText({ row, checked, without }) {
+  const names = without.slice(0, MAX_NAMED).map((name) => `no ${name}`);
+  const more = without.length > MAX_NAMED ? [`and ${without.length - MAX_NAMED} more`] : [];
+  const texts = [detailText(row, checked), ...names, ...more].filter(Boolean);
+  return texts.length > 0 && `Assumed for every line: ${texts.join(", ").replaceAll(" · ", ", ")}.`;
 }
 
 /** What is known of an item or a customer that rules check. */

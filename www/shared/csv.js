@@ -24,6 +24,29 @@ const [QUOTE, LF, CR, BOM] = [0x22, 0x0a, 0x0d, 0xfeff];
 /** What spreadsheets take for a formula (OWASP, "CSV Injection"), after what keeps them from it, blanks, and what is not seen. */
 const FORMULA = /^['\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\t\r\n＝＋－＠]/u;
 
+/** What files that are not text begin with, what else stands near their beginning, and what people call them. */
+const BINARIES = [
+  ["\xd0\xcf\x11\xe0", "", "an Excel workbook"],
+  ["PK\x03\x04", "[Content_Types].xml", "an Excel workbook"],
+  ["PK\x03\x04", "opendocument.spreadsheet", "an OpenDocument spreadsheet"],
+  ["PK\x03\x04", "", "a zip archive"],
+  ["%PDF-", "", "a PDF document"],
+  ["\x1f\x8b", "", "a compressed file"],
+];
+
+/** How far the name of an archive's first parts is looked for. */
+const ARCHIVE_HEAD = 4096;
+
+/** A sentence that refuses a file which is no text; undefined for one that may be. */
+export function binaryText(bytes) {
+  const head = String.fromCharCode(...bytes.subarray(0, ARCHIVE_HEAD));
+  const found = BINARIES.find(([begin, name]) => head.startsWith(begin) && (!name || head.includes(name)));
+  if (found) return `This is ${found[2]}. ${/workbook|spreadsheet/.test(found[2]) ? "Save it as CSV." : "Choose a CSV or text file."}`;
+  const isUtf16 = /^(\xff\xfe|\xfe\xff|[^\0]\0|\0[^\0])/.test(head);
+  const isText = isUtf16 || !/[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head);
+  return isText ? undefined : "This is not a text file. Choose a CSV or text file.";
+}
+
 /** The text of a file: UTF-16 by its byte order mark or its zeros, otherwise UTF-8, otherwise what Windows writes in the West. */
 export function decodeText(bytes) {
   const [first, second] = bytes;
