@@ -31,6 +31,8 @@ const DOCUMENTS = {
   "host/docs/evening.md": { compared: 20, page: /Live · acme/ },
   "host/docs/install.md": {},
   "host/docs/operate.md": { compared: 5 },
+  "host/docs/rates-consumer.md": { compared: 2, skip: !PYTHON && "PYTHON is not set to a Python with requests and sseclient-py" },
+  "host/docs/receivers.md": { compared: 2, skip: !PYTHON && "PYTHON is not set to a Python with PyJWT and standardwebhooks" },
   "host/docs/upgrade.md": { compared: 2 },
   "engine/README.md": { compared: 1, skip: !PYTHON && "PYTHON is not set to a Python with wasmtime" },
   "js/README.md": { compared: 1, within: "js" },
@@ -43,6 +45,9 @@ const PAGES = ["host/docs/migration.md", "host/docs/security.md", "host/docs/siz
 const ELSEWHERE = ["rust", "js", "html"];
 /** What is only to be read. */
 const SAMPLES = ["text", "yaml"];
+
+/** Programs that not every machine has, and what the text before their first block says is needed. */
+const NEEDED = { node: "Node", npm: "npm", openssl: "openssl", prometheus: "Prometheus", python3: "Python", "redis-server": "Redis", sqlite3: "sqlite3" };
 
 /** How the parts of programs in TypeScript are compiled, beside the installed package: with what their readers have already. */
 const TSC = `'${new URL("tests/node_modules/", root).pathname}typescript/bin/tsc' --noEmit --strict --target es2022 --lib es2022,dom --module nodenext`;
@@ -140,6 +145,18 @@ test("the README has at most 300 lines, and links in the documentation lead some
       const { pathname, hash } = new URL(link, new URL(file, root));
       const to = pathname.slice(root.pathname.length);
       assert.ok(existsSync(new URL(to, root)) && (!hash || titles(to).includes(hash.slice(1))), `${file} links to ${link}`);
+    }
+  }
+});
+
+test("a document says what its blocks need before the first that needs it", () => {
+  for (const file of Object.keys(DOCUMENTS)) {
+    const text = read(file);
+    for (const [program, name] of Object.entries(NEEDED)) {
+      // The name of a command, not a word of an argument.
+      const called = new RegExp(`^\\W*(?:.*[|&(] ?|[A-Z_]+=.* )?${program} `, "m");
+      const first = [...text.matchAll(/^```(?:ba)?sh\n(.*?)^```$/gms)].find(([, block]) => called.test(block));
+      if (first) assert.match(text.slice(0, first.index), new RegExp(`\\bneeds?\\b[^]{0,300}?${name}`, "i"), `${file} needs ${name}`);
     }
   }
 });

@@ -21,6 +21,8 @@ const ALERTS: &str = include_str!("../host/operations/alerts.yaml");
 const DASHBOARD: &str = include_str!("../host/operations/grafana.json");
 const UNIT: &str = include_str!("../host/operations/tillgate.service");
 const IMAGE: &str = include_str!("../host/operations/Containerfile");
+const INSTALL: &str = include_str!("../host/docs/install.md");
+const SETTINGS: &str = include_str!("../host/src/config/default.toml");
 const MANUAL: &str = include_str!("../host/docs/operate.md");
 
 /// What Prometheus adds to every series.
@@ -212,6 +214,23 @@ fn the_unit_starts_a_host_in_the_folder_that_systemd_makes() {
     let state = lines_of(UNIT, "StateDirectory=")[0];
     let store = format!(r#"store = "embedded:/var/lib/{state}""#);
     assert!(printed.contains(&store), "{printed}");
+}
+
+#[test]
+fn the_unit_lets_a_host_write_decisions_where_the_documents_say() {
+    let logs = lines_of(UNIT, "LogsDirectory=")[0];
+    let log = format!(r#""/var/log/{logs}/decisions.jsonl""#);
+    assert!(INSTALL.contains(&format!("log = {log}")), "{log}");
+    assert!(SETTINGS.contains(&log), "{log}");
+}
+
+#[test]
+fn the_image_is_built_with_its_health_check() {
+    for text in [IMAGE, INSTALL] {
+        let mut builds = text.split("podman build ").skip(1).peekable();
+        assert!(builds.peek().is_some());
+        assert!(builds.all(|build| build.starts_with("--format docker ")));
+    }
 }
 
 #[test]

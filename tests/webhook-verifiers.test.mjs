@@ -1,5 +1,5 @@
 // Deliveries of the real program are accepted by what receivers verify them with: Google's and other JWT libraries, in
-// JavaScript and Python, the receivers of `js/examples/receiver`, and a comparison of a username and a password.
+// JavaScript and Python, the receivers of `js/examples/receiver` and of `host/docs/receivers.md`, and a comparison of a username and a password.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { OAuth2Client } from "google-auth-library";
 import * as jose from "jose";
 
 import { WebhookVerifier } from "../js/src/runtime/webhook.node.js";
-import { startExample } from "./support/example-receiver.mjs";
+import { startDocumented, startExample } from "./support/example-receiver.mjs";
 import { within } from "./support/wait.mjs";
 import { freePort } from "./support/port.mjs";
 import { DATA, EMAIL, ISSUER, SIGNATURE_HEADERS, outcome, receiver, shop } from "./support/webhook-shop.mjs";
@@ -169,6 +169,53 @@ describe("the receiver of the package", () => {
     await host.asked(200, "PUT", `/api/v1/webhooks/${informed.webhook.id}`, { ...informed.webhook, sharedKey });
     assert.deepEqual(outcome(await delivered(informed.webhook)), ["DELIVERED", 204]);
   });
+});
+
+describe("the receiver in Python of the documents", { skip: !process.env.PYTHON && "PYTHON is not set to a Python with PyJWT and standardwebhooks" }, () => {
+  /** Starts it, and a webhook that delivers to it. `settings` are what it is told otherwise than is right. */
+  async function received(settings) {
+    const url = `http://127.0.0.1:${await freePort()}/hook`;
+    const webhook = await host.webhook(url, { sharedKey: "generate" });
+    const right = {
+      PORT: new URL(url).port,
+      CALLBACK_URL: url,
+      ISSUER,
+      SENDER_EMAIL: EMAIL,
+      CERTIFICATES_URL: `${host.url}/oauth2/v1/certs`,
+      STANDARD_WEBHOOKS_SECRET: webhook.standardWebhooksSecret,
+    };
+    const started = await startDocumented("host/docs/receivers.md", "receiver.py", { ...right, ...settings });
+    open.push({ end: () => started.process.kill("SIGKILL") });
+    return { ...started, webhook };
+  }
+
+  test("accepts a delivery, and handles an event that is sent again once", async () => {
+    const { line, webhook } = await received();
+    const [type] = webhook.eventTypes;
+    const event = await host.publish(webhook);
+    const delivery = await host.attempted(webhook, event);
+    assert.deepEqual(outcome(delivery), ["DELIVERED", 204]);
+    assert.equal(await line(), `${type} ${event.id} ${JSON.stringify(DATA)}`);
+    await host.asked(202, "POST", `/api/v1/deliveries/${delivery.id}/replay`);
+    await host.attempted(webhook, event, 2);
+    const next = await host.publish(webhook);
+    assert.equal(await line(), `${type} ${next.id} ${JSON.stringify(DATA)}`);
+  });
+
+  const another = `whsec_${Buffer.from(SHARED_KEY).toString("base64")}`;
+  for (const [what, settings, status, why] of [
+    ["for another address", { CALLBACK_URL: "https://erp.example/hook" }, 401, /^refused: InvalidAudienceError: /],
+    ["of another issuer", { ISSUER: "https://identity.example" }, 401, /^refused: InvalidIssuerError: /],
+    ["of another sender", { SENDER_EMAIL: "somebody@erp.example" }, 401, /^refused: InvalidTokenError: /],
+    ["that is signed with another key", { STANDARD_WEBHOOKS_SECRET: another }, 401, /^refused: WebhookVerificationError: /],
+    ["while there are no certificates", { CERTIFICATES_URL: "http://127.0.0.1:1/certs" }, 503, /^cannot be verified now: /],
+  ]) {
+    test(`refuses a delivery ${what}`, async () => {
+      const { logged, webhook } = await received(settings);
+      assert.deepEqual(outcome(await delivered(webhook)), ["RETRYING", status]);
+      assert.match(await logged(), why);
+    });
+  }
 });
 
 describe("the receiver without the package", () => {

@@ -35,6 +35,8 @@ export async function pasted(program, inside = ".") {
 mkdir -p target/release && cp '${folder}/tillgate' target/release/
 [ "$1" = build ] || { shift 3; exec target/release/tillgate "$@"; }\n`,
   );
+  // What a document has installed by `pip` is there.
+  if (process.env.PYTHON) script(`${folder}/bin/python3`, `exec '${process.env.PYTHON}' "$@"\n`);
   const address = async (scheme) => `${scheme}://127.0.0.1:${await freePort()}`;
   const hosts = { URL: await address("http"), SECOND: await address("http") };
   const addresses = { ...hosts, REDIS: await address("redis"), PROMETHEUS: await address("http"), PORT: `${await freePort()}` };
