@@ -8,7 +8,7 @@ import { TillgateError } from "./error.js";
 /** A host sends a heartbeat every 15 seconds to those that listen. */
 export const SILENCE_MS = 40_000;
 
-/** Timers take a longer time for none. */
+/** The longest time that a timer can wait. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** The result of a promise; an error if there is none in time. */
