@@ -60,6 +60,12 @@ describe("options", () => {
     ["what is not a fetch", () => new CatalogClient({ url, token: "t", fetch: "fetch" }), ["$.fetch must be a function"]],
     ["a time that is not one", () => new CatalogClient({ url, token: "t", maxStaleMs: "1h" }), ["$.maxStaleMs must be a number of milliseconds"]],
     ["an empty shop", () => new RatesClient({ url, token: "t", businessUnitId: "" }), ["$.businessUnitId must be a string that is not empty"]],
+    ["an option of a catalog that does not exist", () => new CatalogClient({ url, token: "t", maxAgeMs: 1, businessUnitId: "se-001" }), ["$.maxAgeMs is not an option", "$.businessUnitId is not an option"]],
+    ["an option of requests that does not exist", () => new Host({ url, token: "t", timeout: 1 }), ["$.timeout is not an option"]],
+    ["an option of rates that does not exist", () => new RatesClient({ url, token: "t", businessUnitID: "se-001" }), ["$.businessUnitID is not an option", "the options must have a businessUnitId or a tenantId"]],
+    ["an option of credentials that does not exist", () => clientCredentials({ ...valid, scope: "all" }), ["$.scope is not an option"]],
+    ["an option of decisions on record that does not exist", () => new CatalogClient({ url, token: "t", report: { till: "a", shop: "se-001" } }), ["$.report.shop is not an option"]],
+    ["a storage that stores nothing", () => new CatalogClient({ url, token: "t", snapshot: { get() {} } }), ["$.snapshot.set must be a function"]],
     ["no credentials", () => clientCredentials(), ["the options must be an object"]],
     ["a missing secret", () => clientCredentials({ ...valid, clientSecret: undefined }), ["$.clientSecret must be a string that is not empty"]],
     ["a token service without a scheme", () => clientCredentials({ ...valid, tokenUrl: "/oauth2/token" }), [`$.tokenUrl ${URL_FAULT}`]],
@@ -70,6 +76,14 @@ describe("options", () => {
       assert.deepEqual([error.code, error.message], ["invalid", faults.join("; ")]);
     });
   }
+
+  test("of waiting are refused too", async () => {
+    const address = await server(() => {});
+    for (const client of [following(CatalogClient, address), following(RatesClient, address, { businessUnitId: "se-001" })]) {
+      const faults = "$.timeout is not an option; $.signal must be an AbortSignal; $.timeoutMs must be a number of milliseconds";
+      await assert.rejects(client.ready({ timeout: 1, signal: "stop", timeoutMs: "1s" }), { code: "invalid", message: faults });
+    }
+  });
 
   test("an address may be a URL, with a path and a slash at its end", async () => {
     const paths = [];
@@ -129,6 +143,39 @@ describe("an address that is not a host's", () => {
       await assert.rejects(source(), { name: "TillgateError", code: "wrong_host" });
     });
   }
+});
+
+describe("waiting for a host that does not answer", () => {
+  const clients = async () => {
+    const url = await server(() => {});
+    return [following(CatalogClient, url), following(RatesClient, url, { businessUnitId: "se-001" })];
+  };
+
+  test("ends after the time that is given, and says so", async () => {
+    for (const client of await clients()) {
+      const late = { name: "TillgateError", code: "unavailable", message: "the client is not ready after 10 ms" };
+      await assert.rejects(within(client.ready({ timeoutMs: 10 }), "the end of waiting"), late);
+      assert.equal(client.state, "STARTING");
+    }
+  });
+
+  test("says what the last connection has failed with", async () => {
+    const client = following(CatalogClient, "http://127.0.0.1:1");
+    await within(new Promise((resolve) => client.addEventListener("error", resolve, { once: true })), "an error of the client");
+    const late = { code: "unavailable", message: "the client is not ready after 0 ms: the host cannot be reached" };
+    await assert.rejects(client.ready({ timeoutMs: 0 }), late);
+  });
+
+  test("ends with the reason of a signal", async () => {
+    for (const client of await clients()) {
+      const reason = new Error("the till was switched off");
+      const controller = new AbortController();
+      const ready = client.ready({ signal: controller.signal });
+      controller.abort(reason);
+      await assert.rejects(within(ready, "the end of waiting"), reason);
+      await assert.rejects(client.ready({ signal: AbortSignal.abort(reason) }), reason);
+    }
+  });
 });
 
 describe("what fails on the way", () => {

@@ -172,6 +172,7 @@ for (const [name, start] of HOSTS) {
         [{ amount: 1 }, "invalid", "$.amount"],
         [{ amount: "1,5" }, "invalid", "$.amount"],
         [{ withMarkup: "yes" }, "invalid", "$.withMarkup"],
+        [{ withMarkUp: true }, "invalid", "$.withMarkUp"],
       ]) {
         assert.throws(() => client.convert({ ...asked, ...change }), { name: "TillgateError", code, path }, JSON.stringify(change));
       }
@@ -190,6 +191,13 @@ for (const [name, start] of HOSTS) {
       const early = connect({ businessUnitId: "nowhere" });
       early.close();
       await assert.rejects(early.ready(), { code: "closed" });
+    });
+
+    test("a company or a group is an error, because no message is about it", async () => {
+      for (const options of [{ businessUnitId: COMPANY }, { businessUnitId: COMPANY, tenantId: TENANT }]) {
+        const refused = { code: "invalid", status: 400, path: "$.businessUnitId", message: /^\$\.businessUnitId must be a shop/ };
+        await assert.rejects(within(connect(options).ready(), "the error of a company"), refused);
+      }
     });
 
     test("without a connection the last rates are used, and afterwards nothing is missing", async () => {

@@ -7,7 +7,8 @@ import { after, before, describe, mock, test } from "node:test";
 import { CatalogClient, clientCredentials } from "../js/src/runtime/client.node.js";
 import { sha256 } from "../js/src/runtime/node.js";
 import { AUDIENCE, configuredHost } from "./support/program.mjs";
-import { within } from "./support/wait.mjs";
+import { proxy } from "./support/proxy.mjs";
+import { until, within } from "./support/wait.mjs";
 
 const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const PATH = "/api/v1/decisions";
@@ -118,6 +119,28 @@ describe("decisions on record", () => {
     await within(client.handIn(), "all is handed in");
     const lines = await onRecord("away");
     assert.deepEqual(lines.map(({ itemId, droppedBefore }) => [itemId, droppedBefore]), [["c", 2], ["d", undefined]]);
+  });
+
+  test("what a till decides that was switched on without its host is handed in later", async () => {
+    const gate = await proxy(host.url);
+    try {
+      let kept;
+      const snapshot = { get: () => kept, set: (given) => (kept = given) };
+      const first = await connect(undefined, { url: gate.url, snapshot });
+      await until(() => kept !== undefined, "the catalog is kept");
+      first.close();
+      gate.cut();
+      const till = await connect({ till: "alone" }, { url: gate.url, snapshot });
+      assert.equal(till.state, "STALE");
+      await till.evaluateCondition("beer", aged("a", 17));
+      await assert.rejects(till.handIn(), { code: "unavailable" });
+      gate.restore();
+      await within(till.handIn(), "all is handed in");
+      const lines = await onRecord("alone");
+      assert.deepEqual(lines.map(({ itemId, decision, catalog }) => [itemId, decision, catalog]), [["a", "HARD_DENY", kept.document.digest]]);
+    } finally {
+      gate.end();
+    }
   });
 
   test("a till whose clock was set back loses nothing", async () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -101,6 +101,41 @@ describe("other runtimes", () => {
       assert.equal(run(`${TOOLS}${name}`, [...args, "service.mjs"], folder), ANSWER);
     });
   }
+});
+
+test("tests in Jest, in Node and in simulated pages, as the README says", { skip: !existsSync(`${TOOLS}jest`) && "jest is not installed" }, () => {
+  const DECIDES = `
+    const { Catalog, init } = require("tillgate");
+    const { CatalogClient } = require("tillgate/client");
+    const { RatesClient } = require("tillgate/rates");
+    const { WebhookVerifier } = require("tillgate/webhook");
+    test("decides", async () => {
+      await init();
+      const catalog = new Catalog({ global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] });
+      const { results } = catalog.evaluateCondition("beer", { item: { id: "öl" }, context: { customer: { customer_age: 17 } } });
+      expect(results[0].reason).toBe("age_restriction.underage");
+      new WebhookVerifier({ scheme: "BASIC", username: "u", password: "p" });
+    });
+  `;
+  const folder = project("jest", {
+    "jest.config.js": block("js", "transformIgnorePatterns"),
+    "page.cjs": block("js", "TestEnvironment"),
+    "node.test.js": DECIDES,
+    "page.test.js": `/** @jest-environment ./page.cjs */${DECIDES}`,
+    // What a page lacks is missed when it is used, and not before.
+    "bare.test.js": `/** @jest-environment jsdom */
+      test("imports", () => {
+        expect(typeof TextEncoder).toBe("undefined");
+        for (const entry of ["tillgate", "tillgate/client", "tillgate/rates"]) require(entry);
+      });
+    `,
+  });
+  const tools = join(TOOLS, "..");
+  mkdirSync(join(folder, "node_modules"));
+  for (const name of ["@babel", "babel-jest", "jest-environment-jsdom"]) symlinkSync(join(tools, name), join(folder, "node_modules", name));
+  const ran = spawnSync("node", [`${TOOLS}jest`, "--watchman=false", "--cacheDirectory", join(folder, "cache")], { cwd: folder, encoding: "utf8", timeout: BUILD_DEADLINE_MS });
+  assert.equal(ran.status, 0, ran.stderr);
+  assert.match(ran.stderr, /Tests: +3 passed, 3 total/);
 });
 
 describe("a Web Worker", () => {

@@ -11,7 +11,7 @@ import { TOOLS, install, run } from "./support/packed.mjs";
 const IMPORTS = `
   import { bytes } from "tillgate/module";
   import { Catalog, TillgateError, calculate, compare, convert, describe, findings, init, oppositeRate, runTests, type CatalogDocument, type Finding, type ItemDecision, type Rule } from "tillgate";
-  import { CatalogClient, Host, clientCredentials } from "tillgate/client";
+  import { CatalogClient, Host, clientCredentials, type CatalogSnapshot, type CatalogStorage, type ReadyOptions } from "tillgate/client";
   import { RatesClient, type RatesSnapshot, type ShopRate, type TokenSource } from "tillgate/rates";
   import { WebhookError, WebhookVerifier, type WebhookEvent } from "tillgate/webhook";
 `;
@@ -56,6 +56,11 @@ const STATEMENTS = `
   const token = clientCredentials({ tokenUrl: "https://a/oauth2/token", clientId: "a", clientSecret: "b", audience: "c" });
   const client = new CatalogClient({ url: "https://a", token });
   client.addEventListener("state", ({ state }) => state satisfies "STARTING" | "READY" | "STALE" | "CLOSED");
+  let last: CatalogSnapshot | undefined;
+  const storage: CatalogStorage = { get: async () => last ?? JSON.parse("null"), set: (snapshot) => void (last = snapshot) };
+  const waiting: ReadyOptions = { signal: new AbortController().signal, timeoutMs: 5_000 };
+  await new CatalogClient({ url: "https://a", token, snapshot: storage }).ready(waiting);
+  void [client.asOf?.toISOString(), client.ageMs?.toFixed(), last?.document.digest];
   const asked = await new Host({ url: "https://a", token: () => "t" }).evaluateCondition("beer", { item: { id: "a" }, context: {} });
   asked.decision.results[0]?.id.toUpperCase();
   void [status, texts, places];
@@ -64,7 +69,7 @@ const STATEMENTS = `
   const rates = new RatesClient({ url: "https://a", token: source, businessUnitId: "se-001", snapshot: JSON.parse("null") as RatesSnapshot | null });
   rates.addEventListener("state", ({ state }) => state satisfies "STARTING" | "READY" | "STALE" | "CLOSED");
   rates.addEventListener("change", ({ businessUnitId, message }) => message?.deletedRates.map(({ rateValue }) => businessUnitId + rateValue));
-  await rates.ready();
+  await rates.ready({ timeoutMs: 5_000 });
   const rate: ShopRate = rates.rate({ exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR" });
   const money: { amount: string; currency: string } = rates.convert({ amount: "1", from: "EUR", to: "SEK", exchangeRateType: "SALES" });
   const age: number | undefined = rates.ageMs;
@@ -97,6 +102,8 @@ const STATEMENTS = `
   new Catalog({ global: [], tenant: [{ id: "a", rule: "LICENSE_REQUIREMENT", condition_value: { minimum_age: 1 } }] });
   // @ts-expect-error there is no such code
   if ((null as unknown as TillgateError).code === "oops") throw 0;
+  // @ts-expect-error there is no such option
+  new CatalogClient({ url: "https://a", token: "t", maxAgeMs: 1 });
   // @ts-expect-error there is nothing to follow
   new RatesClient({ url: "https://a", token: "t" });
   // @ts-expect-error an amount is not a float

@@ -400,6 +400,19 @@ const FAULTS: &[Fault] = &[
         "",
         &["$.businessUnitId"],
     ),
+    // No message is about a company or a group.
+    (
+        "GET",
+        "topics/cer.public.event.rates-changed.v1?businessUnitId=C",
+        "",
+        &["$.businessUnitId"],
+    ),
+    (
+        "GET",
+        "topics/cer.public.event.rates-changed.v1?businessUnitId=SE&after=earliest",
+        "",
+        &["$.businessUnitId"],
+    ),
     ("POST", "initial-state", "{}", &["$.tenantId"]),
     (
         "POST",

@@ -39,6 +39,8 @@ class RatesHost {
   #epoch = "c";
   #tokens = new Map();
   #units = new Map();
+  /** The companies and groups. */
+  #above = new Set();
   #log = [];
   #oldest = 0;
   #listeners = new Set();
@@ -206,7 +208,8 @@ class RatesHost {
     }
     const { type, markupPercentage } = JSON.parse(body);
     const isNew = !this.#units.has(id);
-    if (type === "STORE") {
+    if (type !== "STORE") this.#above.add(id);
+    else {
       const unit = this.#units.get(id) ?? { set: new Map(), rates: [] };
       this.#units.set(id, Object.assign(unit, { markupPercentage }));
       this.#update(id);
@@ -238,6 +241,7 @@ class RatesHost {
   }
 
   #listen(searchParams, headers, response) {
+    if (this.#above.has(searchParams.get("businessUnitId"))) return [400, { message: ["$.businessUnitId must be a shop"] }];
     const cursor = headers["last-event-id"];
     this.cursors.push(cursor);
     const after = cursor ?? searchParams.get("after") ?? "latest";

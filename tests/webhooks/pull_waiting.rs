@@ -187,14 +187,17 @@ async fn consumers_are_of_their_tenant_and_need_permissions() {
 
     let erp = format!("{CONSUMERS}/erp");
     let publisher = shop.host.token("acme", &["exe.publisher"]).await;
-    for (method, path, token, missing) in [
-        (Method::GET, ERP, &publisher, "exe.delivery.read"),
-        (Method::GET, CONSUMERS, &publisher, "exe.delivery.read"),
-        (Method::DELETE, &*erp, &other, "exe.webhook.write"),
+    let (read_deliveries, write) = (
+        "the permission exe.delivery.read is needed, which the role exe.viewer has",
+        "the permission exe.webhook.write is needed, which the role exe.editor has",
+    );
+    for (method, path, token, detail) in [
+        (Method::GET, ERP, &publisher, read_deliveries),
+        (Method::GET, CONSUMERS, &publisher, read_deliveries),
+        (Method::DELETE, &*erp, &other, write),
     ] {
         let answer = shop.host.request(method, path, token).send().await;
         let (status, body) = read(answer.unwrap()).await;
-        let detail = format!("the permission {missing} is needed");
         assert_eq!((status, &body["detail"]), (403, &json!(detail)), "{path}");
     }
     // What a tenant removes is its own.

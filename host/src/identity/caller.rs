@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DisplayName, Permission, Permissions, TenantId};
+use super::{DisplayName, Permission, Permissions, TenantId, built_in_with};
 use crate::error::{Error, Result};
 
 /// A client or user whose token was verified.
@@ -26,7 +26,7 @@ impl Caller {
     /// Succeeds when the caller has a permission.
     ///
     /// # Errors
-    /// [`Error::Denied`] naming the permission.
+    /// [`Error::Denied`] naming the permission, and a role that has it.
     pub fn require(&self, permission: Permission) -> Result<()> {
         if self.permissions.contains(permission) {
             return Ok(());
@@ -61,5 +61,8 @@ impl Caller {
 }
 
 fn lacks(permission: Permission) -> Error {
-    Error::Denied(format!("the permission {permission} is needed"))
+    let role = built_in_with(permission);
+    Error::Denied(format!(
+        "the permission {permission} is needed, which the role {role} has"
+    ))
 }

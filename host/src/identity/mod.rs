@@ -14,5 +14,5 @@ pub use self::caller::Caller;
 pub use self::display_name::DisplayName;
 pub use self::network::network;
 pub use self::permission::{Permission, Permissions, is_permission};
-pub use self::role::{OPERATOR, built_in, built_in_roles};
+pub use self::role::{OPERATOR, built_in, built_in_roles, built_in_with};
 pub use self::tenant::{NAME_RULE, NO_TENANT, STEP_RULE, TENANT_RULE, TenantId, is_name, is_step};

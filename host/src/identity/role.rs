@@ -63,7 +63,30 @@ pub fn built_in(role: &str) -> Option<Permissions> {
     Some(lists.iter().copied().flatten().copied().collect())
 }
 
+/// The first built-in role that has a permission: of those of a system, the one that may do least stands first.
+#[must_use]
+pub fn built_in_with(permission: P) -> &'static str {
+    let has = |lists: &[&[P]]| lists.iter().any(|list| list.contains(&permission));
+    let role = BUILT_IN.iter().find(|(_, lists)| has(lists));
+    role.map_or(OPERATOR, |(name, _)| name)
+}
+
 /// The names of the built-in roles.
 pub fn built_in_roles() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).chain([OPERATOR])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_permission_a_role_is_known_that_has_it() {
+        for permission in P::ALL.iter().copied() {
+            let role = built_in_with(permission);
+            let of_role = built_in(role).unwrap_or_default();
+            assert!(of_role.contains(permission), "{role} {permission}");
+            assert_eq!(role == OPERATOR, permission.platform_only(), "{permission}");
+        }
+    }
 }

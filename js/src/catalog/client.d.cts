@@ -13,11 +13,13 @@ import type {
 import type { TillgateError } from "../shared/error.cjs";
 import type { Host, HostOptions } from "../shared/host.cjs";
 import type { Listener, ListenerOptions } from "../shared/listener.cjs";
+import type { ReadyOptions } from "../shared/ready.cjs";
 import type { Catalog, CatalogDocument } from "./catalog.cjs";
 
 export type { HostDecision, HostOptions } from "../shared/host.cjs";
 export { Host } from "../shared/host.cjs";
 export type { Listener, ListenerOptions } from "../shared/listener.cjs";
+export type { ReadyOptions } from "../shared/ready.cjs";
 export type { TokenSource } from "../shared/token.cjs";
 export { clientCredentials } from "../shared/token.cjs";
 
@@ -40,22 +42,51 @@ export interface ReportOptions {
   maxDecisions?: number;
 }
 
+/** A client's catalog, which can be written as JSON. Only `version` and `asOf` are meant to be read. */
+export interface CatalogSnapshot {
+  readonly version: 1;
+  readonly url: string;
+  /** When the catalog was last known to be up to date. */
+  readonly asOf: string;
+  readonly document: Required<CatalogDocument>;
+}
+
+/** Where a client keeps its catalog for the next run. Both may return a promise. */
+export interface CatalogStorage {
+  /** The snapshot that was set last; null or undefined if there is none. */
+  get(): CatalogSnapshot | null | undefined | Promise<CatalogSnapshot | null | undefined>;
+  /** Replaces the snapshot. It is called for each new catalog, and every ten minutes while that stays up to date. */
+  set(snapshot: CatalogSnapshot): unknown;
+}
+
 /** A catalog that keeps itself up to date. Decides locally; while there is no catalog, the host decides. */
 export class CatalogClient extends EventTarget {
   /** Starts at once. @throws {TillgateError} `invalid`, when an option is missing or wrong. */
   constructor(
     options: HostOptions & {
-      /** How long a stale catalog is used before the host decides instead; 15 minutes by default. */
+      /**
+       * How old a stale catalog may be before the host decides instead; 15 minutes by default, with a `snapshot` without
+       * limit.
+       */
       maxStaleMs?: number;
       report?: ReportOptions;
+      /** Where the catalog is kept, so that the next run can decide without the host. */
+      snapshot?: CatalogStorage | null;
     },
   );
   readonly state: CatalogState;
   readonly catalog: Catalog | undefined;
   readonly document: Required<CatalogDocument> | undefined;
+  /** When the catalog was last known to be up to date; undefined while there is none. */
+  readonly asOf: Date | undefined;
+  /** The time since `asOf`. */
+  readonly ageMs: number | undefined;
   readonly host: Host;
-  /** Resolves when there is a catalog; rejects when this caller may not read it or the client is closed first. */
-  ready(): Promise<void>;
+  /**
+   * Resolves when there is a catalog, also one of the last run. Rejects when this caller may not read it, the client is closed
+   * first, the time is over (`unavailable`) or the signal aborts (with its reason).
+   */
+  ready(options?: ReadyOptions): Promise<void>;
   /**
    * Hands in the decisions that were made here and wait for that, as before the client is closed.
    * @throws {TillgateError} when the host does not take them, which goes on waiting; `invalid` without the option `report`.

@@ -3,7 +3,7 @@
  * While there is no catalog the host decides instead, so a decision never waits for one.
  *
  * States: STARTING until the first catalog, READY while the catalog is up to date, STALE while changes are not received
- * (the last catalog still decides), CLOSED.
+ * (the last catalog still decides, at the start that of the last run), CLOSED.
  */
 
 import { withTimeout } from "../shared/deadline.js";
@@ -13,6 +13,7 @@ import { readJson, requireStream } from "../shared/host.js";
 import { readOptions } from "../shared/options.js";
 import { Catalog } from "./catalog.js";
 import { Report, checkReport, noReport } from "./report.js";
+import { Snapshots, checkSnapshot } from "./snapshot.js";
 
 export { Host } from "../shared/host.js";
 export { clientCredentials } from "../shared/token.js";
@@ -24,6 +25,8 @@ export { clientCredentials } from "../shared/token.js";
 const MAX_FETCHES = 8;
 const FETCH_PAUSE_MS = 250;
 
+const OPTIONS = ["maxStaleMs", "report", "snapshot"];
+
 /** Errors of this package: the host can still decide. */
 const LOCAL_CODES = new Set(["trap", "too_large", "not_ready", "wrong_module", "freed"]);
 
@@ -33,17 +36,24 @@ const REFUSALS = new Set(["denied", "unauthenticated", "wrong_host"]);
 export class CatalogClient extends Follower {
   #catalog;
   #document;
-  #since = performance.now();
+  /** When the catalog was last known to be up to date, in milliseconds since 1970. */
+  #asOf;
   #maxStaleMs;
   #report;
+  #snapshots;
 
-  /** `url` is the address of the host, `token` a token or a token source. The client starts at once. */
+  /**
+   * `url` is the address of the host, `token` a token or a token source, `snapshot` the storage of the last catalog. The
+   * client starts at once.
+   */
   constructor(options) {
-    const { url, token, fetch, report, maxStaleMs = 15 * 60_000 } = readOptions(options, checkOptions);
-    super({ url, token, fetch, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
-    this.#maxStaleMs = maxStaleMs;
-    if (report !== undefined) this.#report = new Report(report, this.host, (error) => emit(this, "error", { error }));
-    this.addEventListener("state", () => (this.#since = performance.now()));
+    const { url, token, fetch, report, snapshot, maxStaleMs } = readOptions(options, OPTIONS, checkOptions);
+    super({ url, token, fetch, refusals: REFUSALS, listen: (connection) => this.#listen(connection), restore: () => this.#restore() });
+    const onError = (error) => emit(this, "error", { error });
+    if (snapshot) this.#snapshots = new Snapshots(snapshot, url, onError);
+    if (report !== undefined) this.#report = new Report(report, this.host, onError);
+    // A till without a host has nothing else to decide with: its caller says for how long it may.
+    this.#maxStaleMs = maxStaleMs ?? (snapshot ? Infinity : 15 * 60_000);
   }
 
   /** The catalog, or undefined while there is none; each new one is a `change` event. */
@@ -54,6 +64,16 @@ export class CatalogClient extends Follower {
   /** The document of the catalog: the answer of `GET /api/v1/catalog`. */
   get document() {
     return this.#document;
+  }
+
+  /** When the catalog was last known to be up to date; undefined while there is none. */
+  get asOf() {
+    return this.#asOf === undefined ? undefined : new Date(this.#asOf);
+  }
+
+  /** How old the catalog is: the time since `asOf`. While the state is READY, at most the pause between heartbeats. */
+  get ageMs() {
+    return this.#asOf === undefined ? undefined : Math.max(0, Date.now() - this.#asOf);
   }
 
   async evaluateCondition(conditionId, request, options) {
@@ -84,7 +104,7 @@ export class CatalogClient extends Follower {
 
   async #evaluate(call, ...request) {
     if (this.state === "CLOSED") throw closed();
-    const isStale = this.state === "STALE" && performance.now() - this.#since > this.#maxStaleMs;
+    const isStale = this.state === "STALE" && this.ageMs > this.#maxStaleMs;
     if (this.#catalog !== undefined && !isStale) {
       try {
         const decision = this.#catalog[call](...request);
@@ -98,15 +118,27 @@ export class CatalogClient extends Follower {
     return (await this.host[call](...request)).decision;
   }
 
+  /** Has the catalog of the last run decide, unless the host's is there already. Returns whether it does. */
+  async #restore() {
+    const kept = await this.#snapshots?.get();
+    if (kept === undefined || this.#catalog !== undefined || this.state === "CLOSED") return false;
+    this.#use(kept);
+    return true;
+  }
+
   /** Receives changes until the connection ends. */
   async #listen({ signal, upToDate }) {
     const headers = { Accept: "text/event-stream" };
     const stream = await withTimeout(this.host.request("/api/v1/catalog/changes", { headers, signal }));
     requireStream(stream);
     for await (const { data } of events(stream)) {
-      if (data === undefined) continue;
-      await this.#fetch(JSON.parse(data).digest, signal);
+      if (data !== undefined) await this.#fetch(JSON.parse(data).digest, signal);
+      // A heartbeat: there was nothing more to send.
+      else if (this.state !== "READY") continue;
+      if (signal.aborted) return;
+      this.#asOf = Date.now();
       upToDate();
+      this.#snapshots?.keep({ asOf: this.#asOf, document: this.#document });
     }
   }
 
@@ -119,15 +151,21 @@ export class CatalogClient extends Follower {
       if (document.digest === this.#document?.digest) continue;
       const catalog = new Catalog(document);
       if (signal.aborted) return catalog.free();
-      // The previous one is not freed: callers may still hold it.
-      this.#catalog = catalog;
-      this.#document = document;
-      emit(this, "change", { document });
+      this.#use({ asOf: Date.now(), document, catalog });
     }
+  }
+
+  #use({ asOf, document, catalog }) {
+    // The previous one is not freed: callers may still hold it.
+    this.#catalog = catalog;
+    this.#document = document;
+    this.#asOf = asOf;
+    emit(this, "change", { document });
   }
 }
 
-function checkOptions({ maxStaleMs = 0, report }, faults) {
+function checkOptions({ maxStaleMs = 0, report, snapshot }, faults) {
   if (typeof maxStaleMs !== "number" || !(maxStaleMs >= 0)) faults.add("$.maxStaleMs", "must be a number of milliseconds");
   checkReport({ report }, faults);
+  checkSnapshot({ snapshot }, faults);
 }

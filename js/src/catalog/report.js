@@ -155,6 +155,7 @@ export class Report {
 export function checkReport({ report }, faults) {
   if (report === undefined) return;
   const { till, businessUnitId = "-", maxDecisions = 1 } = report ?? {};
+  faults.addUnknown("$.report", report ?? {}, ["till", "businessUnitId", "maxDecisions"]);
   if (typeof till !== "string" || !/^[A-Za-z0-9._-]{1,64}$/.test(till) || /^\.\.?$/.test(till)) {
     faults.add("$.report.till", "must be 1 to 64 of A-Z a-z 0-9 . _ - and not . or ..");
   }

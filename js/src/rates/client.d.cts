@@ -3,10 +3,12 @@
 import type { TillgateError } from "../shared/error.cjs";
 import type { Host, HostOptions } from "../shared/host.cjs";
 import type { Listener, ListenerOptions } from "../shared/listener.cjs";
+import type { ReadyOptions } from "../shared/ready.cjs";
 import type { RateType } from "./math.cjs";
 
 export type { HostOptions } from "../shared/host.cjs";
 export { Host } from "../shared/host.cjs";
+export type { ReadyOptions } from "../shared/ready.cjs";
 export type { TokenSource } from "../shared/token.cjs";
 export { clientCredentials } from "../shared/token.cjs";
 
@@ -96,8 +98,12 @@ export class RatesClient extends EventTarget {
   /** The shops whose rates are held. */
   readonly businessUnitIds: readonly string[];
   readonly host: Host;
-  /** Resolves when there are rates; rejects when the host refuses them or the client is closed first. */
-  ready(): Promise<void>;
+  /**
+   * Resolves when there are rates, also those of a snapshot. Rejects when the host refuses them (`invalid`: the unit is a
+   * company or a group, and not a shop), the client is closed first, the time is over (`unavailable`) or the signal aborts
+   * (with its reason).
+   */
+  ready(options?: ReadyOptions): Promise<void>;
   /** Reconnects at once instead of after the current pause. */
   retry(): void;
   /** Stops receiving changes. The state is STALE until `resume()`. */

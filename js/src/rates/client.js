@@ -9,7 +9,7 @@
 
 import { withTimeout } from "../shared/deadline.js";
 import { TillgateError } from "../shared/error.js";
-import { isText } from "../shared/faults.js";
+import { Faults, isText } from "../shared/faults.js";
 import { events } from "../shared/event-stream.js";
 import { Follower, closed, emit, sleep } from "../shared/follower.js";
 import { readJson, readText, requireStream } from "../shared/host.js";
@@ -21,6 +21,7 @@ import { restore, snapshot } from "./snapshot.js";
 export { Host } from "../shared/host.js";
 export { clientCredentials } from "../shared/token.js";
 
+const OPTIONS = ["businessUnitId", "tenantId", "snapshot"];
 const RATE_TYPES = ["SALES", "PURCHASE", "INTERCOMPANY"];
 const CURRENCY = /^[A-Z]{3}$/;
 
@@ -52,7 +53,7 @@ export class RatesClient extends Follower {
    * of this shop, or of all shops of the tenant. `snapshot` is what `toJSON` has returned before.
    */
   constructor(options) {
-    const { url, token, fetch, businessUnitId, tenantId, snapshot } = readOptions(options, checkSubject);
+    const { url, token, fetch, businessUnitId, tenantId, snapshot } = readOptions(options, OPTIONS, checkSubject);
     const restored = restore(snapshot, { url: String(url), businessUnitId, tenantId });
     const state = restored.asOf === undefined ? "STARTING" : "STALE";
     super({ url, token, fetch, state, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
@@ -87,14 +88,14 @@ export class RatesClient extends Follower {
   }
 
   /** A rate: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. */
-  rate({ exchangeRateType, currencyIdFrom, currencyIdTo, businessUnitId = this.#businessUnitId } = {}) {
-    check({ exchangeRateType, currencyIdFrom, currencyIdTo });
+  rate({ exchangeRateType, currencyIdFrom, currencyIdTo, businessUnitId = this.#businessUnitId, ...others } = {}) {
+    check({ exchangeRateType, currencyIdFrom, currencyIdTo }, others);
     return this.#rate(businessUnitId, exchangeRateType, currencyIdFrom, currencyIdTo);
   }
 
   /** Converts an amount in `from` to `to`, as `POST /api/v1/exchange-rates/convert` does. */
-  convert({ amount, from, to, exchangeRateType, businessUnitId = this.#businessUnitId, withMarkup = false } = {}) {
-    check({ exchangeRateType, from, to, withMarkup });
+  convert({ amount, from, to, exchangeRateType, businessUnitId = this.#businessUnitId, withMarkup = false, ...others } = {}) {
+    check({ exchangeRateType, from, to, withMarkup }, others);
     // 1 `from` = `rateValue` `to`: of the rate that is applied, `from` is the target.
     const rate = this.#rate(businessUnitId, exchangeRateType, to, from);
     const converted = convert(amount, withMarkup ? rate.rateValueWithMarkup : rate.rateValue, { currency: to });
@@ -294,15 +295,16 @@ function checkSubject({ businessUnitId, tenantId }, faults) {
   }
 }
 
-/** Throws an error with every fault of what is asked for; its two currencies may have any names. */
-function check({ exchangeRateType, withMarkup = false, ...currencies }) {
-  const faults = [];
-  const add = (name, message) => faults.push({ path: `$.${name}`, message });
+/** Throws an error with every fault of what is asked for; its two currencies may have any names, and there are no `others`. */
+function check({ exchangeRateType, withMarkup = false, ...currencies }, others) {
+  const faults = new Faults();
+  const add = (name, message) => faults.add(`$.${name}`, message);
   if (!RATE_TYPES.includes(exchangeRateType)) add("exchangeRateType", "must be SALES, PURCHASE or INTERCOMPANY");
   const [[from, source], [to, target]] = Object.entries(currencies);
   if (!CURRENCY.test(source)) add(from, "must be the ISO 4217 code of a currency");
   if (!CURRENCY.test(target)) add(to, "must be the ISO 4217 code of a currency");
   else if (source === target) add(to, `must differ from ${from}`);
   if (typeof withMarkup !== "boolean") add("withMarkup", "must be true or false");
-  if (faults.length > 0) throw new TillgateError({ code: "invalid", ...faults[0], faults });
+  faults.addUnknown("$", others, []);
+  faults.throwIfAny();
 }

@@ -7,6 +7,6 @@ export { sha256, version } from "../../engine/engine.js";
 
 /** The bytes of the module: those that a host decides with. */
 export async function bytes() {
-  const stream = new Blob([fromBase64(compressed)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Response(fromBase64(compressed)).body.pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -31,8 +31,11 @@ const MAX_OUTCOMES = 256;
 const MAX_OUTCOME_LENGTH = 4096;
 const ID = '{"id":"';
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Created when they are first needed, because the pages that tests simulate may have none. */
+let encoder;
+let decoder;
+const getEncoder = () => (encoder ??= new TextEncoder());
+const getDecoder = () => (decoder ??= new TextDecoder("utf-8", { ignoreBOM: true }));
 
 /** Splits the 64-bit integer that a call returns without creating a BigInt for each half. */
 const packed = new BigInt64Array(1);
@@ -110,7 +113,7 @@ class Instance {
     packed[0] = answer;
     const begin = halves[POINTER];
     const bytes = this.#view();
-    const json = decoder.decode(bytes.subarray(begin + 1, begin + halves[LENGTH]));
+    const json = getDecoder().decode(bytes.subarray(begin + 1, begin + halves[LENGTH]));
     if (bytes[begin] === FAILED) throw new TillgateError(JSON.parse(json));
     return parseDecision(json);
   }
@@ -153,13 +156,13 @@ class Instance {
   /** The sentence for a reason, or undefined. The C ABI does not have this call, so it uses wasm-bindgen's. */
   describe(text) {
     const { describe, __wbindgen_malloc: allocate, __wbindgen_free: free } = this.exports;
-    const sent = encoder.encode(text);
+    const sent = getEncoder().encode(text);
     try {
       const pointer = allocate(sent.length, 1) >>> 0;
       this.#view().set(sent, pointer);
       const [at, length] = describe(pointer, sent.length);
       if (at === 0) return undefined;
-      const sentence = decoder.decode(this.#view().subarray(at >>> 0, (at >>> 0) + length));
+      const sentence = getDecoder().decode(this.#view().subarray(at >>> 0, (at >>> 0) + length));
       free(at, length, 1);
       return sentence;
     } catch (cause) {
@@ -199,11 +202,11 @@ class Instance {
     const begin = writeAscii(line, bytes, at);
     if (begin < line.length) return this.#writeLong(line + text);
     if (text.length <= SHORT && writeAscii(text, bytes, at + begin) === text.length) return begin + text.length;
-    return begin + encoder.encodeInto(text, bytes.subarray(at + begin, at + room)).written;
+    return begin + getEncoder().encodeInto(text, bytes.subarray(at + begin, at + room)).written;
   }
 
   #writeLong(text) {
-    const sent = encoder.encode(text);
+    const sent = getEncoder().encode(text);
     const at = this.#input(sent.length);
     this.#view().set(sent, at);
     return sent.length;
@@ -227,7 +230,7 @@ class Instance {
     packed[0] = answer;
     const begin = halves[POINTER];
     const bytes = this.#view();
-    const value = JSON.parse(decoder.decode(bytes.subarray(begin + 1, begin + halves[LENGTH])));
+    const value = JSON.parse(getDecoder().decode(bytes.subarray(begin + 1, begin + halves[LENGTH])));
     if (bytes[begin] === FAILED) throw new TillgateError(value);
     return value;
   }

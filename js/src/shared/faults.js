@@ -13,6 +13,13 @@ export class Faults {
     this.#faults.push({ path, message });
   }
 
+  /** Adds each member of the options at a path that is not one of these names. */
+  addUnknown(path, options, names) {
+    for (const name of Object.keys(options)) {
+      if (!names.includes(name)) this.add(`${path}.${name}`, "is not an option");
+    }
+  }
+
   throwIfAny() {
     const [first] = this.#faults;
     if (first !== undefined) throw new TillgateError({ code: "invalid", ...first, faults: this.#faults });

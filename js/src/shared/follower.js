@@ -6,9 +6,11 @@
  * CLOSED.
  */
 
+import { within } from "./deadline.js";
 import { TillgateError } from "./error.js";
 import { Host } from "./host.js";
 import { init } from "./load.js";
+import { readWaiting } from "./options.js";
 
 const FIRST_DELAY_MS = 500;
 const LAST_DELAY_MS = 30_000;
@@ -18,7 +20,10 @@ export class Follower extends EventTarget {
   #state;
   #listen;
   #refusals;
+  #restore;
   #failures = 0;
+  /** What the last connection has failed with. */
+  #failure;
   #ready = Promise.withResolvers?.() ?? deferred();
   #wake = () => {};
   #connection = new AbortController();
@@ -27,14 +32,16 @@ export class Follower extends EventTarget {
   /**
    * `listen` receives changes until the connection ends, and calls `upToDate()` when all earlier changes are received.
    * It is called for the first time after the constructor of the client has returned. `state` is STALE if there is
-   * something to use from the start. An error whose code is one of `refusals` rejects `ready()`.
+   * something to use from the start; `restore`, which is called once, beside the first connection, returns whether there is
+   * now. An error whose code is one of `refusals` rejects `ready()`.
    */
-  constructor({ url, token, fetch, state = "STARTING", refusals, listen }) {
+  constructor({ url, token, fetch, state = "STARTING", refusals, listen, restore = async () => false }) {
     super();
     this.#host = new Host({ url, token, fetch });
     this.#state = state;
     this.#refusals = refusals;
     this.#listen = listen;
+    this.#restore = restore;
     this.#ready.promise.catch(() => {});
     this.#run();
   }
@@ -49,9 +56,12 @@ export class Follower extends EventTarget {
     return this.#host;
   }
 
-  /** Resolves when there is something to use; rejects when the host refuses it or the client is closed first. */
-  ready() {
-    return this.#ready.promise;
+  /**
+   * Resolves when there is something to use; rejects when the host refuses it or the client is closed first, with `timeoutMs`
+   * also after that time, and with the reason of a `signal` when it aborts. The client goes on all the same.
+   */
+  ready(options) {
+    return options === undefined ? this.#ready.promise : this.#readyWithin(options);
   }
 
   /** Reconnects at once instead of after the current pause. */
@@ -82,6 +92,15 @@ export class Follower extends EventTarget {
     this.#ready.reject(closed());
   }
 
+  async #readyWithin(options) {
+    const { signal, timeoutMs } = readWaiting(options);
+    const late = () => {
+      const why = this.#failure === undefined ? "" : `: ${this.#failure.message}`;
+      return new TillgateError({ code: "unavailable", message: `the client is not ready after ${timeoutMs} ms${why}`, cause: this.#failure });
+    };
+    await within(this.#ready.promise, { signal, timeoutMs }, late);
+  }
+
   async #run() {
     while (this.#state !== "CLOSED") {
       let failure;
@@ -98,6 +117,7 @@ export class Follower extends EventTarget {
       if (isIntended) continue;
       if (failure !== undefined) {
         this.#failures ||= 1;
+        this.#failure = failure;
         if (this.#refusals.has(failure.code)) this.#ready.reject(failure);
         emit(this, "error", { error: failure });
       }
@@ -112,6 +132,7 @@ export class Follower extends EventTarget {
     this.#failures += 1;
     await init();
     signal.throwIfAborted();
+    this.#begin();
     // What there was from the start can only be used with the module.
     if (this.#state === "STALE") this.#ready.resolve();
     const upToDate = () => {
@@ -121,6 +142,19 @@ export class Follower extends EventTarget {
       this.#ready.resolve();
     };
     await this.#listen({ signal, upToDate });
+  }
+
+  /** Restores what there is to use, the first time that this is called. */
+  async #begin() {
+    const restore = this.#restore;
+    this.#restore = async () => false;
+    try {
+      if (!(await restore()) || this.#state !== "STARTING") return;
+      this.#setState("STALE");
+      this.#ready.resolve();
+    } catch (error) {
+      emit(this, "error", { error });
+    }
   }
 
   #setState(state) {

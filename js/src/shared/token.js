@@ -11,10 +11,10 @@ import { readCredentials } from "./options.js";
 const MARGIN_MS = 60_000;
 
 /**
- * Keeps browsers from prompting for a password when a secret is refused. Other runtimes do not, and some reject the
- * option.
+ * Options of `fetch` that keep browsers from prompting for a password when a secret is refused. Other runtimes do not, and
+ * some reject the option.
  */
-export const FETCH_OPTIONS = "credentials" in Request.prototype ? { credentials: "omit" } : {};
+export const fetchOptions = () => ("credentials" in (globalThis.Request?.prototype ?? {}) ? { credentials: "omit" } : {});
 
 /** Of a token service. */
 const CODES = { 400: "unauthenticated", 401: "unauthenticated", 404: "wrong_host", 405: "wrong_host" };
@@ -30,7 +30,7 @@ export function clientCredentials(options) {
     const body = new URLSearchParams({ grant_type: "client_credentials", audience });
     const headers = { Authorization: `Basic ${basic}` };
     const send = async () => {
-      const response = await fetch(tokenUrl, { method: "POST", headers, body, ...FETCH_OPTIONS });
+      const response = await fetch(tokenUrl, { method: "POST", headers, body, ...fetchOptions() });
       return { response, answer: await response.json().catch(() => ({})) };
     };
     let sent;

@@ -6,8 +6,6 @@
 import { fromBase64 } from "../shared/base64.js";
 import { WebhookError } from "./error.js";
 
-const encoder = new TextEncoder();
-
 export class BasicScheme {
   #credentials;
   #digests;
@@ -34,7 +32,7 @@ export class BasicScheme {
 /** Digests have one length, whatever the length of what was sent. */
 const digest = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
-const digestOf = ({ username, password }) => digest(encoder.encode(`${username}:${password}`));
+const digestOf = ({ username, password }) => digest(new TextEncoder().encode(`${username}:${password}`));
 
 function isEqual(one, other) {
   let difference = 0;

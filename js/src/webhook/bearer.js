@@ -20,8 +20,6 @@ const FORBIDDEN = ["crit", "b64", "jwk", "jku", "x5c", "x5u"];
 const MAX_REMEMBERED = 256;
 const MAX_REMEMBERED_MS = 3_600_000;
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
 const reject = (code) => {
   throw new WebhookError({ code });
 };
@@ -122,7 +120,7 @@ function checkCertificate({ notBefore, notAfter, bits }, now, toleranceMs) {
 function readClaims(payload) {
   let claims;
   try {
-    claims = JSON.parse(decoder.decode(payload));
+    claims = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
   } catch {
     reject("malformed_token");
   }

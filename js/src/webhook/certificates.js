@@ -5,7 +5,7 @@
  */
 
 import { withTimeout } from "../shared/deadline.js";
-import { FETCH_OPTIONS } from "../shared/token.js";
+import { fetchOptions } from "../shared/token.js";
 import { parseCertificate } from "./certificate.js";
 import { WebhookError } from "./error.js";
 
@@ -127,7 +127,7 @@ function readCertificates(published) {
 
 async function download(fetch, url, signal) {
   const headers = { Accept: "application/json" };
-  const response = await fetch(url, { headers, redirect: "manual", signal, ...FETCH_OPTIONS });
+  const response = await fetch(url, { headers, redirect: "manual", signal, ...fetchOptions() });
   if (response.status !== 200) throw new Error(`the address of the certificates answered ${response.status}`);
   const published = JSON.parse(await readText(response.body));
   if (published === null || typeof published !== "object") throw new Error("the certificates are not a JSON object");

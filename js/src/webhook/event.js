@@ -13,12 +13,12 @@ const JSON_TYPE = /^(?:application\/json|[^;\s]+\+json)\s*(?:;|$)/i;
 /** Strings, brackets, and whatever else is between white space, commas and colons of a JSON text. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]|[^\s"{}[\],:]+/gs;
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Of bytes that are UTF-8, with the byte order mark that they may begin with. */
+const textOf = (bytes) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 
 /** The bytes of a body as it was received. */
 export function toBytes(body) {
-  if (typeof body === "string") return encoder.encode(body);
+  if (typeof body === "string") return new TextEncoder().encode(body);
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
   if (body instanceof Uint8Array) return body;
   const message = "must be the bytes or the text that was received, not what a parser made of it";
@@ -30,7 +30,7 @@ export function readEnvelope(bytes) {
   let text;
   let envelope;
   try {
-    text = decoder.decode(bytes);
+    text = textOf(bytes);
     envelope = JSON.parse(text);
   } catch {
     throw new WebhookError({ code: "malformed_body" });
@@ -108,7 +108,7 @@ export class WebhookEvent {
 
   #read() {
     try {
-      const text = decoder.decode(this.bytes);
+      const text = textOf(this.bytes);
       return JSON_TYPE.test(this.datacontenttype ?? "application/json") ? JSON.parse(text) : text;
     } catch {
       throw new WebhookError({ code: "malformed_data" });

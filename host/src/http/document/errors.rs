@@ -32,7 +32,7 @@ const FORBIDDEN: Common = Common {
     status: 403,
     name: "Forbidden",
     meaning: "The caller lacks a permission, or may not act for that tenant.",
-    example: "the permission ecs.condition.write is needed",
+    example: "the permission ecs.condition.write is needed, which the role ecs.editor has",
 };
 const NOT_FOUND: Common = Common {
     status: 404,

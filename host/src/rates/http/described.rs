@@ -286,7 +286,7 @@ pub(super) fn follow() -> Operation {
     Operation::new("followRates", Tag::Rates, "Follow the changes of the rates that shops use")
         .says("Server-sent events of the topic `cer.public.event.rates-changed.v1`, without end. `id` is a cursor, `data` is `{ messageId, publishTime, attributes, data }`. An event named `reset` says that messages after the cursor are gone: read the rates again. A comment comes every 15 seconds. `/asyncapi.json` has the messages.")
         .query("tenantId", "Only messages of this tenant. A tenant's client sees its own in any case.", tenant_id)
-        .query("businessUnitId", "Only messages of this shop.", schema::unit_id)
+        .query("businessUnitId", "Only messages of this shop. A company or a group is a 400, because no message is about one.", schema::unit_id)
         .query("after", "Where to begin: a cursor, `earliest` or `latest`, the default.", schema::topic_cursor)
         .header("Last-Event-ID", "The same, as browsers send it when they connect again; it takes precedence.", schema::topic_cursor)
         .answers_as(

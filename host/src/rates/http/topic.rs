@@ -13,7 +13,7 @@ use crate::identity::{Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
 use crate::rates::change::initial_state;
 use crate::rates::topic::{Cursor, Filter, Item};
-use crate::rates::units::unit::{ID_RULE, UnitId};
+use crate::rates::units::unit::{ID_RULE, UnitId, UnitType};
 use crate::rates::{Rates, body};
 
 /// The routes.
@@ -51,13 +51,14 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
         None => (!caller.platform).then(|| caller.tenant.clone()),
     };
     let business_unit = request.query_param("businessUnitId");
-    if business_unit
+    let unit = business_unit
         .as_deref()
-        .is_some_and(|unit| UnitId::new(unit).is_none())
-    {
-        return Err(Error::invalid("$.businessUnitId", ID_RULE));
-    }
+        .map(|unit| UnitId::new(unit).ok_or_else(|| Error::invalid("$.businessUnitId", ID_RULE)));
+    let unit = unit.transpose()?;
     let after = cursor(&request, tenant.as_ref())?;
+    if let (Some(tenant), Some(unit)) = (&tenant, &unit) {
+        require_messages(&rates, tenant, unit).await?;
+    }
     let items = rates.messages(tenant.as_ref(), Filter { business_unit }, after);
     let items = items.await?;
     request.follow(items.map(|item| match item {
@@ -74,6 +75,21 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
         Item::Position(cursor) => Followed::Position(cursor.to_text()),
         Item::CaughtUp(cursor) => Followed::CaughtUp(cursor.to_text()),
     }))
+}
+
+/// Succeeds unless a unit is a company or a group, which no message is about. A unit that is not there yet may become a shop.
+async fn require_messages(rates: &Rates, tenant: &TenantId, unit: &UnitId) -> Result<()> {
+    let unit = match rates.reading(tenant).unit(unit).await {
+        Err(Error::NotFound(_)) => return Ok(()),
+        unit => unit?,
+    };
+    match unit.unit.settings.unit_type {
+        UnitType::Store => Ok(()),
+        UnitType::Company | UnitType::Group => Err(Error::invalid(
+            "$.businessUnitId",
+            "must be a shop, because no message is about a company or a group: follow its shops, or the whole tenant",
+        )),
+    }
 }
 
 /// Where a subscriber begins: where it was when its connection ended, or where its query says.

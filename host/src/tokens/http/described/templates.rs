@@ -23,7 +23,7 @@ fn of_template(id: &'static str, summary: &'static str) -> Operation {
 fn example() -> Value {
     json!({
         "softwareId": "till", "softwareVersion": "1", "name": "A till",
-        "claimsSchema": { "required": ["iso_cc", "workstation_id"] }, "roles": [{ "roleId": "ecs.evaluator" }],
+        "claimsSchema": { "required": ["iso_cc", "workstation_id"] }, "roles": [{ "roleId": "ecs.viewer" }, { "roleId": "ecs.evaluator" }],
     })
 }
 
