@@ -258,8 +258,10 @@ impl Server {
             Ok(authorized) => authorized,
             Err(error) => return (Reply::error(&error, correlation), unread),
         };
-        if !accepts(&head.headers, route.gives) {
-            let detail = format!("this answers {}", route.gives);
+        if let Some(media_type) = route.gives
+            && !accepts(&head.headers, media_type)
+        {
+            let detail = format!("this answers {media_type}");
             return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
         }
         // Public routes, those of OAuth among them, ignore the query.

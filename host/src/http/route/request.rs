@@ -19,7 +19,7 @@ use crate::http::Server;
 use crate::http::answers::Held;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
-use crate::http::headers::accepts_coding;
+use crate::http::headers::{accepts_coding, prefers};
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
 
@@ -109,6 +109,12 @@ impl Request {
     #[must_use]
     pub fn accepts_coding(&self, coding: &str) -> bool {
         accepts_coding(self.headers(), coding)
+    }
+
+    /// Whether `Accept` prefers one media type to another.
+    #[must_use]
+    pub fn prefers(&self, media_type: &str, other: &str) -> bool {
+        prefers(self.headers(), media_type, other)
     }
 
     /// What must hold before something is changed.
