@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::http::header::{ALLOW, CONNECTION};
+use ::http::header::{ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use arc_swap::ArcSwap;
 use bytes::{Buf, Bytes};
@@ -206,6 +206,11 @@ impl Server {
             let detail = "the request must have one Host header";
             let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
             return Err(Box::new(reply));
+        }
+        // The default check of HAProxy. Only `/readyz` says whether this host can decide.
+        let is_check = head.method == Method::OPTIONS && head.uri.path() == "/";
+        if is_check && !head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+            return Err(Box::new(Reply::empty(StatusCode::NO_CONTENT)));
         }
         let Some(found) = self.table.at(head.uri.path()) else {
             let detail = "there is nothing at this path";
