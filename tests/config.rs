@@ -112,6 +112,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("tokens.pending_clients_per_address", "50", "50"),
     ("tokens.pending_lifetime", r#""1h 30m""#, "1h 30m"),
     ("tokens.secret_overlap", r#""2days""#, "2days"),
+    ("tokens.client_secret_post", "true", "true"),
     ("rates.message_retention", r#""36days 12h""#, "36days 12h"),
     ("rates.max_messages", "1000000", "1000000"),
     ("rates.history_retention", r#""1day""#, "1day"),
@@ -595,7 +596,6 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "https://*.a.example is not",
     ),
     ("cors.origins", "[\"null\"]", "[null]", "cors.origins"),
-    ("tls.cert", "\"cert.pem\"", "cert.pem", "tls.key"),
     (
         "cors.origins",
         "[\"tauri://localhost/\"]",
@@ -620,6 +620,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "[\"X-A, X-B\"]",
         "cors.headers must be names of headers",
     ),
+    ("tls.cert", "\"cert.pem\"", "cert.pem", "tls.key"),
     ("tls.key", "\"key.pem\"", "key.pem", "tls.cert"),
     ("log.level", "1", "1", "level"),
     ("log.format", "\"xml\"", "xml", "log.format"),

@@ -337,11 +337,20 @@ impl Table {
         }
     }
 
-    /// The routes of a path, and the values of its parameters, percent-encoded.
+    /// The routes of a path, and the values of its parameters, percent-encoded. Clients put a path of `/.well-known/` together
+    /// with an issuer that ends in a slash: they may ask with a slash too many.
     pub(super) fn at<'t, 'p>(
         &'t self,
         path: &'p str,
     ) -> Option<matchit::Match<'t, 'p, &'t Methods>> {
-        self.paths.at(path).ok()
+        let found = self.paths.at(path).ok();
+        found.or_else(|| self.paths.at(well_known(path)?).ok())
     }
+}
+
+/// A path of `/.well-known/` without the slash before it or behind it that is too many, if there is one.
+fn well_known(path: &str) -> Option<&str> {
+    let shorter = [path.strip_prefix('/'), path.strip_suffix('/')];
+    let mut shorter = shorter.into_iter().flatten();
+    shorter.find(|path| path.starts_with("/.well-known/"))
 }
