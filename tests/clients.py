@@ -70,7 +70,7 @@ def authlib_reports_why_a_token_was_refused(url, operator):
 
 
 def credentials_in_the_body_are_refused(url, operator):
-    """`client_secret_post` is not supported."""
+    """`client_secret_post` is off by default."""
     form = {
         "grant_type": "client_credentials",
         "audience": operator["audience"],

@@ -2,8 +2,11 @@
 
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use tempfile::TempDir;
+use tillgate::clock::SystemClock;
+use tillgate::store::MemoryStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -98,6 +101,19 @@ async fn a_request_names_one_host() {
         status("GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n").await,
         "400"
     );
+}
+
+#[tokio::test]
+async fn the_default_check_of_haproxy_succeeds_whatever_a_host_serves() {
+    let clock = Arc::new(SystemClock);
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let host = Host::start_configured(store, clock, |config| {
+        config.roles = serde_json::from_str(r#""workers""#).unwrap();
+    });
+    let host = host.await;
+    let check = "OPTIONS / HTTP/1.0\r\n\r\n";
+    let answer = ask(connect(&host.url, [127, 0, 0, 1]).await, check).await;
+    assert_eq!(answer.split(' ').nth(1), Some("204"), "{answer}");
 }
 
 #[tokio::test]

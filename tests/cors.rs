@@ -89,8 +89,8 @@ async fn without_origins_answers_are_the_same_to_the_byte() {
 #[tokio::test]
 async fn a_preflight_of_an_origin_is_answered_for_the_paths_and_methods_that_there_are() {
     let host = open_to(&["https://other.example", SHOP]).await;
-    let allowed =
-        "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID";
+    let allowed = "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID, \
+                   baggage, traceparent, tracestate";
     let exposed = "Correlation-Id, ETag, Location, Retry-After, Tillgate-Engine, Tillgate-Failing-Tests, \
                    Tillgate-Stale, WWW-Authenticate";
     for (path, methods) in [
@@ -197,6 +197,31 @@ async fn every_answer_says_which_origin_may_read_it() {
     let page = page.send().await.unwrap();
     let vary: Vec<_> = page.headers().get_all("vary").iter().collect();
     assert_eq!(vary, ["accept-encoding", "origin"]);
+}
+
+#[tokio::test]
+async fn an_app_in_a_shell_may_call_and_pages_may_send_more_headers_where_that_is_configured() {
+    let clock = Arc::new(SystemClock);
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let shells = ["tauri://localhost", "capacitor://localhost"];
+    let host = Host::start_configured(store, clock, |config| {
+        config.cors.origins = shells.map(str::to_owned).into();
+        config.cors.headers = vec!["X-Request-Id".to_owned(), "X-Till".to_owned()];
+    });
+    let host = host.await;
+    for shell in shells {
+        let answer = send(&host, &format!("OPTIONS {CONDITION}"), &preflight(shell)).await;
+        assert_eq!(answer.status, 204, "{shell}");
+        assert_eq!(answer.headers["access-control-allow-origin"], shell);
+        let allowed = answer.headers["access-control-allow-headers"]
+            .to_str()
+            .unwrap();
+        let more = ", traceparent, tracestate, X-Request-Id, X-Till";
+        assert!(allowed.ends_with(more), "{allowed}");
+    }
+    let other = [("origin", "ionic://localhost")];
+    let answer = send(&host, "GET /healthz", &other).await;
+    assert!(!answer.headers.contains_key("access-control-allow-origin"));
 }
 
 #[tokio::test]

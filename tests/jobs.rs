@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tillgate::clock::SystemClock;
 use tillgate::data::records::Change;
 use tillgate::error::Error;
 use tillgate::identity::TenantId;
 use tillgate::jobs::{Queue, Scope};
 
+use crate::metrics::scrape_until;
+use crate::support::exposition::Scrape;
 use crate::support::host::{Host, Program};
 use crate::support::wait::output;
 
@@ -168,6 +171,29 @@ async fn an_operator_lists_retries_and_drops_jobs_over_http() {
     ] {
         assert_eq!(shop.send(method, path).await.0, 404, "{path}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_metric_of_the_alert_counts_jobs_while_they_are_set_aside_also_after_a_restart() {
+    let shop = Shop::open().await;
+    let are_counted = async |host: &Host, jobs: f64| {
+        let count = |it: &Scrape| {
+            let of_queue = [("queue", QUEUE)];
+            it.sum("tillgate_queue_jobs_set_aside", &of_queue) == jobs
+        };
+        scrape_until(&host.url, count).await;
+    };
+    are_counted(&shop.host, 4.0).await;
+    let restarted = Host::start_on(shop.host.app.store.clone(), Arc::new(SystemClock)).await;
+    let queue = Queue::new(QUEUE, Scope::AllPartitions);
+    restarted.app.runner.register(queue, |_| async { Ok(()) });
+    are_counted(&restarted, 4.0).await;
+    for job in shop.get("").await["items"].as_array().unwrap() {
+        let path = format!("{SET_ASIDE}/{}", job["id"].as_str().unwrap());
+        assert_eq!(shop.send(Method::DELETE, &path).await.0, 204);
+    }
+    are_counted(&shop.host, 0.0).await;
+    are_counted(&restarted, 0.0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

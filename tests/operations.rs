@@ -152,7 +152,8 @@ async fn every_alert_names_what_a_host_measures_and_says_what_to_do() {
                 assert!(member(annotations, said).len() > 20, "{name}: {said}");
             }
             let part = format!("host/docs/operate.md#{}", name.to_lowercase());
-            assert_eq!(member(annotations, "runbook"), part);
+            let link = format!("https://tillgate.example/{part}");
+            assert_eq!(member(annotations, "runbook_url"), link);
         }
     }
     assert!(names.len() > 10);

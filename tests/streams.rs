@@ -1,11 +1,13 @@
 //! Streams of events with many listeners: everyone hears everything once and in order, and nobody holds up the others.
 
+use std::process::{Child, Command};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use futures_util::{Stream, stream};
 use reqwest::{Method, Response};
 use serde_json::json;
+use tempfile::TempDir;
 use tillgate::http::{
     Access, Event, Listener as Socket, Reply, Request, Route, Server, Table, Takes,
 };
@@ -15,7 +17,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::support::host::Host;
-use crate::support::wait::within;
+use crate::support::wait::{until, within};
 use crate::support::wire::message;
 
 const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
@@ -126,6 +128,70 @@ async fn a_new_listener_is_told_the_newest_digest_whoever_has_left() {
         assert_eq!(new.next().await, Some(newest), "round {round}");
         let changed = shop.change(2 * round + 1, false).await;
         assert_eq!(new.next().await, Some(changed), "round {round}");
+    }
+}
+
+/// nginx in front of a host, without a word about streams in its configuration.
+struct Nginx {
+    process: Child,
+    url: String,
+    _folder: TempDir,
+}
+
+impl Nginx {
+    async fn before(host: &Host) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // nginx takes no free port by itself.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {kind};"))
+            .concat();
+        let configuration = format!(
+            "daemon off; master_process off; pid nginx.pid; events {{}} http {{ access_log off; {temporary} \
+             server {{ listen {address}; location / {{ proxy_pass {}; }} }} }}",
+            host.url
+        );
+        std::fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
+        let process = Command::new("nginx")
+            .args(["-e", "stderr", "-c", "nginx.conf", "-p"])
+            .arg(folder.path())
+            .spawn()
+            .expect("nginx is installed");
+        let nginx = Self {
+            process,
+            url: format!("http://{address}"),
+            _folder: folder,
+        };
+        let ready = format!("{}/healthz", nginx.url);
+        until("nginx answers", async || {
+            host.http.get(&ready).send().await.is_ok()
+        })
+        .await;
+        nginx
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[tokio::test]
+async fn nginx_passes_on_each_event_as_it_comes() {
+    let shop = Shop::open().await;
+    let nginx = Nginx::before(&shop.host).await;
+    let first = shop.digest().await;
+    let url = format!("{}{CHANGES}", nginx.url);
+    let joining = Listener::join(&shop.host.http, &url, &shop.token);
+    let mut listener = within("the head of the stream", joining).await;
+    assert_eq!(listener.next().await, Some(first));
+    for minimum_age in 16..19 {
+        let changed = shop.change(minimum_age, minimum_age == 16).await;
+        assert_eq!(listener.next().await, Some(changed));
     }
 }
 

@@ -90,6 +90,7 @@ impl App {
             workers: Arc::new(workers),
         });
         app.measure();
+        app.count_set_aside();
         app.readiness.watch();
         app.release_unused();
         Ok(app)
@@ -109,6 +110,19 @@ impl App {
         });
     }
 
+    /// Keeps counting the jobs that are set aside, for as long as the app is there.
+    fn count_set_aside(self: &Arc<Self>) {
+        let app = Arc::downgrade(self);
+        self.workers.handle().spawn(async move {
+            while let Some(app) = app.upgrade() {
+                let pause = app.runner.count_set_aside().await;
+                drop(app);
+                let Some(pause) = pause else { return };
+                tokio::time::sleep(pause).await;
+            }
+        });
+    }
+
     /// Registers what is known of the shared parts.
     fn measure(self: &Arc<Self>) {
         let engine = Arc::downgrade(self);
@@ -118,6 +132,13 @@ impl App {
         });
         self.measure_engine();
         self.measure_queues();
+        let begin = self.clock.now().seconds();
+        let start = MetricFamily::gauge(
+            "process_start_time",
+            "When the program started, in seconds since 1970",
+        );
+        let samples = move || vec![Sample::count([], begin)];
+        self.metrics.collect(start.seconds(), samples);
         let roles = MetricFamily::gauge(
             "tillgate_role",
             "1 for each role of this host, 0 for others",
@@ -238,6 +259,13 @@ impl App {
         );
         self.collect_queues(set_aside, |labels, queue, _| {
             Sample::count(labels, queue.set_aside)
+        });
+        let set_aside = MetricFamily::gauge(
+            "tillgate_queue_jobs_set_aside",
+            "Jobs that are set aside, by queue, as far as this host knows",
+        );
+        self.collect_queues(set_aside, |labels, queue, _| {
+            Sample::count(labels, queue.set_aside_now)
         });
     }
 

@@ -1,14 +1,18 @@
 //! Who gets the metrics where: without a token, and on an address of their own when there is one.
 
+use std::io::Write;
+use std::process::Command;
 use std::sync::Arc;
 
+use reqwest::Method;
 use serde_json::Value;
-use tillgate::clock::SystemClock;
+use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
 use tillgate::config::Config;
 use tillgate::http::Listener;
 use tillgate::store::MemoryStore;
 
-use super::{answers, get, scrape_until};
+use super::{EVALUATE, ROLES, answers, get, put_alcohol, question, scrape_until};
+use crate::support::exposition::Scrape;
 use crate::support::host::{Host, Program, client};
 use crate::support::wait::output;
 use crate::support::wire;
@@ -35,6 +39,89 @@ async fn nobody_needs_a_token_and_prometheus_is_answered_as_it_asks() {
             assert_eq!(answer.headers["content-type"], expected, "{method} {path}");
         }
     }
+}
+
+/// What a scraper accepts, and whether it gets text.
+const ACCEPT: &[(&str, bool)] = &[
+    ("*/*", false),
+    ("", false),
+    ("text/plain", true),
+    ("text/plain;version=0.0.4", true),
+    ("text/*", true),
+    ("text/plain, */*", true),
+    (
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7, \
+         text/plain;version=0.0.4;q=0.3",
+        true,
+    ),
+    ("application/openmetrics-text;q=0.1, text/plain;q=0.2", true),
+    ("*/*;q=0.5, text/plain;q=0.4", false),
+    ("application/openmetrics-text, text/plain", false),
+    ("text/plain;q=0", false),
+    ("application/json", false),
+    ("TEXT/PLAIN ; q=x", true),
+];
+
+/// What `promtool check metrics` says of a text: nothing when it is right.
+fn faults_of(text: &str) -> String {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let mut promtool = Command::new("sh");
+    promtool.args(["-c", "promtool check metrics < \"$0\" 2>&1"]);
+    let output = output(promtool.arg(file.path()));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said
+}
+
+#[tokio::test]
+async fn who_asks_for_text_gets_the_format_that_promtool_accepts() {
+    let host = Host::start().await;
+    let token = host.token("shop", ROLES).await;
+    put_alcohol(&host, &token).await;
+    let (status, _) = host
+        .send(Method::POST, EVALUATE, &token, &question(17))
+        .await;
+    assert_eq!(status, 200);
+    for (accept, is_text) in ACCEPT {
+        let request = wire::message("GET /metrics", &[("accept", accept)], "");
+        let answer = wire::send_one(&host.url, &request).await;
+        assert_eq!(answer.status, 200, "{accept}");
+        let expected = if *is_text {
+            "text/plain; version=0.0.4; charset=utf-8"
+        } else {
+            "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        };
+        assert_eq!(answer.headers["content-type"], expected, "{accept}");
+        assert_eq!(answer.body.ends_with("# EOF\n"), !is_text, "{accept}");
+    }
+    let request = wire::message("GET /metrics", &[("accept", "text/plain")], "");
+    let text = wire::send_one(&host.url, &request).await.body;
+    assert_eq!(faults_of(&text), "");
+    for line in [
+        "# HELP tillgate_http_requests_total Requests by route, method and status.",
+        "# TYPE tillgate_http_requests_total counter",
+        "# TYPE tillgate_http_request_duration_seconds histogram",
+        concat!(
+            "tillgate_build_info{version=\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"} 1.0"
+        ),
+        "tillgate_decisions_total{rule=\"AGE_RESTRICTION\",decision=\"HARD_DENY\"} 1",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_start_of_the_program_is_the_time_of_its_clock() {
+    let start = Timestamp(1_767_225_600_500_000);
+    let clock = Arc::new(StoppedClock::at(start));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let host = Host::start_on(store, clock.clone()).await;
+    clock.advance(std::time::Duration::from_secs(60));
+    let begin = |it: &Scrape| it.sum("process_start_time_seconds", &[]);
+    scrape_until(&host.url, |it| begin(it) == 1_767_225_600.0).await;
 }
 
 #[tokio::test]

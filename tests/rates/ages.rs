@@ -53,7 +53,7 @@ fn rows(used: &[Value]) -> Vec<String> {
     used.iter().map(row).collect()
 }
 
-const AGE: &str = "tillgate_reference_rates_age_business_days";
+const AGE: &str = "tillgate_reference_rates_business_day_age";
 const STALE: &str = "tillgate_reference_rates_stale";
 
 /// Waits for the oldest reference rates to be so many business days old; answers the metrics.

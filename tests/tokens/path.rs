@@ -339,3 +339,34 @@ async fn the_metadata_says_where_everything_is() {
         })
     );
 }
+
+#[tokio::test]
+async fn the_documents_of_an_issuer_are_found_where_clients_look_that_do_not_expect_its_slash() {
+    let service = Service::start().await;
+    for name in ["oauth-authorization-server", "jwks.json"] {
+        let right = service.get(&format!("/.well-known/{name}"), "").await;
+        assert_eq!(right.status, 200, "{name}");
+        // Spring puts the path of the issuer behind the name; others put the name behind the issuer.
+        for path in [
+            format!("/.well-known/{name}/"),
+            format!("//.well-known/{name}"),
+        ] {
+            let found = service.get(&path, "").await;
+            assert_eq!(
+                (found.status, found.body),
+                (200, right.body.clone()),
+                "{path}"
+            );
+        }
+    }
+    for path in [
+        "//.well-known/openid-configuration",
+        "/.well-known/openid-configuration/",
+        "//.well-known/jwks.json/",
+        "///.well-known/jwks.json",
+        "/.well-known/",
+        "//oauth2/token",
+    ] {
+        assert_eq!(service.get(path, "").await.status, 404, "{path}");
+    }
+}

@@ -215,6 +215,58 @@ async fn a_token_with_a_fault_names_nobody() {
 }
 
 #[tokio::test]
+async fn an_issuer_and_a_tenant_that_do_not_fit_are_named_as_what_they_are() {
+    let (service, issuer, key) = trusting().await;
+    let untrusted = "the token's iss is not an issuer that is trusted here";
+    let no_text = "the token's claim of the tenant is not a string";
+    let no_tenant = "the token's claim of the tenant is not a tenant id";
+    let tenant = "https://example.com/tenant";
+    let rows = [
+        ("iss", json!("https://login.example/none"), untrusted),
+        ("iss", json!(format!("{}/", issuer.name)), untrusted),
+        (
+            tenant,
+            Value::Null,
+            "the token has no claim that names its tenant",
+        ),
+        (tenant, json!(["shop"]), no_text),
+        (tenant, json!(7), no_text),
+        (tenant, json!({ "id": "shop" }), no_text),
+        (tenant, json!(""), no_tenant),
+        (tenant, json!("shop/../other"), no_tenant),
+    ];
+    for (name, value, detail) in rows {
+        let told = format!("{name}: {value}");
+        let token = key.sign(&changed(&service, &issuer, name, value));
+        let refused = service.status_of(&token).await;
+        assert_eq!(refused, (401, detail.to_owned()), "{told}");
+    }
+    // Whoever signed it, and however.
+    let stray = SigningKey::p256("stray");
+    let token = stray.sign(&changed(
+        &service,
+        &issuer,
+        "iss",
+        json!("https://a.example"),
+    ));
+    assert_eq!(service.status_of(&token).await, (401, untrusted.to_owned()));
+}
+
+#[tokio::test]
+async fn the_token_of_a_user_in_two_hundred_groups_fits() {
+    let (service, issuer, key) = trusting().await;
+    let names = (0..199).map(|number| format!("0b8a5d3e-6c1f-4a52-9d7e-{number:012}"));
+    let groups: Vec<String> = names.chain(["shop-admins".to_owned()]).collect();
+    let token = key.sign(&changed(&service, &issuer, "groups", json!(groups)));
+    assert!(token.len() > 10_000, "{}", token.len());
+    assert_eq!(status(&service, &token).await, 200);
+    let more: Vec<&String> = groups.iter().chain(&groups[..40]).collect();
+    let token = key.sign(&changed(&service, &issuer, "groups", json!(more)));
+    let told = "the token is longer than 12 KiB".to_owned();
+    assert_eq!(service.status_of(&token).await, (401, told));
+}
+
+#[tokio::test]
 async fn a_claim_that_is_there_twice_names_nobody() {
     let (service, issuer, key) = trusting().await;
     let claims = issuer.claims(service.clock_at()).to_string();

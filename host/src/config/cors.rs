@@ -1,5 +1,6 @@
 //! `[cors]`: the origins whose pages may call the host from a browser.
 
+use http::HeaderName;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ const ANY: &str = "*";
 #[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Cors {
     pub origins: Vec<String>,
+    pub headers: Vec<String>,
 }
 
 impl Cors {
@@ -22,6 +24,13 @@ impl Cors {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
+        let mut headers = self.headers.iter();
+        let is_name = |name: &str| HeaderName::from_bytes(name.as_bytes()).is_ok();
+        if let Some(wrong) = headers.find(|name| !is_name(name)) {
+            return Err(format!(
+                "headers must be names of headers: {wrong:?} is not"
+            ));
+        }
         if self.allows_any() {
             return match self.origins.len() {
                 1 => Ok(()),
@@ -31,18 +40,27 @@ impl Cors {
         let wrong = self.origins.iter().find(|origin| !is_origin(origin));
         wrong.map_or(Ok(()), |wrong| {
             Err(format!(
-                "origins must be as browsers send them, such as https://shop.example, in lower case, without a path, a slash \
-                 at the end or the usual port: {wrong} is not"
+                "origins must be as browsers send them, such as https://shop.example or tauri://localhost, in lower case, \
+                 without a path, a slash at the end or the usual port: {wrong} is not"
             ))
         })
     }
 }
 
-/// Whether a text is an origin of a page, as browsers write it.
+/// Whether a text is an origin of a page, as browsers write it. The pages of an app in a shell have its scheme, such as
+/// `capacitor://localhost`.
 fn is_origin(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| {
+        let is_bare = match url.scheme() {
+            "http" | "https" => url.origin().ascii_serialization() == text,
+            scheme => {
+                let host = url.host_str().unwrap_or_default();
+                let port = url.port().map(|port| format!(":{port}"));
+                let port = port.unwrap_or_default();
+                !host.is_empty() && format!("{scheme}://{host}{port}") == text
+            }
+        };
         // There are no patterns: every page of a domain would be too many.
-        let is_one = matches!(url.scheme(), "http" | "https") && !text.contains('*');
-        is_one && url.origin().ascii_serialization() == text
+        is_bare && !text.contains('*')
     })
 }

@@ -187,6 +187,7 @@ pub struct Tokens {
     pub pending_lifetime: Duration,
     #[serde(with = "duration")]
     pub secret_overlap: Duration,
+    pub client_secret_post: bool,
 }
 
 /// Exchange rates, their history and their topic.

@@ -1,5 +1,7 @@
 //! Entity tags, the versions of resources, and the preconditions of a request (RFC 9110, section 13).
 
+use std::borrow::Cow;
+
 use headers::IfNoneMatch;
 use http::HeaderValue;
 use serde::Serialize;
@@ -30,6 +32,18 @@ pub fn of_digest(digest: &[u8]) -> Etag {
 pub fn of_json(value: &impl Serialize) -> Result<Etag> {
     let json = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
     Ok(of_text(&json))
+}
+
+/// Entity tags without what proxies that compress add to them, within the quotes.
+#[must_use]
+pub fn without_suffixes(tags: &str) -> Cow<'_, str> {
+    let mut tags = Cow::Borrowed(tags);
+    for suffix in ["--gzip\"", "-gzip\"", ";gzip\"", "-br\"", "-zstd\""] {
+        if tags.contains(suffix) {
+            tags = tags.replace(suffix, "\"").into();
+        }
+    }
+    tags
 }
 
 /// Whether a PUT made something or replaced it.

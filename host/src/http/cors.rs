@@ -16,10 +16,10 @@ use super::connection::Head;
 use super::reply::Reply;
 use crate::config;
 
-/// The headers that requests may have, besides those that every page may send.
-const READ: HeaderValue = HeaderValue::from_static(
-    "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID",
-);
+/// The headers that requests may have, besides those that every page may send. The last three come from libraries that trace
+/// requests.
+const READ: &str = "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID, \
+                    baggage, traceparent, tracestate";
 
 /// The headers that pages may read, besides those that every page may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
@@ -33,9 +33,15 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const BY_ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 
-/// The origins whose pages may call.
+/// Which pages may call, and what they may send.
 #[derive(Debug)]
-pub(super) enum Cors {
+pub(super) struct Cors {
+    origins: Origins,
+    headers: HeaderValue,
+}
+
+#[derive(Debug)]
+enum Origins {
     Any,
     These(Vec<HeaderValue>),
 }
@@ -43,21 +49,30 @@ pub(super) enum Cors {
 impl Cors {
     /// What the settings say; `None` where no pages of other origins may call.
     pub(super) fn new(settings: &config::Cors) -> Option<Self> {
-        if settings.allows_any() {
-            return Some(Self::Any);
+        let origins = if settings.allows_any() {
+            Origins::Any
+        } else {
+            let origins = settings.origins.iter();
+            let origins = origins.filter_map(|origin| HeaderValue::from_str(origin).ok());
+            Origins::These(origins.collect())
+        };
+        if matches!(&origins, Origins::These(none) if none.is_empty()) {
+            return None;
         }
-        let origins = settings.origins.iter();
-        let origins: Vec<_> = origins
-            .filter_map(|origin| HeaderValue::from_str(origin).ok())
-            .collect();
-        (!origins.is_empty()).then_some(Self::These(origins))
+        let more = settings.headers.iter().map(String::as_str);
+        let headers: Vec<&str> = std::iter::once(READ).chain(more).collect();
+        let headers = HeaderValue::from_str(&headers.join(", "));
+        Some(Self {
+            origins,
+            headers: headers.unwrap_or(HeaderValue::from_static(READ)),
+        })
     }
 
     /// The origin that may read the answer to a request.
     pub(super) fn reader(&self, request: &HeaderMap) -> Option<HeaderValue> {
-        match self {
-            Self::Any => Some(ANY),
-            Self::These(origins) => {
+        match &self.origins {
+            Origins::Any => Some(ANY),
+            Origins::These(origins) => {
                 let sent = request.get(ORIGIN)?;
                 origins.iter().find(|origin| *origin == sent).cloned()
             }
@@ -77,14 +92,14 @@ impl Cors {
         Some(
             reply
                 .with(ACCESS_CONTROL_ALLOW_METHODS, methods.clone())
-                .with(ACCESS_CONTROL_ALLOW_HEADERS, READ)
+                .with(ACCESS_CONTROL_ALLOW_HEADERS, self.headers.clone())
                 .with(ACCESS_CONTROL_MAX_AGE, MAX_AGE),
         )
     }
 
     /// Says in an answer who may read it.
     pub(super) fn mark(&self, reader: Option<HeaderValue>, answer: &mut HeaderMap) {
-        if let Self::These(_) = self {
+        if let Origins::These(_) = self.origins {
             answer.append(VARY, BY_ORIGIN);
         }
         if let Some(reader) = reader {

@@ -104,6 +104,28 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     is_empty || accepted
 }
 
+/// Whether an `Accept` header prefers one media type to another: by its weight, or, where both have the same, because it is
+/// named more specifically.
+pub(super) fn prefers(headers: &HeaderMap, media_type: &str, other: &str) -> bool {
+    let preference = |media_type: &str| {
+        let ranges = elements(headers, &ACCEPT).filter_map(media_type_of);
+        let meant = ranges.map(|range| (specificity(&range, media_type), weight(&range)));
+        let decides = meant.max_by(|one, two| one.0.cmp(&two.0).then(one.1.total_cmp(&two.1)));
+        let decides = decides.filter(|(specificity, weight)| *specificity > 0 && *weight > 0.0);
+        decides.map(|(specificity, weight)| (weight, specificity))
+    };
+    preference(media_type) > preference(other)
+}
+
+/// The weight of a range; 1 without one, and where it is malformed.
+fn weight(range: &Mime) -> f32 {
+    let weight = range.get_param("q");
+    let weight = weight.and_then(|weight| weight.as_str().parse().ok());
+    weight
+        .filter(|weight| (0.0..=1.0).contains(weight))
+        .unwrap_or(1.0)
+}
+
 /// The media type or range that a text is, with its parameters. `mime` takes no white space before a semicolon and no
 /// empty parameter, where RFC 9110 (section 5.6.6) allows both.
 fn media_type_of(text: &str) -> Option<Mime> {

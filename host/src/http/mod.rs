@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::http::header::{ALLOW, CONNECTION};
+use ::http::header::{ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use arc_swap::ArcSwap;
 use bytes::{Buf, Bytes};
@@ -207,6 +207,11 @@ impl Server {
             let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
             return Err(Box::new(reply));
         }
+        // The default check of HAProxy. Only `/readyz` says whether this host can decide.
+        let is_check = head.method == Method::OPTIONS && head.uri.path() == "/";
+        if is_check && !head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+            return Err(Box::new(Reply::empty(StatusCode::NO_CONTENT)));
+        }
         let Some(found) = self.table.at(head.uri.path()) else {
             let detail = "there is nothing at this path";
             let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
@@ -258,8 +263,10 @@ impl Server {
             Ok(authorized) => authorized,
             Err(error) => return (Reply::error(&error, correlation), unread),
         };
-        if !accepts(&head.headers, route.gives) {
-            let detail = format!("this answers {}", route.gives);
+        if let Some(media_type) = route.gives
+            && !accepts(&head.headers, media_type)
+        {
+            let detail = format!("this answers {media_type}");
             return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
         }
         // Public routes, those of OAuth among them, ignore the query.

@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use futures_util::future::BoxFuture;
 
 use super::queue::{DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Work};
+use super::set_aside_count::SetAsideCount;
 use crate::clock::{Clock, Timestamp};
 use crate::data::records::{Change, Records};
 use crate::egress::with_urls_shown;
@@ -44,6 +45,7 @@ pub(super) struct Attempts {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) counters: Arc<Counters>,
+    pub(super) set_aside_count: Arc<SetAsideCount>,
     pub(super) handler: Handler,
 }
 
@@ -56,7 +58,7 @@ impl Counters {
         self.running.store(running, Ordering::Relaxed);
     }
 
-    pub(super) fn status(&self, queue: &'static str) -> QueueStatus {
+    pub(super) fn status(&self, queue: &'static str, set_aside_now: usize) -> QueueStatus {
         let since = self.waiting_since.load(Ordering::Relaxed);
         QueueStatus {
             queue,
@@ -65,6 +67,7 @@ impl Counters {
             running: self.running.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
             set_aside: self.set_aside.load(Ordering::Relaxed),
+            set_aside_now,
         }
     }
 }
@@ -147,6 +150,7 @@ impl Attempts {
         let put = change.put(&format!("{DEAD_LETTERS}{queue}/{}", job.id), &letter);
         if put.is_ok() && self.commit(work, change).await {
             self.counters.set_aside.fetch_add(1, Ordering::Relaxed);
+            self.set_aside_count.add(partition);
             tracing::error!(
                 queue,
                 ?partition,

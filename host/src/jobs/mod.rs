@@ -9,15 +9,18 @@
 //! record under [`DEAD_LETTERS`], and an error in the log names it; from there it can be tried again ([`set_aside`]).
 //!
 //! Read it in this order: `queue.rs` (queues and jobs), `schedule.rs` (which partition is next, pure), `attempt.rs` (one
-//! attempt at a job), `worker.rs` (the task of a queue), `set_aside.rs` (jobs that failed too often).
+//! attempt at a job), `worker.rs` (the task of a queue), `set_aside.rs` and `set_aside_count.rs` (jobs that failed too
+//! often).
 
 mod attempt;
 mod queue;
 mod schedule;
 pub mod set_aside;
+mod set_aside_count;
 mod worker;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -28,6 +31,7 @@ use self::attempt::{Attempts, Counters};
 pub use self::queue::{
     CLOCK_SKEW, DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Scope, Work, Yielding,
 };
+use self::set_aside_count::SetAsideCount;
 use self::worker::{Command, Worker};
 use crate::clock::Clock;
 use crate::error::Result;
@@ -40,6 +44,7 @@ pub struct Runner {
     clock: Arc<dyn Clock>,
     runtime: Handle,
     queues: Mutex<Vec<Registered>>,
+    set_aside_count: Arc<SetAsideCount>,
     /// Whether jobs are left to other hosts.
     is_idle: bool,
 }
@@ -61,6 +66,7 @@ impl Runner {
             clock,
             runtime,
             queues: Mutex::default(),
+            set_aside_count: Arc::default(),
             is_idle: false,
         }
     }
@@ -89,6 +95,7 @@ impl Runner {
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             counters: Arc::clone(&counters),
+            set_aside_count: Arc::clone(&self.set_aside_count),
             handler: Arc::new(move |work| Box::pin(handler(work))),
             queue,
         };
@@ -100,6 +107,14 @@ impl Runner {
             commands,
             task,
         });
+    }
+
+    /// Counts the jobs that are set aside, and answers after what time to do so again; `None` where jobs are left to others.
+    pub async fn count_set_aside(&self) -> Option<Duration> {
+        if self.is_idle {
+            return None;
+        }
+        Some(self.set_aside_count.look(&self.store).await)
     }
 
     /// Runs every job that is due now, and those that these make due. Without this call they run a little later.
@@ -116,7 +131,10 @@ impl Runner {
     #[must_use]
     pub fn status(&self) -> Vec<QueueStatus> {
         let queues = self.queues.lock();
-        let status = queues.iter().map(|queue| queue.counters.status(queue.name));
+        let status = queues.iter().map(|queue| {
+            let set_aside = self.set_aside_count.of(queue.name);
+            queue.counters.status(queue.name, set_aside)
+        });
         status.collect()
     }
 

@@ -134,4 +134,6 @@ pub struct QueueStatus {
     pub failures: u64,
     /// How many jobs have become dead letters since the start.
     pub set_aside: u64,
+    /// How many dead letters there are, as far as this host knows.
+    pub set_aside_now: usize,
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::ready::Ready;
 use crate::http::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 use crate::http::{Operation, Tag};
-use crate::observe::metrics::MEDIA_TYPE;
+use crate::observe::metrics::{OPEN_METRICS, TEXT};
 
 const UNCACHED: &str = "`no-store`.";
 
@@ -74,12 +74,17 @@ pub(super) fn readyz() -> Operation {
 
 pub(super) fn metrics() -> Operation {
     Operation::new("getMetrics", Tag::Operations, "Get the metrics of the host")
+        .says("`Accept` chooses the format. Where it prefers neither, and where there is none, the answer is in OpenMetrics.")
         .answers_as(
-            MEDIA_TYPE,
+            OPEN_METRICS,
             200,
-            "The metrics, in the text format of OpenMetrics 1.0",
+            "The metrics, in OpenMetrics 1.0 or in the text format 0.0.4 of Prometheus",
             text,
-            json!("# TYPE tillgate_deliveries counter\n# HELP tillgate_deliveries Deliveries.\n# EOF\n"),
+            json!("# HELP tillgate_deliveries Deliveries.\n# TYPE tillgate_deliveries counter\n# EOF\n"),
+        )
+        .or_answers_as(
+            TEXT,
+            json!("# HELP tillgate_deliveries_total Deliveries.\n# TYPE tillgate_deliveries_total counter\n"),
         )
         .with_header("Cache-Control", UNCACHED)
         .refuses(500, "They could not be written, which is a fault on this side.")

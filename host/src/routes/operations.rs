@@ -12,8 +12,14 @@ use super::ready::Ready;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
-use crate::observe::metrics::{CONTENT_TYPE as OPEN_METRICS, MEDIA_TYPE};
+use crate::observe::metrics::{OPEN_METRICS, TEXT};
 use crate::observe::readiness::Status;
+
+/// The formats of metrics with their versions.
+const OPEN_METRICS_1: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+const TEXT_0_0_4: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// The routes of the address that everything is served on.
 pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
@@ -34,7 +40,8 @@ pub(super) fn own_routes() -> Vec<Route<Arc<App>>> {
         metrics,
     );
     let mut routes = probes();
-    routes.push(metrics.giving(MEDIA_TYPE).described(described::metrics));
+    let metrics = metrics.giving_what_is_preferred();
+    routes.push(metrics.described(described::metrics));
     routes
 }
 
@@ -65,14 +72,17 @@ async fn readyz(app: Arc<App>, _: Request) -> Result<Reply> {
     Ok(uncached(Reply::of(status, &ready)?))
 }
 
-async fn metrics(app: Arc<App>, _: Request) -> Result<Reply> {
-    let encode = async { app.run_blocking(|app| app.metrics.encode()).await? };
-    let text = app.metrics.scrape(encode).await?;
-    let reply = Reply::json(StatusCode::OK, text);
-    Ok(uncached(reply.with(
-        CONTENT_TYPE,
-        HeaderValue::from_static(OPEN_METRICS),
-    )))
+/// Prometheus asks for OpenMetrics, others for text. Whoever asks for neither gets OpenMetrics.
+async fn metrics(app: Arc<App>, request: Request) -> Result<Reply> {
+    let expose = async { app.run_blocking(|app| app.metrics.expose()).await? };
+    let exposition = app.metrics.scrape(expose).await?;
+    let (body, content_type) = if request.prefers(TEXT, OPEN_METRICS) {
+        (exposition.text, TEXT_0_0_4)
+    } else {
+        (exposition.open_metrics, OPEN_METRICS_1)
+    };
+    let reply = Reply::json(StatusCode::OK, body);
+    Ok(uncached(reply.with(CONTENT_TYPE, content_type)))
 }
 
 fn uncached(reply: Reply) -> Reply {

@@ -8,7 +8,7 @@ use percent_encoding::percent_decode;
 
 use super::token_error::TokenError;
 
-/// The credentials of an `Authorization` header.
+/// The credentials of a client.
 #[derive(Clone, Default)]
 pub struct BasicCredentials {
     pub(super) id: String,
@@ -94,17 +94,25 @@ impl Form {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Checks that the client authenticates in one way, by its header. A secret in the body (`client_secret_post`) is not
-    /// accepted, and beside a header it is a second way, which RFC 6749 forbids.
+    /// The credentials of the client, which must authenticate in one way: by its header, or, where that is accepted, by a secret
+    /// in the form (`client_secret_post`). RFC 6749 forbids both at once.
     ///
     /// # Errors
-    /// [`TokenError::Malformed`].
-    pub(super) fn check_authentication(
+    /// [`TokenError::Malformed`]; [`TokenError::SecretInForm`].
+    pub(super) fn credentials(
         &self,
         header: Option<BasicCredentials>,
+        accepts_secret: bool,
     ) -> Result<Option<BasicCredentials>, TokenError> {
         let Some(credentials) = &header else {
-            return Ok(None);
+            return match self.get("client_secret") {
+                None => Ok(None),
+                Some(_) if !accepts_secret => Err(TokenError::SecretInForm),
+                Some(secret) => Ok(Some(BasicCredentials {
+                    id: self.get("client_id").unwrap_or_default().to_owned(),
+                    secret: secret.to_owned(),
+                })),
+            };
         };
         if self.get("client_secret").is_some() {
             let detail = "the client must authenticate in one way";

@@ -61,7 +61,7 @@ impl Tokens {
         peer: IpAddr,
     ) -> Result<Issued, TokenError> {
         let form = Form::parse(form)?;
-        let credentials = form.check_authentication(credentials)?;
+        let credentials = form.credentials(credentials, self.accepts_secret_in_form)?;
         let client = self.authenticate(credentials, peer).await?;
         match form.get("grant_type") {
             Some("client_credentials") => {}
@@ -173,6 +173,10 @@ pub(super) fn registration_endpoint(config: &Config) -> String {
 /// The metadata of RFC 8414.
 pub(super) fn metadata(config: &Config) -> PublicDocument {
     let url = config.public_url();
+    let mut methods = vec!["client_secret_basic"];
+    if config.tokens.client_secret_post {
+        methods.push("client_secret_post");
+    }
     PublicDocument::new(&json!({
         "issuer": config.issuer(),
         "token_endpoint": format!("{url}/oauth2/token"),
@@ -181,6 +185,6 @@ pub(super) fn metadata(config: &Config) -> PublicDocument {
         "grant_types_supported": ["client_credentials"],
         "response_types_supported": [],
         "scopes_supported": [],
-        "token_endpoint_auth_methods_supported": ["client_secret_basic"],
+        "token_endpoint_auth_methods_supported": methods,
     }))
 }

@@ -11,8 +11,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
-/// The longest token that is read.
-pub(super) const MAX_TOKEN: usize = 8 << 10;
+/// The longest token that is read: that of a user in 200 groups fits.
+pub(super) const MAX_TOKEN: usize = 12 << 10;
 
 /// How far the clocks of hosts may differ: seconds.
 pub(super) const LEEWAY: u64 = 5;

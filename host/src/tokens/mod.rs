@@ -166,6 +166,8 @@ pub struct Tokens {
     max_stale_callers: Duration,
     registrations: Arc<Registrations>,
     wrong_secrets: Arc<WrongSecrets>,
+    /// Whether a secret may be in the form of a token request.
+    accepts_secret_in_form: bool,
     limits: Limits,
     workers: Arc<Workers>,
 }
@@ -228,6 +230,7 @@ impl Tokens {
             max_stale_callers: config.max_stale_callers,
             registrations: Arc::new(Registrations::new(limits.registrations_per_minute)),
             wrong_secrets: Arc::default(),
+            accepts_secret_in_form: limits.client_secret_post,
             workers: Arc::clone(&app.workers),
             limits: Limits {
                 clients: count(config.quotas.clients),

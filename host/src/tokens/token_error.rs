@@ -11,6 +11,8 @@ pub enum TokenError {
     Malformed(String),
     /// The client is unknown, its secret is wrong or missing, or it may not have a token.
     UnknownClient,
+    /// The client's secret is in the form, where it is not accepted.
+    SecretInForm,
     /// The grant type is not `client_credentials`.
     UnsupportedGrant,
     /// The audience is missing, or is not this one.

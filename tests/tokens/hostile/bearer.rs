@@ -7,7 +7,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE, BASE64_URL_SAFE_NO_PAD a
 use serde_json::{Value, json};
 
 use super::{
-    CLAIMS, CRITICAL, Case, Forgery, HEADER, NO_TOKEN, NOT_BEARER, NOT_JWS, SIGNATURE, TYPE,
+    CLAIMS, CRITICAL, Case, Forgery, HEADER, LONG, NO_TOKEN, NOT_BEARER, NOT_JWS, SIGNATURE, TYPE,
     bearer, get, rows,
 };
 use crate::support::wire::message;
@@ -52,10 +52,6 @@ fn authorization_headers(good: &str) -> Vec<Case> {
         ("Basic with a token", with("Basic ")),
         ("Basic", basic.to_owned()),
         ("Basic before a comma", format!("{basic}, {bearer}")),
-        (
-            "8 KiB and a byte",
-            format!("Bearer {}", "a".repeat((8 << 10) + 1)),
-        ),
     ];
     let repeated = [
         ("the same header again", [bearer.as_str(), &bearer]),
@@ -86,6 +82,12 @@ fn authorization_headers(good: &str) -> Vec<Case> {
             get(&[(name, &value)])
         }),
         rows(401, NOT_BEARER, values, authorization),
+        rows(
+            401,
+            LONG,
+            [("12 KiB and a byte", "a".repeat((12 << 10) + 1))],
+            super::bearer,
+        ),
         rows(401, NOT_BEARER, repeated, |values| {
             get(&values.map(|value| ("authorization", value)))
         }),
@@ -138,7 +140,7 @@ fn shapes(forgery: &Forgery) -> Vec<Case> {
         ("two tokens", format!("{good} {good}")),
         ("two tokens and a comma", format!("{good},{good}")),
         ("two headers in one", format!("{good}, Bearer {good}")),
-        ("8 KiB", "a".repeat(8 << 10)),
+        ("12 KiB", "a".repeat(12 << 10)),
     ];
     let headers = [
         ("letters", "a.b.c".to_owned()),

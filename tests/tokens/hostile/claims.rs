@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::fixture::{START, Service};
 use super::{
-    AUDIENCE, CLAIMS, Case, EARLY, EXPIRED, Forgery, GONE, ISSUER, KEY, SUBJECT, UNAUTHORIZED,
-    bearer, rows,
+    AUDIENCE, CLAIMS, Case, EARLY, EXPIRED, Forgery, GONE, ISSUER, SUBJECT, UNAUTHORIZED, bearer,
+    rows,
 };
 use crate::support::host::{Host, token};
 
@@ -278,7 +278,7 @@ async fn a_token_holds_for_its_issuer_and_a_client_in_good_standing() {
 
     let elsewhere = Service::with_another_key().await.operator().await;
     service
-        .assert_refused(&elsewhere, KEY, "another service's")
+        .assert_refused(&elsewhere, ISSUER, "another service's")
         .await;
     // The same store and so the same keys, under another name.
     let named = Host::start_configured(service.store.clone(), service.clock.clone(), |config| {

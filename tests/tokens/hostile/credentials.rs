@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tillgate::config::Config;
 use tillgate::tokens::{BasicCredentials, Credentials};
 
 use super::super::fixture::{FORM, Service};
@@ -17,6 +18,7 @@ const LINE: &str = "POST /oauth2/token";
 
 const UNKNOWN: &str =
     "invalid_client: the client is unknown, its secret is wrong, or it is not authorized";
+const IN_FORM: &str = "invalid_client: the client must send its id and secret in the Authorization header (Basic), not in the form";
 const LOCKED: &str = "temporarily_unavailable: too many wrong secrets in a row";
 
 /// The example of RFC 6749, appendix B.
@@ -162,7 +164,13 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
     ];
     let cookie = format!("authorization={good}");
     let line = format!("{LINE}?client_id={id}&client_secret={secret}&{FORM}");
-    let body = format!("{FORM}&client_id={id}&client_secret={secret}");
+    let in_form = [
+        format!("{FORM}&client_id={id}&client_secret={secret}"),
+        format!("{FORM}&client_id={id}&client_secret=wrong"),
+        format!("{FORM}&client_secret={secret}"),
+    ];
+    let in_form = in_form.map(|form| (form.clone(), form));
+    let id_alone = format!("{FORM}&client_id={id}");
     let assertion = format!(
         "{FORM}&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer&client_assertion={token}"
     );
@@ -171,7 +179,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         ("for a proxy", post(&[("proxy-authorization", &good)])),
         ("in a cookie", post(&[("cookie", &cookie)])),
         ("in the query", message(&line, &[TYPE], FORM)),
-        ("in the body", message(LINE, &[TYPE], body)),
+        ("an id in the form", message(LINE, &[TYPE], id_alone)),
         ("an assertion", message(LINE, &[TYPE], assertion)),
     ];
     // Who a client is comes before what it asks for.
@@ -214,6 +222,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
             post(&values.map(|value| ("authorization", value)))
         }),
         rows(401, UNKNOWN, elsewhere, |request| request),
+        rows(401, IN_FORM, in_form, |form| message(LINE, &[TYPE], form)),
         faulty(
             "pending",
             &of_client(&pending.client_id, &pending.client_secret),
@@ -235,6 +244,64 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
     let shown = format!("{:?}", shown.unwrap());
     assert!(shown.contains("\"1PpG/Q 1\""), "{shown}");
     assert!(!shown.contains("z/tZ9"), "a secret is shown to nobody");
+}
+
+#[tokio::test]
+async fn a_secret_in_the_form_is_taken_where_that_is_switched_on() {
+    let accepting = |config: &mut Config| config.tokens.client_secret_post = true;
+    let service = Service::configured(accepting).await;
+    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let right = format!("{FORM}&client_id={id}&client_secret={secret}");
+    let in_form = [
+        ("right", 200, "", right.clone()),
+        (
+            "no id",
+            401,
+            UNKNOWN,
+            format!("{FORM}&client_secret={secret}"),
+        ),
+        (
+            "a wrong secret",
+            401,
+            UNKNOWN,
+            format!("{FORM}&client_id={id}&client_secret=wrong"),
+        ),
+        (
+            "an id alone",
+            401,
+            UNKNOWN,
+            format!("{FORM}&client_id={id}"),
+        ),
+    ];
+    for (name, status, error, form) in in_form {
+        let answer = service.send(service.ask_without_credentials(&form)).await;
+        assert_answer(&answer, status, error, name);
+    }
+    assert_answer(
+        &service.send(service.ask(id, secret, FORM)).await,
+        200,
+        "",
+        "Basic",
+    );
+    let both = service.send(service.ask(id, secret, &right)).await;
+    let two_ways = "invalid_request: the client must authenticate in one way";
+    assert_answer(&both, 400, two_ways, "both");
+    // Guessing there is no way around the wait.
+    let wrong = format!("{FORM}&client_id={id}&client_secret=wrong");
+    for guess in 0..10 {
+        let answer = service.send(service.ask_without_credentials(&wrong)).await;
+        assert_answer(&answer, 401, UNKNOWN, &format!("guess {guess}"));
+    }
+    let answer = service.send(service.ask_without_credentials(&wrong)).await;
+    assert_answer(&answer, 429, LOCKED, "guess 10");
+    let metadata = service
+        .get("/.well-known/oauth-authorization-server", "")
+        .await;
+    let methods = &metadata.body["token_endpoint_auth_methods_supported"];
+    assert_eq!(
+        *methods,
+        json!(["client_secret_basic", "client_secret_post"])
+    );
 }
 
 #[tokio::test]

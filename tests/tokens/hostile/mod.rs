@@ -19,6 +19,7 @@ use crate::support::wire::{Headers, Response, message, send, send_one};
 // Why an access token is refused.
 const NO_TOKEN: &str = "a bearer token is needed";
 const NOT_BEARER: &str = "the Authorization header must hold one bearer token";
+const LONG: &str = "the token is longer than 12 KiB";
 const NOT_JWS: &str = "the token is not a signed JWT";
 const HEADER: &str = "the token's header is malformed";
 const CRITICAL: &str = "the token's header has critical members that are not supported";
@@ -27,7 +28,7 @@ const ALGORITHM: &str = "the token's alg is not RS256";
 const KEY: &str = "the token's kid is unknown";
 const SIGNATURE: &str = "the token's signature is invalid";
 const CLAIMS: &str = "the token's claims are malformed";
-const ISSUER: &str = "the token was issued by another issuer";
+const ISSUER: &str = "the token's iss is not an issuer that is trusted here";
 const AUDIENCE: &str = "the token is for another audience";
 const EXPIRED: &str = "the token has expired";
 const EARLY: &str = "the token is not valid yet";

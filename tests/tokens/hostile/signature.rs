@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::super::fixture::Forge;
-use super::{ALGORITHM, Case, Forgery, HEADER, KEY, NOT_BEARER, NOT_JWS, SIGNATURE, bearer, rows};
+use super::{
+    ALGORITHM, Case, Forgery, HEADER, ISSUER, KEY, NOT_BEARER, NOT_JWS, SIGNATURE, bearer, rows,
+};
 use crate::support::wait::until;
 
 #[tokio::test]
@@ -341,7 +343,7 @@ async fn nothing_that_a_token_names_is_fetched() {
         // Under the right key, what the header says of keys means nothing.
         cases.extend(row(200, "", bearer(forgery.under(&header))));
         cases.extend(row(401, KEY, sign(&of_stranger, &forgery.claims)));
-        cases.extend(row(401, KEY, sign(&of_stranger, &elsewhere)));
+        cases.extend(row(401, ISSUER, sign(&of_stranger, &elsewhere)));
     }
     forgery.service.assert_each(cases).await;
     // A connection of the test itself is the only one: whatever was to come has come before it.

@@ -291,8 +291,10 @@ fn success(
         headers.insert((*name).to_owned(), header);
     }
     let mut document = json!({ "description": answer.description, "headers": headers });
-    if let (Some(content), Some(document)) = (&answer.content, document.as_object_mut()) {
-        let content = contents(std::slice::from_ref(content), generator);
+    if !answer.contents.is_empty()
+        && let Some(document) = document.as_object_mut()
+    {
+        let content = contents(&answer.contents, generator);
         document.insert("content".to_owned(), Value::Object(content));
     }
     document

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
-use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use sync_wrapper::SyncStream;
 use tokio::runtime::Handle;
@@ -33,6 +33,9 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::load::Requester;
 use crate::load::budget::{Budget, Limit, Reservation};
+
+/// `X-Accel-Buffering`: whether nginx keeps an answer back until it has enough of it.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// How often it is checked who may still subscribe, and after how many checks a heartbeat is sent: every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);
@@ -291,9 +294,11 @@ fn received(
     })
 }
 
-/// The answer with these texts of events.
+/// The answer with these texts of events, which nginx passes on as they come.
 fn reply(texts: impl Stream<Item = String> + Send + 'static) -> Reply {
     let texts = SyncStream::new(texts.map(Ok::<_, Infallible>));
     let reply = Reply::stream(warp::reply::stream(texts).into_response());
-    reply.with(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))
+    reply
+        .with(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))
+        .with(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))
 }

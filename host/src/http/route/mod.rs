@@ -69,7 +69,8 @@ pub struct Route<S = ()> {
     pub audits: Audits,
     describes: Describes,
     pub(super) takes: Takes,
-    pub(super) gives: &'static str,
+    /// The media type that it answers; `None` where that depends on the request.
+    pub(super) gives: Option<&'static str>,
     pub(super) write_error: WriteError,
     /// Whether it may take long.
     pub(super) is_heavy: bool,
@@ -142,7 +143,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
             audits,
             describes: Describes::Nothing,
             takes,
-            gives: "application/json",
+            gives: Some("application/json"),
             write_error: Reply::problem,
             is_heavy: false,
             room: 0,
@@ -194,7 +195,14 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
     /// The same route, answering another media type than JSON.
     #[must_use]
     pub const fn giving(mut self, media_type: &'static str) -> Self {
-        self.gives = media_type;
+        self.gives = Some(media_type);
+        self
+    }
+
+    /// The same route, which looks itself at what `Accept` prefers, and answers whatever that is.
+    #[must_use]
+    pub const fn giving_what_is_preferred(mut self) -> Self {
+        self.gives = None;
         self
     }
 
@@ -329,11 +337,20 @@ impl Table {
         }
     }
 
-    /// The routes of a path, and the values of its parameters, percent-encoded.
+    /// The routes of a path, and the values of its parameters, percent-encoded. Clients put a path of `/.well-known/` together
+    /// with an issuer that ends in a slash: they may ask with a slash too many.
     pub(super) fn at<'t, 'p>(
         &'t self,
         path: &'p str,
     ) -> Option<matchit::Match<'t, 'p, &'t Methods>> {
-        self.paths.at(path).ok()
+        let found = self.paths.at(path).ok();
+        found.or_else(|| self.paths.at(well_known(path)?).ok())
     }
+}
+
+/// A path of `/.well-known/` without the slash before it or behind it that is too many, if there is one.
+fn well_known(path: &str) -> Option<&str> {
+    let shorter = [path.strip_prefix('/'), path.strip_suffix('/')];
+    let mut shorter = shorter.into_iter().flatten();
+    shorter.find(|path| path.starts_with("/.well-known/"))
 }

@@ -135,7 +135,8 @@ pub(in crate::http) struct Content {
 pub(in crate::http) struct Answer {
     pub(in crate::http) status: u16,
     pub(in crate::http) description: &'static str,
-    pub(in crate::http) content: Option<Content>,
+    /// The same in one or several media types; none without a body.
+    pub(in crate::http) contents: Vec<Content>,
     /// Names of headers, and what they say.
     pub(in crate::http) headers: Vec<(&'static str, &'static str)>,
 }
@@ -306,21 +307,36 @@ impl Operation {
         self.answers.push(Answer {
             status,
             description,
-            content: Some(Content {
+            contents: vec![Content {
                 media_type,
                 schema,
                 examples: vec![(EXAMPLE, example)],
-            }),
+            }],
             headers: Vec::new(),
         });
+        self
+    }
+
+    /// Answering what was named last in another media type too, with an example.
+    #[must_use]
+    pub fn or_answers_as(mut self, media_type: &'static str, example: Value) -> Self {
+        if let Some(answer) = self.answers.last_mut()
+            && let Some(schema) = answer.contents.first().map(|content| content.schema)
+        {
+            answer.contents.push(Content {
+                media_type,
+                schema,
+                examples: vec![(EXAMPLE, example)],
+            });
+        }
         self
     }
 
     /// With one more example of the answer that was named last.
     #[must_use]
     pub fn or_answers(mut self, name: &'static str, example: Value) -> Self {
-        let content = self.answers.last_mut();
-        if let Some(content) = content.and_then(|answer| answer.content.as_mut()) {
+        let answer = self.answers.last_mut();
+        if let Some(content) = answer.and_then(|answer| answer.contents.last_mut()) {
             content.examples.push((name, example));
         }
         self
@@ -332,7 +348,7 @@ impl Operation {
         self.answers.push(Answer {
             status,
             description,
-            content: None,
+            contents: Vec::new(),
             headers: Vec::new(),
         });
         self

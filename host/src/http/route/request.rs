@@ -12,14 +12,14 @@ use uuid::Uuid;
 
 use super::access::Access;
 use super::caller;
-use crate::data::etag::{EntityTags, Etag, Preconditions};
+use crate::data::etag::{EntityTags, Etag, Preconditions, without_suffixes};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::http::Server;
 use crate::http::answers::Held;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
-use crate::http::headers::accepts_coding;
+use crate::http::headers::{accepts_coding, prefers};
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
 
@@ -109,6 +109,12 @@ impl Request {
     #[must_use]
     pub fn accepts_coding(&self, coding: &str) -> bool {
         accepts_coding(self.headers(), coding)
+    }
+
+    /// Whether `Accept` prefers one media type to another.
+    #[must_use]
+    pub fn prefers(&self, media_type: &str, other: &str) -> bool {
+        prefers(self.headers(), media_type, other)
     }
 
     /// What must hold before something is changed.
@@ -208,11 +214,19 @@ fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
     if !headers.contains_key(name) {
         return None;
     }
+    let sent = headers.get_all(name).iter();
+    let values: Vec<HeaderValue> = sent.map(as_answered).collect();
     // A header that is malformed matches nothing.
-    let values = headers.get_all(name);
     let tags = values.iter().all(is_well_quoted);
     let tags = tags.then(|| IfNoneMatch::decode(&mut values.iter()).ok());
     Some(EntityTags(tags.flatten()))
+}
+
+/// A header's entity tags as they were answered, before a proxy compressed what they name.
+fn as_answered(value: &HeaderValue) -> HeaderValue {
+    let text = value.to_str().ok().map(without_suffixes);
+    let text = text.and_then(|text| HeaderValue::from_str(&text).ok());
+    text.unwrap_or_else(|| value.clone())
 }
 
 /// Whether each quoted text of a header has an end and no white space in it, which no entity tag has (RFC 9110, section

@@ -13,6 +13,7 @@ mod process;
 mod requests;
 mod store;
 mod tenants;
+mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
-use prometheus_client::encoding::text;
+use prometheus_client::encoding::text as open_metrics;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
 
@@ -37,11 +38,20 @@ use crate::error::{Error, Result};
 /// A number that only increases; recording is an atomic operation that no other thread waits for.
 pub type Counter = prometheus_client::metrics::counter::Counter;
 
-/// The media type of a scrape: OpenMetrics, which Prometheus asks for.
-pub const MEDIA_TYPE: &str = "application/openmetrics-text";
+/// The media type of OpenMetrics, which Prometheus asks for.
+pub const OPEN_METRICS: &str = "application/openmetrics-text";
 
-/// The same with its version.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The media type of the text format of Prometheus, which others ask for.
+pub const TEXT: &str = "text/plain";
+
+/// A scrape, in both formats.
+#[derive(Clone, Debug)]
+pub struct Exposition {
+    /// OpenMetrics 1.0.
+    pub open_metrics: Bytes,
+    /// The text format 0.0.4.
+    pub text: Bytes,
+}
 
 /// Scraping needs no token: a text is handed out again for this many times as long as it took to write, so that scraping takes a
 /// twentieth of a processor at most.
@@ -94,8 +104,8 @@ pub struct Metrics {
     memory: Arc<Memory>,
     requests: Requests,
     tenants: Option<Arc<Tenants>>,
-    /// The last text, and until when it is handed out again.
-    last: tokio::sync::Mutex<Option<(Instant, Bytes)>>,
+    /// The last scrape, and until when it is handed out again.
+    last: tokio::sync::Mutex<Option<(Instant, Exposition)>>,
 }
 
 impl Metrics {
@@ -176,34 +186,49 @@ impl Metrics {
         self.memory.add(Box::new(source));
     }
 
-    /// All families as text. Asking all sources may take milliseconds.
+    /// All families in OpenMetrics. Asking all sources may take milliseconds.
     ///
     /// # Errors
     /// [`Error::Bug`] when a family cannot be written.
     pub fn encode(&self) -> Result<String> {
         let mut text = String::new();
-        text::encode(&mut text, &lock(&self.registry))
+        open_metrics::encode(&mut text, &lock(&self.registry))
             .map_err(|_| Error::Bug("the metrics cannot be written".to_owned()))?;
         Ok(text)
     }
 
-    /// The text of a scrape, written by `encode` unless that was done just now. Those who ask at the same time share it.
+    /// All families in both formats.
     ///
     /// # Errors
-    /// What `encode` fails with.
-    pub async fn scrape(&self, encode: impl Future<Output = Result<String>>) -> Result<Bytes> {
+    /// As [`encode`](Self::encode).
+    pub fn expose(&self) -> Result<Exposition> {
+        let encoded = self.encode()?;
+        Ok(Exposition {
+            text: text::from_open_metrics(&encoded).into(),
+            open_metrics: encoded.into(),
+        })
+    }
+
+    /// A scrape, written by `expose` unless that was done just now. Those who ask at the same time share it.
+    ///
+    /// # Errors
+    /// What `expose` fails with.
+    pub async fn scrape(
+        &self,
+        expose: impl Future<Output = Result<Exposition>>,
+    ) -> Result<Exposition> {
         let mut last = self.last.lock().await;
         let begin = Instant::now();
-        if let Some((until, text)) = &*last
+        if let Some((until, exposition)) = &*last
             && begin < *until
         {
-            return Ok(text.clone());
+            return Ok(exposition.clone());
         }
-        let text = Bytes::from(encode.await?);
+        let exposition = expose.await?;
         let now = Instant::now();
         let reused: Duration = REUSED * now.duration_since(begin);
-        *last = Some((now + reused, text.clone()));
-        Ok(text)
+        *last = Some((now + reused, exposition.clone()));
+        Ok(exposition)
     }
 }
 

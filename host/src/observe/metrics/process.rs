@@ -1,4 +1,4 @@
-//! What the system says of this process, under the names that Prometheus' own libraries use. Where the system has no
+//! The version of this process, and what the system says of it, under the names that Prometheus' own libraries use. Where the system has no
 //! `/proc`, only the processor time is known.
 
 use rustix::time::{ClockId, clock_gettime};
@@ -6,6 +6,13 @@ use rustix::time::{ClockId, clock_gettime};
 use super::{MetricFamily, Metrics, Sample};
 
 pub(crate) fn register(metrics: &Metrics) {
+    let family = MetricFamily::gauge("tillgate_build_info", "1, with the version of the program");
+    metrics.collect(family, || {
+        vec![Sample::count(
+            [("version", env!("CARGO_PKG_VERSION"))],
+            1_u8,
+        )]
+    });
     let family = MetricFamily::counter("process_cpu", "The processor time that was used").seconds();
     metrics.collect(family, || {
         let used = clock_gettime(ClockId::ProcessCPUTime);

@@ -115,8 +115,9 @@ pub(in crate::rates) fn delete_unit(
     check_unit(preconditions, before)?;
     if let Some(version) = rates_version {
         let list = set_list(&unit.rates.rates)?;
+        let version = etag::without_suffixes(version);
         // That of a compressed answer is weak.
-        if *list.etag() != *version.strip_prefix("W/").unwrap_or(version) {
+        if *list.etag() != *version.strip_prefix("W/").unwrap_or(&version) {
             let what = "the rates that are set at it are not the version that ifRatesMatch names";
             return Err(Error::Outdated(what.to_owned()));
         }

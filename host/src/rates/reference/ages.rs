@@ -69,7 +69,7 @@ impl Ages {
         });
         let gauges: [(_, _, Gauge); 2] = [
             (
-                "tillgate_reference_rates_age_business_days",
+                "tillgate_reference_rates_business_day_age",
                 "For how many business days the oldest reference rates of a business unit have not been renewed; 0 when there are none",
                 Self::age,
             ),

@@ -14,6 +14,8 @@ use crate::http::{Access, ContentType, Reply, Request, Route, Takes, content_typ
 use crate::tokens::{BasicCredentials, MAX_FORM, TokenError, Tokens};
 
 const INVALID_REQUEST: &str = "invalid_request";
+const SECRET_IN_FORM: &str =
+    "the client must send its id and secret in the Authorization header (Basic), not in the form";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The route of the token endpoint.
@@ -75,6 +77,11 @@ fn error_reply(cause: TokenError, correlation: Uuid) -> Reply {
             StatusCode::UNAUTHORIZED,
             "invalid_client",
             "the client is unknown, its secret is wrong, or it is not authorized",
+        )),
+        TokenError::SecretInForm => challenged(error(
+            StatusCode::UNAUTHORIZED,
+            "invalid_client",
+            SECRET_IN_FORM,
         )),
         TokenError::UnsupportedGrant => error(
             StatusCode::BAD_REQUEST,

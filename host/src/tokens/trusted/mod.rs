@@ -11,7 +11,6 @@ mod user;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
 use tillgate_engine::json::{Document, Node, Scalar};
 
 use self::source::IssuerKeys;
@@ -70,17 +69,9 @@ impl TrustedIssuers {
         Ok(Self(issuers))
     }
 
-    /// The issuer that a token names, if it is trusted.
-    pub(super) fn issuer_of(&self, jws: &Jws<'_>) -> Option<&TrustedIssuer> {
-        #[derive(Deserialize)]
-        struct Claims {
-            iss: String,
-        }
-        if self.0.is_empty() {
-            return None;
-        }
-        let Claims { iss } = jws.claims()?;
-        self.0.iter().find(|trusted| trusted.issuer == iss)
+    /// The issuer of this name, if it is trusted.
+    pub(super) fn find(&self, issuer: &str) -> Option<&TrustedIssuer> {
+        self.0.iter().find(|trusted| trusted.issuer == issuer)
     }
 }
 

@@ -81,9 +81,14 @@ impl ClaimMapping {
         let Some(subject) = claims.member("sub").and_then(text).filter(is_subject) else {
             return refuse("the token's sub is missing or malformed");
         };
-        let tenant = claim(claims, &self.tenant_claim).and_then(text);
-        let Some(tenant) = tenant.and_then(TenantId::new) else {
-            return refuse("the token names no tenant");
+        let Some(tenant) = claim(claims, &self.tenant_claim) else {
+            return refuse("the token has no claim that names its tenant");
+        };
+        let Some(tenant) = text(tenant) else {
+            return refuse("the token's claim of the tenant is not a string");
+        };
+        let Some(tenant) = TenantId::new(tenant) else {
+            return refuse("the token's claim of the tenant is not a tenant id");
         };
         if !self.may_name(&tenant) {
             return refuse("the token's issuer may not name this tenant");

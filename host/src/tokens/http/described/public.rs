@@ -20,7 +20,7 @@ pub(in crate::tokens::http) fn issue_token() -> Operation {
     let after = "After how many seconds to try again.";
     let operation = Operation::new("issueToken", Tag::Tokens, "Get an access token")
         .changes_nothing()
-        .says("The client authenticates with its id and secret in `Authorization: Basic`, form-encoded or plain, and in no other way. Errors are those of RFC 6749, section 5.2. No answer may be cached.")
+        .says("The client authenticates with its id and secret in `Authorization: Basic`, form-encoded or plain, or, where the setting `tokens.client_secret_post` is on, in the form. Errors are those of RFC 6749, section 5.2. No answer may be cached.")
         .for_clients()
         .takes_as(
             "application/x-www-form-urlencoded",
@@ -48,6 +48,10 @@ pub(in crate::tokens::http) fn issue_token() -> Operation {
     .or_answers(
         "another audience",
         json!({ "error": "invalid_request", "error_description": "audience must be https://api.tillgate.example" }),
+    )
+    .or_answers(
+        "a secret in the form",
+        json!({ "error": "invalid_client", "error_description": "the client must send its id and secret in the Authorization header (Basic), not in the form" }),
     )
     .with_header("WWW-Authenticate", challenge);
     let operation = fails(

@@ -16,7 +16,8 @@ pub(in crate::tokens::http) fn token_request(generator: &mut SchemaGenerator) ->
                 "grant_type": { "type": "string", "const": "client_credentials" },
                 "audience": { "type": "string", "minLength": 1, "description": "The audience of the platform, as it is configured. The error names it when it is another one." },
                 "scope": { "type": "string", "const": "", "description": "Scopes are not supported." },
-                "client_id": { "type": "string", "minLength": 1, "description": "The id of the `Authorization` header, if at all." },
+                "client_id": { "type": "string", "minLength": 1, "description": "That of the `Authorization` header, if at all; needed beside `client_secret`." },
+                "client_secret": { "type": "string", "minLength": 1, "description": "In place of the `Authorization` header, where the setting `tokens.client_secret_post` is on." },
             },
         })
     })
