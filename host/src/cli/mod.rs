@@ -1,6 +1,7 @@
 //! The command line: arguments → configuration → app. What it prints goes through `output.rs`, so that a pipe that is
 //! closed ends nothing with a panic.
 
+mod answer;
 mod backup;
 mod changes;
 mod clients;
@@ -28,6 +29,7 @@ mod serve;
 mod session;
 mod signals;
 mod tail;
+mod token;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -103,13 +105,19 @@ Examples:
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
     Operator(operator::Operator),
+    /// Get a token of a running host, and print it
+    #[command(after_help = "Examples:
+  tillgate token --credentials office.json
+  curl -H \"Authorization: Bearer $(tillgate token)\" http://127.0.0.1:8080/api/v1/catalog")]
+    Token(token::Token),
     /// List and rotate the signing keys of a running host
     #[command(after_help = "Examples:
   tillgate keys list
   tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
     Keys(keys::Keys),
-    /// List, authorize and revoke the clients of a running host
+    /// Create, list, authorize and revoke the clients of a running host, and set their roles
     #[command(after_help = "Examples:
+  tillgate clients create --tenant acme --role ecs.evaluator --client-file till.json
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
@@ -289,6 +297,7 @@ pub fn main() -> ExitCode {
         Command::Restore(arguments) => backup::run_restore(arguments),
         Command::Doctor(arguments) => run(doctor::run(arguments)).map(|code| success = code),
         Command::Operator(arguments) => run(operator::run(arguments)),
+        Command::Token(arguments) => run(token::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
         Command::Jobs(arguments) => run(jobs::run(arguments)),
