@@ -12,6 +12,7 @@ use tillgate::store::EmbeddedStore;
 use tillgate::tokens::Registration;
 use tillgate::tokens::client_id::{Claim, Claims, Software};
 
+use crate::support::ecb::{daily_xml, day};
 use crate::support::host::{Host, Program, client, read};
 use crate::support::wait::output;
 
@@ -287,6 +288,22 @@ async fn the_roles_of_a_client_are_set_and_what_fails_leaves_no_client() {
     ));
     assert!(told.contains("none/till.json cannot be written"), "{told}");
     assert_eq!(clients().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_operator_is_told_in_which_tenant_something_was_not_found() {
+    let shop = Shop::open().await;
+    let document = shop.folder.path().join("eurofxref-daily.xml");
+    std::fs::write(&document, daily_xml(&day("2026-11-20 USD 1.149"))).unwrap();
+    let document = document.to_str().unwrap();
+    let import = ["import-rates", document, "--unit", "eu", "--type", "SALES"];
+    let told = failed(&shop.run(&import));
+    assert!(
+        told.ends_with("no business unit has this id (in platform, the tenant of the caller)"),
+        "{told}"
+    );
+    let told = failed(&shop.run(&["clients", "revoke", "nobody", "--tenant", "acme"]));
+    assert!(told.ends_with("no client has this id"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -128,7 +128,9 @@ Examples:
     Jobs(jobs::Jobs),
     /// Set the rates of a document of the European Central Bank at a business unit, on a running host
     #[command(
-        after_help = "Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
+        after_help = "The credentials are those of a client of the business unit's tenant with the role exr.editor.
+
+Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
 --accept-deviation says that they are meant. Exit code 1: nothing was imported.
 
 Examples:

@@ -336,4 +336,13 @@ impl Table {
     ) -> Option<matchit::Match<'t, 'p, &'t Methods>> {
         self.paths.at(path).ok()
     }
+
+    /// Why a path has no routes, for people.
+    pub(super) fn why_nothing(&self, path: &str) -> &'static str {
+        let without_slash = path.strip_suffix('/').and_then(|path| self.at(path));
+        match without_slash {
+            Some(_) => "there is nothing at this path: remove the slash at its end",
+            None => "there is nothing at this path",
+        }
+    }
 }
