@@ -374,6 +374,12 @@ async fn what_went_wrong_says_what_to_do() {
         told.contains("none.json") && told.contains("--credentials FILE"),
         "{told}"
     );
+    let mut credentials = shop.credentials();
+    let slash = shop.folder.path().join("slash.json");
+    credentials["tokenUrl"] = json!(format!("{}/oauth2/token/", shop.program.url));
+    std::fs::write(&slash, credentials.to_string()).unwrap();
+    let mut list = tillgate(&["keys", "list", "--credentials"]);
+    done(&output(list.arg(&slash)));
     let told = with(&file, "127.0.0.1:8080");
     assert!(told.contains("--url http://127.0.0.1:8080"), "{told}");
     let wrong = shop.folder.path().join("wrong.json");

@@ -264,7 +264,7 @@ struct Demo {
     /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// File for the address and the client's credentials, for a shell to read; removed at the end
+    /// File for the address and the client's credentials, for a shell to read; removed at the end. Deliveries are not printed then
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
 }
