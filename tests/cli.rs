@@ -12,6 +12,7 @@ use tillgate::store::EmbeddedStore;
 use tillgate::tokens::Registration;
 use tillgate::tokens::client_id::{Claim, Claims, Software};
 
+use crate::support::ecb::{daily_xml, day};
 use crate::support::host::{Host, Program, client, read};
 use crate::support::wait::output;
 
@@ -191,6 +192,120 @@ async fn clients_are_listed_authorized_and_revoked() {
     assert!(told.contains("tillgate clients list"), "{told}");
 }
 
+#[tokio::test]
+async fn a_client_is_created_in_one_step_and_gets_tokens() {
+    let shop = Shop::open().await;
+    let file = shop.folder.path().join("office.json");
+    let name = file.to_str().unwrap();
+    let create = [
+        "clients",
+        "create",
+        "--tenant",
+        "north",
+        "--software",
+        "office",
+        "--role",
+        "ecs.editor,exr.viewer",
+        "--client-file",
+        name,
+    ];
+    let printed = done(&shop.run(&create));
+    let written = std::fs::read_to_string(&file).unwrap();
+    let credentials: Value = serde_json::from_str(&written).unwrap();
+    let id = credentials["clientId"].as_str().unwrap();
+    assert_eq!(
+        printed,
+        format!("created the client {id} of the tenant north; its credentials are in {name}\n")
+    );
+    assert_eq!(
+        credentials["tokenUrl"],
+        format!("{}/oauth2/token", shop.program.url)
+    );
+    assert_eq!(credentials["audience"], shop.credentials()["audience"]);
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let listed = &shop.json(&["clients", "list", "--tenant", "north"])[0];
+    assert_eq!(
+        (&listed["clientId"], &listed["status"], &listed["roles"]),
+        (
+            &json!(id),
+            &json!("Authorized"),
+            &json!([{ "roleId": "ecs.editor" }, { "roleId": "exr.viewer" }])
+        )
+    );
+    let token = done(&output(&mut tillgate(&["token", "--credentials", name])));
+    let caller = client().get(format!("{}/api/v1/caller", shop.program.url));
+    let (status, caller) = read(caller.bearer_auth(token.trim()).send().await.unwrap()).await;
+    assert_eq!((status, &caller["tenantId"]), (200, &json!("north")));
+    let issued = shop.json(&["token"]);
+    assert_eq!(issued["token_type"], "bearer");
+
+    let told = failed(&shop.run(&create));
+    assert!(
+        told.ends_with("office.json already exists: name another file"),
+        "{told}"
+    );
+    std::fs::remove_file(&file).unwrap();
+    let told = failed(&shop.run(&create));
+    assert!(
+        told.ends_with("already exists: use --software NAME for another client"),
+        "{told}"
+    );
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn the_roles_of_a_client_are_set_and_what_fails_leaves_no_client() {
+    let shop = Shop::open().await;
+    let create = |role: &str, more: &[&str]| {
+        let arguments = ["clients", "create", "--tenant", "acme", "--role", role];
+        shop.run(&[&arguments[..], more].concat())
+    };
+    let printed = done(&create("exr.viewer", &[]));
+    let credentials: Value = serde_json::from_str(&printed).unwrap();
+    let id = credentials["clientId"].as_str().unwrap();
+    let set = ["clients", "roles", id, "--role", "exr.editor,exe.viewer"];
+    let printed = done(&shop.run(&set));
+    assert_eq!(
+        printed,
+        format!("the client {id} of the tenant acme has the roles exr.editor, exe.viewer\n")
+    );
+    let clients = || shop.json(&["clients", "list", "--tenant", "acme"]);
+    let roles = json!([{ "roleId": "exr.editor" }, { "roleId": "exe.viewer" }]);
+    assert_eq!(clients()[0]["roles"], roles);
+
+    let told = failed(&create("no.such.role", &["--software", "till"]));
+    assert!(
+        told.contains("is not the id of a role: no.such.role"),
+        "{told}"
+    );
+    let nowhere = shop.folder.path().join("none/till.json");
+    let nowhere = nowhere.to_str().unwrap();
+    let told = failed(&create(
+        "ecs.viewer",
+        &["--software", "till", "--client-file", nowhere],
+    ));
+    assert!(told.contains("none/till.json cannot be written"), "{told}");
+    assert_eq!(clients().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_operator_is_told_in_which_tenant_something_was_not_found() {
+    let shop = Shop::open().await;
+    let document = shop.folder.path().join("eurofxref-daily.xml");
+    std::fs::write(&document, daily_xml(&day("2026-11-20 USD 1.149"))).unwrap();
+    let document = document.to_str().unwrap();
+    let import = ["import-rates", document, "--unit", "eu", "--type", "SALES"];
+    let told = failed(&shop.run(&import));
+    assert!(
+        told.ends_with("no business unit has this id (in platform, the tenant of the caller)"),
+        "{told}"
+    );
+    let told = failed(&shop.run(&["clients", "revoke", "nobody", "--tenant", "acme"]));
+    assert!(told.ends_with("no client has this id"), "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_are_followed_to_the_end() {
     let host = Host::start().await;
@@ -259,6 +374,12 @@ async fn what_went_wrong_says_what_to_do() {
         told.contains("none.json") && told.contains("--credentials FILE"),
         "{told}"
     );
+    let mut credentials = shop.credentials();
+    let slash = shop.folder.path().join("slash.json");
+    credentials["tokenUrl"] = json!(format!("{}/oauth2/token/", shop.program.url));
+    std::fs::write(&slash, credentials.to_string()).unwrap();
+    let mut list = tillgate(&["keys", "list", "--credentials"]);
+    done(&output(list.arg(&slash)));
     let told = with(&file, "127.0.0.1:8080");
     assert!(told.contains("--url http://127.0.0.1:8080"), "{told}");
     let wrong = shop.folder.path().join("wrong.json");
@@ -452,6 +573,9 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
         &["keys"],
         &["keys", "forge"],
         &["clients", "authorize"],
+        &["clients", "create", "--tenant", "acme"],
+        &["clients", "create", "--role", "exr.viewer"],
+        &["clients", "roles", "an-id"],
         &["clients", "list", "--status", "asleep"],
         &["keys", "list", "--colour"],
         &["keys", "list", "--of", "clients"],
@@ -486,6 +610,9 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
     let rows: &[&[&str]] = &[
         &["keys", "list"],
         &["keys", "rotate"],
+        &["token"],
+        &["clients", "create"],
+        &["clients", "roles"],
         &["clients", "list"],
         &["clients", "authorize"],
         &["clients", "revoke"],

@@ -620,6 +620,22 @@ async fn every_answer_carries_a_correlation_id_and_says_who_may_keep_it() {
 }
 
 #[tokio::test]
+async fn a_path_with_a_slash_too_many_says_so() {
+    let host = Host::start().await;
+    let token = host.token("shop", ROLES).await;
+    for (path, detail) in [
+        (
+            "/api/v1/entity-conditions/",
+            "there is nothing at this path: remove the slash at its end",
+        ),
+        ("/api/v1/nowhere/", "there is nothing at this path"),
+    ] {
+        let (status, answer) = host.get(path, &token).await;
+        assert_eq!((status, &answer["detail"]), (404, &json!(detail)), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn long_answers_are_compressed_for_those_who_ask() {
     let host = Host::start().await;
     let token = host.token("shop", ROLES).await;

@@ -167,8 +167,9 @@ test("a token that is refused is not silent, and the credentials of the demo end
     const [start, credentials] = blocks("README.md").filter(({ language }) => language === "bash");
     await shell.paste(start.text);
     await shell.paste(credentials.text);
-    const told = await shell.paste('if TOKEN=$(token "$CLIENT_ID" wrong 2>&1); then echo unexpected; else echo "refused: $TOKEN"; fi');
-    assert.match(told, /^refused: .*401.*gave no token$/s);
+    await shell.paste('jq \'.clientSecret = "wrong"\' "$TILLGATE_CREDENTIALS" > wrong.json');
+    const told = await shell.paste('if TOKEN=$(tillgate token --credentials wrong.json 2>&1); then echo unexpected; else echo "refused: $TOKEN"; fi');
+    assert.match(told, /^refused: .* refused the credentials in wrong.json/);
     assert.equal(await shell.paste("stat -c %a demo.env \"$TILLGATE_CREDENTIALS\""), "600\n600");
     assert.equal(await shell.paste('kill $DEMO; wait $DEMO; ls demo.env "$TILLGATE_CREDENTIALS" 2>/dev/null || echo gone'), "gone");
   } finally {

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::{Clock, StoppedClock, SystemClock};
+use tillgate::clock::{Clock, StoppedClock, SystemClock, Timestamp};
 use tillgate::engine::MODULE_SHA256;
 use tillgate::store::{Commit, CommitId, EmbeddedStore, Op, Partition, Store};
 
+use crate::support::authority::{Authority, Files};
 use crate::support::host::Program;
 use crate::support::redis::{Server, free_port};
 use crate::support::script::{ScriptedHost, Then, response};
@@ -128,6 +129,51 @@ fn it_finds_what_keeps_a_host_from_starting() {
 }
 
 #[test]
+fn the_end_of_a_certificate_is_told() {
+    let (folder, authority) = (TempDir::new().unwrap(), Authority::new());
+    let files = Files::new(folder.path());
+    let environment = [
+        ("TILLGATE_TLS__CERT", files.chain.to_str().unwrap()),
+        ("TILLGATE_TLS__KEY", files.key.to_str().unwrap()),
+    ];
+    let here = ["--listen", "127.0.0.1:0", "--store", "memory:"];
+    let now = SystemClock.now();
+    for (end, verdict, words) in [
+        (now.plus(300 * DAY), "ok", "it is valid until "),
+        (now.plus(13 * DAY), "warn", "it is valid until "),
+        (now.minus(DAY), "fail", "clients refuse it: it has expired"),
+    ] {
+        files.write(&authority.issue_valid(now.minus(365 * DAY), end));
+        let (report, _) = found(&here, &environment);
+        assert_found(&report, "certificate", verdict, words);
+        // Certificates say seconds.
+        let end = Timestamp(end.seconds() * 1_000_000).to_millis_text();
+        assert_found(&report, "certificate", verdict, &end);
+    }
+}
+
+#[test]
+fn a_document_of_reference_rates_that_is_not_there_is_warned_of() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let table = format!(
+        "[[reference_rates]]\ntenant = \"acme\"\nbusiness_unit = \"eu\"\nexchange_rate_types = [\"SALES\"]\n\
+         file = \"{}\"\nat = \"06:00\"\n",
+        path("eurofxref.csv")
+    );
+    std::fs::write(path("tillgate.toml"), table).unwrap();
+    let config = path("tillgate.toml");
+    let arguments = ["--config", &config, "--listen", "127.0.0.1:0", "--store"];
+    let arguments = [&arguments[..], &["memory:"]].concat();
+    let (report, _) = found(&arguments, &[]);
+    assert_found(&report, "files", "warn", "reference_rates[0].file: ");
+    assert_found(&report, "files", "warn", "eurofxref.csv cannot be read");
+    std::fs::write(path("eurofxref.csv"), "").unwrap();
+    let (report, _) = found(&arguments, &[]);
+    assert!(of(&report, "files").is_empty(), "{report}");
+}
+
+#[test]
 fn a_host_that_runs_and_all_that_it_needs_are_found_well() {
     let folder = TempDir::new().unwrap();
     set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
@@ -186,10 +232,22 @@ fn what_is_not_there_or_damaged_fails_and_says_what_to_do() {
     let none = url_of(&folder.path().join("none"));
     let here = ["--listen", "127.0.0.1:0", "--store"];
     let (report, code) = found(&[&here[..], &[&none]].concat(), &[]);
-    assert_eq!((code, &report["verdict"]), (1, &json!("fail")));
-    assert_found(&report, "store", "fail", "there is no store in");
-    assert_found(&report, "store", "fail", "tillgate serve makes one");
+    assert_eq!((code, &report["verdict"]), (0, &json!("warn")));
+    assert_found(&report, "store", "warn", "there is no store in");
+    assert_found(&report, "store", "warn", "first tillgate serve makes one");
+    assert_found(&report, "folder", "ok", "none is made at the first start");
     assert!(!folder.path().join("none").exists());
+
+    // Of a store that has lost its file, something is left.
+    let lost = folder.path().join("lost");
+    std::fs::create_dir(&lost).unwrap();
+    let (report, code) = found(&[&here[..], &[&url_of(&lost)]].concat(), &[]);
+    assert_eq!(code, 0);
+    assert_found(&report, "store", "warn", "first tillgate serve makes one");
+    std::fs::write(lost.join("operator.json"), "{}").unwrap();
+    let (report, code) = found(&[&here[..], &[&url_of(&lost)]].concat(), &[]);
+    assert_eq!(code, 1);
+    assert_found(&report, "store", "fail", "there is no store in");
 
     let store = filled(&folder.path().join("store"), Arc::new(SystemClock));
     let file = folder.path().join("store/tillgate.db");

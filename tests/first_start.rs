@@ -133,3 +133,20 @@ fn a_demo_takes_no_file_of_others_for_its_own() {
     assert!(told.contains(".env exists, and is not of a demo"), "{told}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "MY=precious\n");
 }
+
+#[test]
+fn a_demo_that_a_shell_uses_prints_no_deliveries() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Program::command();
+    let arguments = ["demo", "--listen", "127.0.0.1:0", "--env-file", ".env"];
+    command.current_dir(folder.path()).args(arguments);
+    let mut demo = Program::spawn(&mut command, "curl ");
+    assert!(
+        demo.printed
+            .contains("\nThe page lists the deliveries to the webhooks. "),
+        "{}",
+        demo.printed
+    );
+    assert_eq!(demo.terminate(), Some(0));
+    assert!(!folder.path().join(".env").exists());
+}

@@ -280,7 +280,12 @@ fn what_cannot_be_read_is_said() {
     );
     let missing = find(folder.path(), &["nowhere.jsonl"]);
     assert_eq!(missing.status.code(), Some(1));
-    assert!(text(&missing.stderr).contains("nowhere.jsonl cannot be read"));
+    assert_eq!(text(&missing.stdout), "");
+    let told = text(&missing.stderr);
+    assert!(
+        told.ends_with("nowhere.jsonl cannot be read: there is no such file\n"),
+        "{told}"
+    );
     for arguments in [
         &["decisions.jsonl", "--since", "yesterday"][..],
         &["decisions.jsonl", "--decision", "DENY"],

@@ -104,7 +104,7 @@ async fn every_fault_of_a_file_is_named_by_its_path_and_nothing_is_written() {
                 "$.rates[0].rateValue must have at most six decimals",
                 "$.rates[0].currencyIdTo must differ from currencyIdFrom",
                 "$.rates[1].exchangeRateType must be SALES, PURCHASE or INTERCOMPANY",
-                "$.rates[1].currencyIdFrom must be the ISO 4217 code of a currency",
+                "$.rates[1].currencyIdFrom must be the ISO 4217 code of a currency, in capitals",
                 "$.rates[1].currencyIdTo must be a string",
                 "$.rates[1].rateValue must be a number",
             ],

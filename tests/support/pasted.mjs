@@ -28,7 +28,7 @@ export async function pasted(program, inside = ".") {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-pasted-`);
   mkdirSync(`${folder}/bin`);
   // What hosts print in the background comes between the answers.
-  script(`${folder}/tillgate`, `case $1 in demo|serve) exec >/dev/null;; esac\nexec '${program}' "$@"\n`);
+  script(`${folder}/tillgate`, `case $1 in serve) exec >/dev/null;; esac\nexec '${program}' "$@"\n`);
   script(
     `${folder}/bin/cargo`,
     `case "$1 $2" in "build --release"|"run --release") ;; *) exit 1;; esac

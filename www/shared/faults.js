@@ -82,7 +82,7 @@ const RULES = [
   [/^must be a string of (.*)$/, "must be $1 long"],
   ["must be an integer", "must be a whole number"],
   [/^must be 1 to (\d+) of A-Z a-z 0-9/, "must be 1 to $1 letters, digits or"],
-  ["must be the ISO 4217 code of a currency", "must be a three-letter code, such as EUR"],
+  ["must be the ISO 4217 code of a currency, in capitals", "must be a three-letter code, such as EUR"],
   ["must differ from currencyIdFrom", "must differ from the other currency"],
   ["has an opposite that rounds to 0.000000: set the opposite too", "is so large that its opposite would be zero: set the opposite too"],
   ["must be SALES, PURCHASE or INTERCOMPANY", "must be sales, purchase or intercompany"],

@@ -30,7 +30,7 @@ VED2 VES2 VND0 VUV0 WST2 XAD2 XAF0 XCD2 XCG2 XOF0 XPF0 YER2 ZAR2 ZMW2 ZWG2 ";
 /// The length of an entry in the list, in bytes.
 const ENTRY: usize = 5;
 
-const NOT_A_CURRENCY: Invalid = Invalid("must be the ISO 4217 code of a currency");
+const NOT_A_CURRENCY: Invalid = Invalid("must be the ISO 4217 code of a currency, in capitals");
 
 /// A currency; ordered by code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

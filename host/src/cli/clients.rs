@@ -1,14 +1,22 @@
-//! `tillgate clients`: lists, authorizes and revokes the clients of a running host.
+//! `tillgate clients`: creates, lists, authorizes and revokes the clients of a running host, and sets their roles.
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::output::{print, print_line, table, text};
-use super::session::{HostOptions, Session, segment};
+use super::answer::Json;
+use super::credentials::Credentials;
+use super::output::{print, print_line, shown_path, table, text};
+use super::session::{HostOptions, Requires, Session, segment};
+use crate::server::write_private;
 use crate::tokens::client::Status;
+
+/// The version of the software of a client that is created.
+const VERSION: &str = "1";
 
 #[derive(Args, Debug)]
 pub(super) struct Clients {
@@ -20,6 +28,24 @@ pub(super) struct Clients {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Create a client that may get tokens: make its template, register it, and authorize it
+    #[command(
+        after_help = "The first client of a tenant creates the tenant, which requires the operator's credentials.
+
+Examples:
+  tillgate clients create --tenant acme --role ecs.evaluator > till.json
+  tillgate clients create --tenant acme --software office --role ecs.editor,exr.editor --client-file office.json"
+    )]
+    Create(NewClient),
+    /// Set the roles of a client, in place of those that it has
+    #[command(after_help = "Example:
+  tillgate clients roles c2Z3OiB0aWxs --tenant acme --role exr.viewer,exr.subscriber")]
+    Roles {
+        #[command(flatten)]
+        client: ClientArguments,
+        #[command(flatten)]
+        roles: Roles,
+    },
     /// List the clients of one tenant or of all tenants
     #[command(after_help = "Examples:
   tillgate clients list --status pending
@@ -52,6 +78,40 @@ struct ClientArguments {
     tenant: Option<String>,
 }
 
+#[derive(Args, Debug)]
+struct NewClient {
+    /// Tenant of the client
+    #[arg(long, value_name = "TENANT")]
+    tenant: String,
+    #[command(flatten)]
+    roles: Roles,
+    /// Name of its software, by which the clients of a tenant differ
+    #[arg(long, value_name = "NAME", default_value = "client")]
+    software: String,
+    /// File for its credentials, which only you can read; it must not exist [default: they are printed]
+    #[arg(long, value_name = "FILE")]
+    client_file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+struct Roles {
+    /// Role of the client; several with commas between them
+    #[arg(
+        long = "role",
+        value_name = "ROLE",
+        value_delimiter = ',',
+        required = true
+    )]
+    ids: Vec<String>,
+}
+
+impl Roles {
+    fn to_json(&self) -> Value {
+        let roles = self.ids.iter().map(|id| json!({ "roleId": id }));
+        roles.collect()
+    }
+}
+
 fn status(name: &str) -> Result<Status, String> {
     let named = |status: &Status| status.as_str().eq_ignore_ascii_case(name);
     let found = Status::ALL.into_iter().find(named);
@@ -61,7 +121,8 @@ fn status(name: &str) -> Result<Status, String> {
 pub(super) async fn run(arguments: Clients) -> Result<(), String> {
     let Clients { options, command } = arguments;
     let session = Session::open(&options).await?;
-    let (call, one) = match command {
+    let (call, one, roles) = match command {
+        Command::Create(new) => return create(&session, &new, options.json).await,
         Command::List { tenant, status } => {
             let clients = list(&session, tenant, status).await?;
             return print(&if options.json {
@@ -70,24 +131,120 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
                 listed(&clients)?
             });
         }
-        Command::Authorize(one) => ("authorize", one),
-        Command::Revoke(one) => ("revoke", one),
+        Command::Roles { client, roles } => ("roles", client, Some(roles)),
+        Command::Authorize(one) => ("authorize", one, None),
+        Command::Revoke(one) => ("revoke", one, None),
     };
     let tenant = match one.tenant {
         Some(tenant) => tenant,
         None => tenant_of(&session, &one.id).await?,
     };
     let path = format!("{}/{call}", path(&tenant, &one.id));
-    let client = session.call(Method::PUT, &path).await?.body()?;
+    let document = roles.as_ref().map(roles_document);
+    let client = session.write(Method::PUT, &path, Requires::Nothing, document);
+    let client = client.await?.body()?;
     if options.json {
         return print(&format!("{}\n", client.text));
     }
-    let (id, status) = (
-        text(&client.value, "clientId"),
-        text(&client.value, "status"),
-    );
+    let id = text(&client.value, "clientId");
+    let what = match roles {
+        Some(roles) => format!("has the roles {}", roles.ids.join(", ")),
+        None => format!("is {}", text(&client.value, "status")),
+    };
+    print_line(&format!("the client {id} of the tenant {tenant} {what}"))
+}
+
+/// The body of a request that sets roles.
+fn roles_document(roles: &Roles) -> Vec<u8> {
+    json!({ "roles": roles.to_json() }).to_string().into_bytes()
+}
+
+/// Creates a client that is authorized, and gives its credentials to the caller.
+async fn create(session: &Session, new: &NewClient, as_json: bool) -> Result<(), String> {
+    if let Some(file) = new.client_file.as_ref().filter(|file| file.exists()) {
+        let file = shown_path(file);
+        return Err(format!("{file} already exists: name another file"));
+    }
+    let registered = register(session, new).await?;
+    let id = text(&registered.value, "clientId");
+    let credentials = session.credentials_of(id, text(&registered.value, "clientSecret"));
+    let path = path(&new.tenant, id);
+    let done = match authorize(session, &path, &new.roles).await {
+        Ok(client) => hand_over(new, &credentials, &client, as_json),
+        Err(why) => Err(why),
+    };
+    if done.is_err() {
+        // Nobody has its secret.
+        let _ = session.call(Method::DELETE, &path).await;
+    }
+    done
+}
+
+/// Registers a client, with a template that is made unless there is one.
+async fn register(session: &Session, new: &NewClient) -> Result<Json, String> {
+    let post = async |path: &str, document: Value| {
+        let document = Some(document.to_string().into_bytes());
+        session
+            .write(Method::POST, path, Requires::Nothing, document)
+            .await
+    };
+    let template = json!({
+        "softwareId": new.software,
+        "softwareVersion": VERSION,
+        "name": new.software,
+        "claimsSchema": { "type": "object" },
+        "roles": new.roles.to_json(),
+    });
+    let templates = format!("/v1/tenants/{}/templates", segment(&new.tenant));
+    let made = post(&templates, template).await?;
+    if !made.is_conflict() {
+        made.body()?;
+    }
+    let registration = json!({
+        "softwareId": new.software,
+        "softwareVersion": VERSION,
+        "usingGlobalTemplate": false,
+        "tenantId": new.tenant,
+        "claims": {},
+    });
+    let registered = post("/v1/registration", registration).await?;
+    let hint = match registered.is_conflict() {
+        true => ": use --software NAME for another client",
+        false => "",
+    };
+    registered.body().map_err(|why| format!("{why}{hint}"))
+}
+
+/// Sets the roles of a client, since its template may have others, and authorizes it.
+async fn authorize(session: &Session, path: &str, roles: &Roles) -> Result<Json, String> {
+    let document = Some(roles_document(roles));
+    let roles = format!("{path}/roles");
+    let set = session.write(Method::PUT, &roles, Requires::Nothing, document);
+    set.await?.body()?;
+    let authorize = format!("{path}/authorize");
+    let authorized = session.call(Method::PUT, &authorize);
+    Ok(authorized.await?.body()?)
+}
+
+/// Writes the credentials of a client to its file, or prints them.
+fn hand_over(
+    new: &NewClient,
+    credentials: &Credentials,
+    client: &Json,
+    as_json: bool,
+) -> Result<(), String> {
+    let content = credentials.to_text()?;
+    let Some(file) = &new.client_file else {
+        return print(&content);
+    };
+    let shown = shown_path(file);
+    write_private(file, &content).map_err(|cause| format!("{shown} cannot be written: {cause}"))?;
+    if as_json {
+        return print(&format!("{}\n", client.text));
+    }
     print_line(&format!(
-        "the client {id} of the tenant {tenant} is {status}"
+        "created the client {} of the tenant {}; its credentials are in {shown}",
+        credentials.client_id, new.tenant
     ))
 }
 

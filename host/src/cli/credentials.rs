@@ -3,12 +3,12 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::output::shown_path;
 
 /// A file of credentials (`platform.md`, "Command line").
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Credentials {
     pub(super) client_id: String,
@@ -18,6 +18,13 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
+    /// The content of a file with them.
+    pub(super) fn to_text(&self) -> Result<String, String> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n")
+            .map_err(|cause| cause.to_string())
+    }
+
     pub(super) fn read(file: &Path) -> Result<Self, String> {
         let name = shown_path(file);
         let content = std::fs::read(file).map_err(|cause| match cause.kind() {

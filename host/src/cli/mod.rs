@@ -1,6 +1,7 @@
 //! The command line: arguments → configuration → app. What it prints goes through `output.rs`, so that a pipe that is
 //! closed ends nothing with a panic.
 
+mod answer;
 mod backup;
 mod changes;
 mod clients;
@@ -28,6 +29,7 @@ mod serve;
 mod session;
 mod signals;
 mod tail;
+mod token;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -103,13 +105,19 @@ Examples:
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
     Operator(operator::Operator),
+    /// Get a token of a running host, and print it
+    #[command(after_help = "Examples:
+  tillgate token --credentials office.json
+  curl -H \"Authorization: Bearer $(tillgate token)\" http://127.0.0.1:8080/api/v1/catalog")]
+    Token(token::Token),
     /// List and rotate the signing keys of a running host
     #[command(after_help = "Examples:
   tillgate keys list
   tillgate keys rotate --credentials /var/lib/tillgate/operator.json")]
     Keys(keys::Keys),
-    /// List, authorize and revoke the clients of a running host
+    /// Create, list, authorize and revoke the clients of a running host, and set their roles
     #[command(after_help = "Examples:
+  tillgate clients create --tenant acme --role ecs.evaluator --client-file till.json
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
@@ -120,7 +128,9 @@ Examples:
     Jobs(jobs::Jobs),
     /// Set the rates of a document of the European Central Bank at a business unit, on a running host
     #[command(
-        after_help = "Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
+        after_help = "The credentials are those of a client of the business unit's tenant with the role exr.editor.
+
+Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
 --accept-deviation says that they are meant. Exit code 1: nothing was imported.
 
 Examples:
@@ -254,7 +264,7 @@ struct Demo {
     /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// File for the address and the client's credentials, for a shell to read; removed at the end
+    /// File for the address and the client's credentials, for a shell to read; removed at the end. Deliveries are not printed then
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
 }
@@ -289,6 +299,7 @@ pub fn main() -> ExitCode {
         Command::Restore(arguments) => backup::run_restore(arguments),
         Command::Doctor(arguments) => run(doctor::run(arguments)).map(|code| success = code),
         Command::Operator(arguments) => run(operator::run(arguments)),
+        Command::Token(arguments) => run(token::run(arguments)),
         Command::Keys(arguments) => run(keys::run(arguments)),
         Command::Clients(arguments) => run(clients::run(arguments)),
         Command::Jobs(arguments) => run(jobs::run(arguments)),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
+use super::answer::Failure;
 use super::output::tell;
-use super::session::Failure;
 use crate::egress::EventStream;
 
 /// The pause before the first attempt.

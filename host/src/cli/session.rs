@@ -12,11 +12,11 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH, IF_NONE
 use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
+use super::answer::{Answer, Failure, Json};
 use super::credentials::Credentials;
-use super::output::{on_line, shown_path};
+use super::output::{shown_path, text};
 use crate::egress::{
-    self, Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
-    shown,
+    Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust, shown,
 };
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
@@ -72,37 +72,8 @@ pub(super) struct Session {
     base: String,
     credentials: Credentials,
     file: PathBuf,
-    token: String,
-}
-
-/// Why a request to a host has failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// Another attempt may succeed.
-    Temporary(String),
-    /// Another attempt will not succeed.
-    Final(String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Temporary(message) | Self::Final(message)) = self;
-        f.write_str(message)
-    }
-}
-
-impl From<Failure> for String {
-    fn from(failure: Failure) -> Self {
-        failure.to_string()
-    }
-}
-
-/// The answer of a host.
-pub(super) struct Answer {
-    status: StatusCode,
-    /// The version of what a write has made.
-    pub(super) etag: Option<HeaderValue>,
-    body: Json,
+    /// The answer of the token endpoint, with the token.
+    pub(super) issued: Json,
 }
 
 /// What a write requires of what is there.
@@ -114,73 +85,6 @@ pub(super) enum Requires<'a> {
     Absence,
     /// That it has this entity tag.
     Version(&'a HeaderValue),
-}
-
-/// A JSON document: its value, and its text, in which numbers are exact.
-pub(super) struct Json {
-    pub(super) value: Value,
-    pub(super) text: String,
-}
-
-impl Answer {
-    /// Whether the resource does not exist.
-    pub(super) fn is_missing(&self) -> bool {
-        self.status == StatusCode::NOT_FOUND
-    }
-
-    /// Whether what is there is not what the request required.
-    pub(super) fn is_outdated(&self) -> bool {
-        self.status == StatusCode::PRECONDITION_FAILED
-    }
-
-    /// The answer, unless another attempt may be answered otherwise.
-    pub(super) fn unless_temporary(self) -> Result<Self, Failure> {
-        match self.is_temporary() {
-            true => Err(self.failure()),
-            false => Ok(self),
-        }
-    }
-
-    fn is_temporary(&self) -> bool {
-        self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS
-    }
-
-    /// The body of a successful answer.
-    pub(super) fn body(self) -> Result<Json, Failure> {
-        if self.status.is_success() {
-            return Ok(self.body);
-        }
-        Err(self.failure())
-    }
-
-    fn failure(&self) -> Failure {
-        let (status, reason) = (self.status, self.body.reason());
-        match status {
-            StatusCode::FORBIDDEN => {
-                Failure::Final(format!("these credentials may not do this: {reason}"))
-            }
-            _ if self.is_temporary() => {
-                Failure::Temporary(format!("the host answered {status}: {reason}"))
-            }
-            _ => Failure::Final(format!("the host answered {status}: {reason}")),
-        }
-    }
-}
-
-impl Json {
-    /// Why a request failed: each fault on a line of its own, if there are several.
-    fn reason(&self) -> String {
-        let faults = self.value.get("message").and_then(Value::as_array);
-        let faults = faults.into_iter().flatten().filter_map(Value::as_str);
-        let lines = faults.map(|fault| format!("\n  {}", on_line(fault)));
-        let count = lines.clone().count();
-        if count > 1 {
-            return format!("{count} faults{}", lines.collect::<String>());
-        }
-        let reasons = ["detail", "error_description"].map(|member| self.value.get(member));
-        let reason = reasons.into_iter().flatten().find_map(Value::as_str);
-        on_line(reason.unwrap_or("it gave no reason")).into_owned()
-    }
 }
 
 impl Session {
@@ -198,7 +102,7 @@ impl Session {
             base: base(options.url.as_deref(), &credentials)?,
             credentials,
             file: options.credentials.clone(),
-            token: String::new(),
+            issued: Json::default(),
         };
         session.renew().await?;
         Ok(session)
@@ -222,11 +126,32 @@ impl Session {
                 "{base} refused the credentials in {file}: do they belong to another store?"
             )));
         }
-        let token = answer.body()?;
-        let token = token.value.get("access_token").and_then(Value::as_str);
-        let none = || Failure::Final(format!("{base} answered without a token: is it Tillgate?"));
-        self.token = token.ok_or_else(none)?.to_owned();
+        let issued = answer.body()?;
+        if !issued
+            .value
+            .get("access_token")
+            .is_some_and(Value::is_string)
+        {
+            let why = format!("{base} answered without a token: is it Tillgate?");
+            return Err(Failure::Final(why));
+        }
+        self.issued = issued;
         Ok(())
+    }
+
+    /// The token.
+    pub(super) fn token(&self) -> &str {
+        text(&self.issued.value, "access_token")
+    }
+
+    /// The credentials of another client of this host.
+    pub(super) fn credentials_of(&self, client_id: &str, client_secret: &str) -> Credentials {
+        Credentials {
+            client_id: client_id.to_owned(),
+            client_secret: client_secret.to_owned(),
+            token_url: format!("{}{TOKEN}", self.base),
+            audience: self.credentials.audience.clone(),
+        }
     }
 
     /// Sends a request without a body.
@@ -323,13 +248,13 @@ impl Session {
 
     fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
         let request = self.http.request(method, url(&self.base, path)?);
-        Ok(request.bearer_auth(&self.token))
+        Ok(request.bearer_auth(self.token()))
     }
 }
 
 /// The address of the host, without a slash at the end.
 fn base(url: Option<&str>, credentials: &Credentials) -> Result<String, String> {
-    let token_url = &credentials.token_url;
+    let token_url = credentials.token_url.trim_end_matches('/');
     let base = url.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
     let parsed = Url::parse(base).ok();
     let fits = parsed.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -377,20 +302,6 @@ fn no_answer(base: &str, cause: &EgressError) -> Failure {
         EgressError::Deadline(_) => format!("the host at {base} did not answer in time"),
         cause => format!("the answer of {base} could not be read: {cause}"),
     })
-}
-
-impl From<egress::Answer> for Answer {
-    fn from(answer: egress::Answer) -> Self {
-        let body = Json {
-            value: serde_json::from_slice(&answer.body).unwrap_or_default(),
-            text: String::from_utf8_lossy(&answer.body).into_owned(),
-        };
-        Self {
-            status: answer.status,
-            etag: answer.headers.get(ETAG).cloned(),
-            body,
-        }
-    }
 }
 
 /// A text as one segment of a path, or one value of a query or a form.

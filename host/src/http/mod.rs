@@ -48,7 +48,7 @@ pub use self::route::access::{Access, Takes};
 use self::route::audit::Asked;
 pub use self::route::audit::{Audited, Audits};
 pub use self::route::caller::Authenticate;
-use self::route::caller::caller_of;
+use self::route::caller::{caller_of, named};
 pub use self::route::operation::{Operation, Tag};
 pub use self::route::request::Request;
 pub use self::route::{Described, Describes, Route, Table};
@@ -213,7 +213,7 @@ impl Server {
             return Err(Box::new(Reply::empty(StatusCode::NO_CONTENT)));
         }
         let Some(found) = self.table.at(head.uri.path()) else {
-            let detail = "there is nothing at this path";
+            let detail = self.table.why_nothing(head.uri.path());
             let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
             return Err(Box::new(reply));
         };
@@ -336,6 +336,7 @@ impl Server {
     ) -> crate::error::Result<Reply> {
         let accepts_gzip = request.accepts_coding("gzip");
         let asked = Asked::of(route.audits, &request);
+        let operator = request.operator();
         let (handled, held) = match self.answers.hold(route.room).await {
             Ok(held) => {
                 request.room.clone_from(&held);
@@ -352,7 +353,7 @@ impl Server {
         if let Some(asked) = asked {
             asked.write(&handled);
         }
-        let mut reply = handled?.reply;
+        let mut reply = handled.map_err(|error| named(error, operator))?.reply;
         if accepts_gzip && reply.takes_long_to_compress() {
             reply = Box::pin(self.workers.run(|| reply.compress())).await?;
         }

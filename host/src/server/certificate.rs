@@ -95,6 +95,22 @@ impl CertificateFiles {
         self.tls.clone()
     }
 
+    /// When the certificate in force expires.
+    ///
+    /// # Errors
+    /// Why clients refuse it now.
+    pub fn expiry(&self) -> Result<Timestamp, String> {
+        let valid = self.tls.valid();
+        is_valid(&valid, self.clock.now())?;
+        Ok(valid.end)
+    }
+
+    /// Whether it is time to replace it.
+    #[must_use]
+    pub fn expires_soon(&self) -> bool {
+        expires_soon(&self.tls.valid(), self.clock.now())
+    }
+
     /// Takes what the files have from now on, for as long as this is there.
     pub fn watch(self: &Arc<Self>) {
         let weak = Arc::downgrade(self);

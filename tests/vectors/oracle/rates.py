@@ -121,7 +121,7 @@ class Call:
         return text if text in allowed else self.fault(f"{path}.{key}", message)
 
     def currency(self, obj, path, key):
-        return self.one_of(obj, path, key, MINOR, "must be the ISO 4217 code of a currency")
+        return self.one_of(obj, path, key, MINOR, "must be the ISO 4217 code of a currency, in capitals")
 
     def list(self, obj, path, key):
         items = self.member(obj, path, key)

@@ -119,16 +119,21 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
     };
     let mut sources = Sources::default();
     let mut hosts: HashMap<&Path, Host> = HashMap::new();
-    let mut goes_on = Ok(true);
+    let (mut goes_on, mut has_read) = (Ok(true), false);
     for root in &roots(&arguments.files)? {
         let host = hosts.entry(root.record).or_default();
-        goes_on = sources.each_line(root, |text| search.line(host, text));
+        goes_on = sources.each_line(root, |text| {
+            has_read = true;
+            search.line(host, text)
+        });
         if goes_on != Ok(true) {
             break;
         }
     }
     // What was found before a file that cannot be read, too.
-    search.output.end()?;
+    if has_read || goes_on.is_ok() {
+        search.output.end()?;
+    }
     goes_on?;
     search.lacks.tell();
     for file in &sources.foreign {

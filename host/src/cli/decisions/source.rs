@@ -114,7 +114,8 @@ impl Sources {
             }
         };
         if current.is_none() && root.opened.is_none() && last.is_none() {
-            return Err(cannot(root.path, &Error::from(ErrorKind::NotFound)));
+            let why = "there is no such file";
+            return Err(format!("{} cannot be read: {why}", name(root.path)));
         }
         // What was opened first may have got a name that is not looked for.
         for file in root.opened.iter().chain(&current) {

@@ -12,19 +12,20 @@ use crate::tokens::Credentials;
 const CREDENTIALS: &str = "export TILLGATE_CREDENTIALS";
 
 /// The file, which is removed when this is dropped.
-pub(super) struct EnvFile(PathBuf);
+pub(super) struct EnvFile {
+    file: PathBuf,
+    lines: String,
+}
 
 impl EnvFile {
-    /// Writes the file, and beside the store the credentials for the other commands of this program.
-    pub(super) fn write(
+    /// Writes beside the store the credentials for the other commands of this program, and prepares the file.
+    pub(super) fn prepare(
         file: PathBuf,
         config: &Config,
         credentials: &Credentials,
         receivers_url: &str,
         credentials_file: &Path,
     ) -> Result<Self, String> {
-        let cannot =
-            |file: &Path, cause| format!("{} cannot be written: {cause}", shown_path(file));
         // One of an earlier demo, which had no time to remove it, is replaced.
         let is_foreign = |text: Vec<u8>| !String::from_utf8_lossy(&text).contains(CREDENTIALS);
         if std::fs::read(&file).is_ok_and(is_foreign) {
@@ -34,7 +35,7 @@ impl EnvFile {
             ));
         }
         write_credentials(config, credentials, credentials_file)
-            .map_err(|cause| cannot(credentials_file, cause))?;
+            .map_err(|cause| cannot(credentials_file, &cause))?;
         let lines = [
             ("URL", config.public_url()),
             ("CLIENT_ID", credentials.client_id.clone()),
@@ -44,15 +45,24 @@ impl EnvFile {
             (CREDENTIALS, credentials_file.display().to_string()),
         ];
         let lines = lines.map(|(name, value)| format!("{name}={}\n", quoted(&value)));
-        write_private(&file, &lines.concat()).map_err(|cause| cannot(&file, cause))?;
-        Ok(Self(file))
+        let lines = lines.concat();
+        Ok(Self { file, lines })
+    }
+
+    /// Writes the file: from now on a shell may go on.
+    pub(super) fn write(&self) -> Result<(), String> {
+        write_private(&self.file, &self.lines).map_err(|cause| cannot(&self.file, &cause))
     }
 }
 
 impl Drop for EnvFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.file);
     }
+}
+
+fn cannot(file: &Path, cause: &std::io::Error) -> String {
+    format!("{} cannot be written: {cause}", shown_path(file))
 }
 
 /// A text as one word of a shell.

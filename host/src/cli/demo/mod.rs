@@ -16,7 +16,7 @@ use tillgate_engine::restriction::ProjectId;
 use self::env_file::EnvFile;
 use self::sign_in::SignIn;
 use self::webhooks::Receivers;
-use super::output::print;
+use super::output::{print, tell};
 use super::{Demo, log_to_stderr};
 use crate::app::App;
 use crate::conditions::{By, Editor, OnFailingTests, Owner};
@@ -110,14 +110,23 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     let credentials = filled.map_err(error_text)?;
     let env_file = env_file.map(|file| {
         let beside = folder.path().join("credentials.json");
-        EnvFile::write(file, &app.config, &credentials, &receivers_url, &beside)
+        EnvFile::prepare(file, &app.config, &credentials, &receivers_url, &beside)
     });
-    let _env_file = env_file.transpose()?;
+    let env_file = env_file.transpose()?;
     let sign_in = SignIn::new(&app, &features.tokens, &credentials).map_err(error_text);
     let (sign_in, link) = sign_in?;
     let print = || {
-        print_instructions(&app, &credentials, &receivers_url, &link);
-        lines.print();
+        // A shell that waits for the file has what it prints to itself from then on.
+        let deliveries = match env_file {
+            Some(_) => "The page lists the deliveries to the webhooks.",
+            None => "Deliveries to the webhooks are printed below.",
+        };
+        print_instructions(&app, &credentials, &receivers_url, &link, deliveries);
+        match env_file.as_ref().map(EnvFile::write) {
+            Some(Err(why)) => tell(&why),
+            Some(Ok(())) => {}
+            None => lines.print(),
+        }
     };
     let serving = Serving::with_routes(Arc::clone(&app), &features, vec![sign_in.route()])?;
     serving.until_signal(listener, print, async {}).await
@@ -174,7 +183,13 @@ async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Cre
     Ok(credentials)
 }
 
-fn print_instructions(app: &App, credentials: &Credentials, receivers_url: &str, link: &str) {
+fn print_instructions(
+    app: &App,
+    credentials: &Credentials,
+    receivers_url: &str,
+    link: &str,
+    deliveries: &str,
+) {
     let url = app.config.public_url();
     let Credentials {
         client_id,
@@ -201,7 +216,7 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
   client id   {client_id}
   secret      {client_secret}
 
-Deliveries to the webhooks are printed below. May beer be sold to a customer aged 17? Paste this:
+{deliveries} May beer be sold to a customer aged 17? Paste this:
 
 curl -s {url}/api/v1/conditions/alcohol/evaluate -H "Authorization: Bearer $(curl -s -u '{client_id}:{client_secret}' -d grant_type=client_credentials -d audience={audience} {url}/oauth2/token | sed 's/.*"access_token":"\([^"]*\)".*/\1/')" -H 'Content-Type: application/json' -d '{{"item":{{"id":"beer-0.5l"}},"context":{{"customer":{{"customer_age":17}}}}}}'
 

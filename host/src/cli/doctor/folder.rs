@@ -44,7 +44,7 @@ pub(super) fn check(folder: &Path) -> Vec<Finding> {
             let what = format!("{shown} is not a folder");
             return vec![fail(FOLDER, what, "name another one")];
         }
-        Err(cause) if cause.kind() == ErrorKind::NotFound => return Vec::new(),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return vec![missing(folder)],
         Err(cause) => {
             let what = format!("{shown} cannot be read: {cause}");
             return vec![fail(
@@ -71,6 +71,26 @@ pub(super) fn check(folder: &Path) -> Vec<Finding> {
         findings.push(ok(FOLDER, format!("{shown} can be written{free}")));
     }
     findings
+}
+
+/// A folder that the host makes at its first start, if it can write to the one above.
+fn missing(folder: &Path) -> Finding {
+    let above = folder.ancestors().skip(1);
+    // The last of a relative path is empty: where this process is.
+    let mut above = above.map(|above| match above.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => above,
+    });
+    let above = above.find(|above| above.exists()).unwrap_or(folder);
+    let (shown, above_shown) = (folder.display(), above.display());
+    match access(above, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => ok(FOLDER, format!("{shown} is made at the first start")),
+        Err(_) => fail(
+            FOLDER,
+            format!("{shown} is not there, and this user cannot make it in {above_shown}"),
+            "run this as the user that runs the host, or make the folder for that user",
+        ),
+    }
 }
 
 /// A file of another owner than its folder is left behind by a command that was run as another user.

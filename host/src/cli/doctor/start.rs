@@ -1,5 +1,6 @@
 //! What a host needs when it starts, beside its store: a certificate that can be used, folders for its files, addresses of its
-//! own, the keys of trusted issuers, and the authorities of this machine. Only what is missing is told.
+//! own, the keys of trusted issuers, and the authorities of this machine. Only what is missing is told, and when the
+//! certificate expires.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,11 +8,12 @@ use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 
-use super::report::{Finding, fail};
+use super::report::{Finding, fail, ok, warn};
 use crate::clock::SystemClock;
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::egress::{Client, Destinations, Limits};
 use crate::server::CertificateFiles;
+use crate::store::regular_file;
 use crate::tokens::issuers_without_keys;
 
 /// For a client that sends nothing.
@@ -40,16 +42,29 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let folders = files.map(|(setting, file)| folder(setting, file));
     let keys = issuers(config).await;
     let all = one.into_iter().chain(folders).flatten();
-    all.chain(keys).collect()
+    all.chain(keys).chain(reference_rates(config)).collect()
 }
 
 fn certificate(config: &Config) -> Option<Finding> {
-    let why = CertificateFiles::read(config, Arc::new(SystemClock)).err()?;
-    Some(fail(
-        "certificate",
-        why,
-        "have tls.cert and tls.key name a certificate chain and its key, in PEM",
-    ))
+    const CERTIFICATE: &str = "certificate";
+    let files = match CertificateFiles::read(config, Arc::new(SystemClock)) {
+        Ok(files) => files?,
+        Err(why) => {
+            let remedy = "have tls.cert and tls.key name a certificate chain and its key, in PEM";
+            return Some(fail(CERTIFICATE, why, remedy));
+        }
+    };
+    let renew = "renew it, and write it to the files in tls.cert and tls.key";
+    Some(match files.expiry() {
+        Err(why) => fail(CERTIFICATE, format!("clients refuse it: {why}"), renew),
+        Ok(end) => {
+            let what = format!("it is valid until {}", end.to_millis_text());
+            match files.expires_soon() {
+                true => warn(CERTIFICATE, what, renew),
+                false => ok(CERTIFICATE, what),
+            }
+        }
+    })
 }
 
 fn log(config: &Config) -> Option<Finding> {
@@ -83,6 +98,23 @@ async fn issuers(config: &Config) -> Vec<Finding> {
         )
     });
     findings.collect()
+}
+
+/// The files of reference rates that a host could not import now.
+fn reference_rates(config: &Config) -> impl Iterator<Item = Finding> {
+    let tables = config.reference_rates.iter().enumerate();
+    tables.filter_map(|(index, table)| {
+        let Source::File(file) = table.source() else {
+            return None;
+        };
+        let cause = regular_file::open(file).err()?;
+        let what = format!("{} cannot be read: {cause}", file.display());
+        Some(warn(
+            "files",
+            format!("reference_rates[{index}].file: {what}"),
+            "put the document there; a relative name is one in the folder in which the host is started",
+        ))
+    })
 }
 
 /// The authorities of this machine, without which no other host can be asked.

@@ -1,6 +1,7 @@
 //! The store: whether it is there and sound, how its servers are set up, and whether its clock is this machine's. It is only
 //! read, and may be served meanwhile.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,6 +48,10 @@ fn in_folder(folder: &Path) -> Vec<Finding> {
             clock_of(&contents, SystemClock.now()),
         ],
         Err(why) => {
+            if is_new(folder) {
+                let remedy = "the first tillgate serve makes one; if there is one already, name it with --store";
+                return vec![warn(STORE, why, remedy)];
+            }
             let remedy = match folder.join("tillgate.db").try_exists() {
                 Ok(true) => "the host's page of the embedded store says what to do",
                 Ok(false) => {
@@ -56,6 +61,14 @@ fn in_folder(folder: &Path) -> Vec<Finding> {
             };
             vec![fail(STORE, why, remedy)]
         }
+    }
+}
+
+/// Whether nothing was ever stored in a folder: it is missing or empty.
+fn is_new(folder: &Path) -> bool {
+    match std::fs::read_dir(folder) {
+        Ok(mut files) => files.next().is_none(),
+        Err(cause) => cause.kind() == ErrorKind::NotFound,
     }
 }
 

@@ -10,8 +10,9 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::kind::Kind;
+use crate::cli::answer::{Answer, Failure};
 use crate::cli::output::tell;
-use crate::cli::session::{Answer, Failure, HostOptions, Requires, Session, segment};
+use crate::cli::session::{HostOptions, Requires, Session, segment};
 use crate::egress::{Destinations, Limits};
 use crate::identity::{Permission, Permissions};
 

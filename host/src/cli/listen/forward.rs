@@ -12,8 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::cli::answer::Failure;
 use crate::cli::output::{on_line, print_on, tell, text};
-use crate::cli::session::{Failure, Session, segment};
+use crate::cli::session::{Session, segment};
 use crate::egress::{Client, Destinations, EgressError, Head, Limits};
 
 /// What bounds a request. The host says how long each delivery may take, which is less.

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use self::forward::{Forwarded, Forwarder};
+use super::answer::{Failure, Json};
 use super::output::{print_on, tell, text};
 use super::reconnect::Reconnect;
-use super::session::{Failure, HostOptions, Session, segment};
+use super::session::{HostOptions, Session, segment};
 use super::signals::Signals;
 use crate::egress::{EventStream, shown};
 
@@ -111,7 +112,7 @@ impl Listener {
         Ok(listener)
     }
 
-    async fn create_webhook(&mut self) -> Result<super::session::Json, Failure> {
+    async fn create_webhook(&mut self) -> Result<Json, Failure> {
         let path = format!("{WEBHOOKS}/listen");
         let creation = self.creation.to_string().into_bytes();
         let made = self

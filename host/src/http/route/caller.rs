@@ -37,6 +37,17 @@ pub(in crate::http) async fn caller_of(
     tokens.authenticate(bearer_token(headers)?).await
 }
 
+/// The error for a resource that does not exist, which tells an operator in which tenant it does not: they may mean another.
+pub(in crate::http) fn named(error: Error, operator: Option<Arc<Caller>>) -> Error {
+    match (error, operator) {
+        (Error::NotFound(detail), Some(operator)) => {
+            let tenant = &operator.tenant;
+            Error::NotFound(format!("{detail} (in {tenant}, the tenant of the caller)"))
+        }
+        (error, _) => error,
+    }
+}
+
 /// The one token of the one header.
 fn bearer_token(headers: &HeaderMap) -> Result<&str> {
     let mut all = headers.get_all(AUTHORIZATION).iter();

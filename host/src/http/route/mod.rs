@@ -346,6 +346,15 @@ impl Table {
         let found = self.paths.at(path).ok();
         found.or_else(|| self.paths.at(well_known(path)?).ok())
     }
+
+    /// Why a path has no routes, for people.
+    pub(super) fn why_nothing(&self, path: &str) -> &'static str {
+        let without_slash = path.strip_suffix('/').and_then(|path| self.at(path));
+        match without_slash {
+            Some(_) => "there is nothing at this path: remove the slash at its end",
+            None => "there is nothing at this path",
+        }
+    }
 }
 
 /// A path of `/.well-known/` without the slash before it or behind it that is too many, if there is one.

@@ -62,6 +62,13 @@ impl Request {
         caller.ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
     }
 
+    /// The caller, if it is the platform's and the request is about what belongs to its own tenant.
+    pub(in crate::http) fn operator(&self) -> Option<Arc<Caller>> {
+        let caller = self.caller.as_ref().filter(|caller| caller.platform)?;
+        let path = self.head.uri.path();
+        path.starts_with("/api/").then(|| Arc::clone(caller))
+    }
+
     /// All headers.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {

@@ -4,6 +4,7 @@
 //! change until the copy is complete.
 
 use std::fs;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::backup::{Backup, StepResult};
@@ -15,10 +16,14 @@ use super::folder::{Folder, database_in, existing_database, sync};
 use super::formats::{FORMATS, format_of};
 use super::number::Number;
 use crate::clock::Timestamp;
+use crate::regular_file;
 use crate::unfinished::Unfinished;
 
 /// How many pages are copied at once: 1 MiB.
 const STEP: i32 = 256;
+
+/// What each database of SQLite begins with.
+const BEGIN: &[u8; 16] = b"SQLite format 3\0";
 
 /// How much of a copy is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,11 +76,28 @@ pub fn restore(
     folder: &Path,
     report: &mut dyn FnMut(Progress),
 ) -> Result<Contents, String> {
+    require_database(file)?;
     let db = open_file(file)?;
     check(&db, file, "integrity_check")?;
     let folder = Folder::open_empty(folder)?;
     write(&db, &database_in(&folder.path), report)?;
     contents(&db).map_err(|error| describe(file, &error))
+}
+
+/// Succeeds when a file begins as a backup does: of another one, SQLite would say that it is damaged.
+fn require_database(file: &Path) -> Result<(), String> {
+    let mut begin = [0; BEGIN.len()];
+    let read = regular_file::open(file).and_then(|mut file| file.read_exact(&mut begin));
+    match read {
+        Ok(()) if begin == *BEGIN => Ok(()),
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => {
+            Err(format!("cannot read {}: {error}", file.display()))
+        }
+        _ => Err(format!(
+            "{} is not a backup: name a file that tillgate backup has written",
+            file.display()
+        )),
+    }
 }
 
 /// Checks the store in `folder`, which a host may serve meanwhile: reads every page of it.

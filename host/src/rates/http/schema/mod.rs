@@ -56,7 +56,7 @@ pub(super) fn priced_currency(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn currency(example: &str) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code.", "examples": [example] })
+    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
 }
 
 /// A value of a rate.

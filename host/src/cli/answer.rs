@@ -1,0 +1,127 @@
+//! The answers of a host to a command, and why a request to it has failed.
+
+use std::fmt;
+
+use reqwest::StatusCode;
+use reqwest::header::{ETAG, HeaderValue};
+use serde_json::Value;
+
+use super::output::on_line;
+use crate::egress;
+
+/// Why a request to a host has failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Another attempt may succeed.
+    Temporary(String),
+    /// Another attempt will not succeed.
+    Final(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Temporary(message) | Self::Final(message)) = self;
+        f.write_str(message)
+    }
+}
+
+impl From<Failure> for String {
+    fn from(failure: Failure) -> Self {
+        failure.to_string()
+    }
+}
+
+/// The answer of a host.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    /// The version of what a write has made.
+    pub(super) etag: Option<HeaderValue>,
+    body: Json,
+}
+
+/// A JSON document: its value, and its text, in which numbers are exact.
+#[derive(Clone, Default)]
+pub(super) struct Json {
+    pub(super) value: Value,
+    pub(super) text: String,
+}
+
+impl Answer {
+    /// Whether the resource does not exist.
+    pub(super) fn is_missing(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
+    /// Whether the request contradicts what is there.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.status == StatusCode::CONFLICT
+    }
+
+    /// Whether what is there is not what the request required.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.status == StatusCode::PRECONDITION_FAILED
+    }
+
+    /// The answer, unless another attempt may be answered otherwise.
+    pub(super) fn unless_temporary(self) -> Result<Self, Failure> {
+        match self.is_temporary() {
+            true => Err(self.failure()),
+            false => Ok(self),
+        }
+    }
+
+    fn is_temporary(&self) -> bool {
+        self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS
+    }
+
+    /// The body of a successful answer.
+    pub(super) fn body(self) -> Result<Json, Failure> {
+        if self.status.is_success() {
+            return Ok(self.body);
+        }
+        Err(self.failure())
+    }
+
+    fn failure(&self) -> Failure {
+        let (status, reason) = (self.status, self.body.reason());
+        match status {
+            StatusCode::FORBIDDEN => {
+                Failure::Final(format!("these credentials may not do this: {reason}"))
+            }
+            _ if self.is_temporary() => {
+                Failure::Temporary(format!("the host answered {status}: {reason}"))
+            }
+            _ => Failure::Final(format!("the host answered {status}: {reason}")),
+        }
+    }
+}
+
+impl Json {
+    /// Why a request failed: each fault on a line of its own, if there are several.
+    fn reason(&self) -> String {
+        let faults = self.value.get("message").and_then(Value::as_array);
+        let faults = faults.into_iter().flatten().filter_map(Value::as_str);
+        let lines = faults.map(|fault| format!("\n  {}", on_line(fault)));
+        let count = lines.clone().count();
+        if count > 1 {
+            return format!("{count} faults{}", lines.collect::<String>());
+        }
+        let reasons = ["detail", "error_description"].map(|member| self.value.get(member));
+        let reason = reasons.into_iter().flatten().find_map(Value::as_str);
+        on_line(reason.unwrap_or("it gave no reason")).into_owned()
+    }
+}
+
+impl From<egress::Answer> for Answer {
+    fn from(answer: egress::Answer) -> Self {
+        let body = Json {
+            value: serde_json::from_slice(&answer.body).unwrap_or_default(),
+            text: String::from_utf8_lossy(&answer.body).into_owned(),
+        };
+        Self {
+            status: answer.status,
+            etag: answer.headers.get(ETAG).cloned(),
+            body,
+        }
+    }
+}

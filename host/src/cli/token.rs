@@ -1,0 +1,23 @@
+//! `tillgate token`: gets a token of a running host, for other programs such as curl.
+
+use clap::Args;
+
+use super::output::print;
+use super::session::{HostOptions, Session};
+
+#[derive(Args, Debug)]
+pub(super) struct Token {
+    #[command(flatten)]
+    options: HostOptions,
+}
+
+/// Prints the token, or the whole answer of the token endpoint.
+pub(super) async fn run(arguments: Token) -> Result<(), String> {
+    let options = arguments.options;
+    let session = Session::open(&options).await?;
+    let printed = match options.json {
+        true => &session.issued.text,
+        false => session.token(),
+    };
+    print(&format!("{printed}\n"))
+}
