@@ -10,7 +10,8 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::delivery::disable::failing_key;
-use super::journal::{release, retention};
+use super::delivery::hold::RELEASES;
+use super::journal::retention;
 use super::registry::body::NewWebhook;
 use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::{generate_key, with_secrets};
@@ -154,9 +155,9 @@ impl Webhooks {
             change.put(&key, &read.record)?;
             change.notify(&key);
             if read.record.is_enabled() && !before.is_enabled() {
-                // It has the whole time again until it counts as failing, and its held deliveries are sent.
+                // It has the whole time again until it counts as failing, and the deliveries that wait for it are sent.
                 change.delete(&failing_key(id));
-                change.enqueue(release::QUEUE, &id.to_string(), now, Bytes::new());
+                change.enqueue(RELEASES, &id.to_string(), now, Bytes::new());
             }
             Ok((change, [before, read.record]))
         };
