@@ -302,7 +302,7 @@ function check({ exchangeRateType, withMarkup = false, ...currencies }) {
   const [[from, source], [to, target]] = Object.entries(currencies);
   if (!CURRENCY.test(source)) add(from, "must be the ISO 4217 code of a currency");
   if (!CURRENCY.test(target)) add(to, "must be the ISO 4217 code of a currency");
-  else if (source === target) add(to, `must differ from ${from}`);
+  else if (source === target) add(to, `must differ from $.${from}`);
   if (typeof withMarkup !== "boolean") add("withMarkup", "must be true or false");
   if (faults.length > 0) throw new TillgateError({ code: "invalid", ...faults[0], faults });
 }
