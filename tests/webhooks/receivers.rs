@@ -75,7 +75,7 @@ async fn post(client: &Client, url: &Url, body: &'static str) -> Result<Head, Eg
 }
 
 #[tokio::test]
-async fn a_receiver_that_speaks_http_2_only_gets_its_deliveries_over_one_connection() {
+async fn a_receiver_that_speaks_http_2_only_gets_its_deliveries() {
     let (told, mut received) = mpsc::unbounded_channel();
     let serve = move |stream: TlsStream<TcpStream>| {
         let told = told.clone();

@@ -172,6 +172,14 @@ impl Client {
         self.connections.any().request(method, url)
     }
 
+    /// The address that a URL names in place of a host, if it may not be dialled. It would be dialled as it stands there;
+    /// a name is checked where it is resolved.
+    #[must_use]
+    pub fn refusal(&self, url: &Url) -> Option<Refusal> {
+        let address = literal(url).filter(|at| !self.limits.destinations.allow(*at))?;
+        Some(Refusal::new(address.to_string(), address))
+    }
+
     /// Sends a request and reads the whole answer, whatever its status.
     ///
     /// # Errors
@@ -276,14 +284,8 @@ impl Client {
     fn checked(&self, request: RequestBuilder) -> Result<(reqwest::Client, Request), EgressError> {
         let failed = |cause| failure(cause, self.limits.deadline);
         let request = request.build().map_err(failed)?;
-        // A name is checked where it is resolved; an address in the URL is dialled as it stands there.
-        if let Some(address) = literal(request.url())
-            && !self.limits.destinations.allow(address)
-        {
-            return Err(EgressError::Refused(Refusal::new(
-                address.to_string(),
-                address,
-            )));
+        if let Some(refusal) = self.refusal(request.url()) {
+            return Err(EgressError::Refused(refusal));
         }
         let http = self.connections.to(request.url()).map_err(failed)?;
         Ok((http, request))

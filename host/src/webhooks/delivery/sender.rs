@@ -84,6 +84,11 @@ impl Sender {
         })
     }
 
+    /// Whether a URL names an address that may not be dialled. Which addresses a name has is seen at each attempt.
+    pub(in crate::webhooks) fn refuses(&self, url: &str) -> bool {
+        Url::parse(url).is_ok_and(|url| self.client.refusal(&url).is_some())
+    }
+
     /// Makes an attempt: sends an event to a webhook.
     pub(in crate::webhooks) async fn send(
         &self,
