@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::wait::until;
-use crate::webhooks::shop::{Shop, TYPE, WEBHOOKS, local};
+use crate::webhooks::shop::{KEY, Shop, TYPE, WEBHOOKS, local};
 
 /// The service's own types of events.
 const OWN: [&str; 5] = [
@@ -63,6 +63,36 @@ async fn every_example_fits_its_schema() {
             assert_eq!(faults_of_event(&document, example), [""; 0], "{name}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_of_messages_are_as_they_are_sent() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({ "sharedKey": KEY }))
+        .await;
+    for id in ["order-4715", "order 4715/ä"] {
+        let event = json!({ "type": TYPE, "data": 1, "id": id });
+        let (status, answer) = shop.send(Method::POST, "/api/v1/events", &event).await;
+        assert_eq!(status, 202, "{answer}");
+    }
+    shop.run().await;
+    let document = document(&shop).await;
+    let headers = &document["components"]["schemas"]["DeliveryHeaders"]["properties"];
+    let said = &headers["webhook-id"];
+    assert!(said["pattern"].is_string(), "{said}");
+    for received in receiver.wait_for(2).await {
+        let id = json!(received.headers["webhook-id"]);
+        assert_eq!(faults(&document, said, &id), [""; 0]);
+        let is_another = id.as_str().unwrap().starts_with("evt_");
+        assert_eq!(is_another, received.id() != "order-4715");
+    }
+    let example = &document["components"]["messages"]["RatesChanged"]["examples"][0]["payload"];
+    let (tenant, number) = example["messageId"]
+        .as_str()
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    assert_eq!((tenant, number.parse::<u64>().is_ok()), ("acme", true));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -160,9 +160,9 @@ async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
     let (webhooks, receiver) = (&host.features.webhooks, Receiver::start().await);
     let tenants: Vec<TenantId> = (0..10).map(tenant).collect();
     for number in 0..many() {
-        // An address that is refused, without a connection.
-        let address = IpAddr::from([10, 0, (number / 250) as u8, (number % 250) as u8]);
-        let url = format!("https://{address}/{number}");
+        // Nothing listens there.
+        let address = IpAddr::from([127, 1, (number / 250) as u8, (number % 250) as u8]);
+        let url = format!("http://{address}:1/{number}");
         let tenant = &tenants[number % tenants.len()];
         webhooks.create_from(tenant, &webhook(&url)).await.unwrap();
     }

@@ -15,6 +15,7 @@ mod pull;
 mod pull_laws;
 mod pull_waiting;
 mod quotas;
+mod receivers;
 mod resource;
 mod secrets;
 mod shared_keys;

@@ -489,6 +489,25 @@ fn to_owned(paths: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_currency_that_must_be_another_says_than_which() {
+    let shop = shop().await;
+    let conversion =
+        r#"{"businessUnitId":"C","exchangeRateType":"SALES","from":"SEK","to":"SEK","amount":1}"#;
+    let history = "exchange-rates/history?businessUnit=C&type=SALES&from=SEK&to=SEK";
+    for (method, path, body) in [
+        (Method::POST, CONVERT, conversion),
+        (Method::GET, history, ""),
+    ] {
+        let path = format!("/api/v1/{path}");
+        let request = shop.host.request(method, &path, &shop.token);
+        let request = request.header("content-type", JSON).body(body);
+        let (status, answer) = read(request.send().await.unwrap()).await;
+        assert_eq!(status, 400, "{path}: {answer}");
+        assert_eq!(answer["message"][0], "$.to must differ from $.from");
+    }
+}
+
+#[tokio::test]
 async fn too_much_of_anything_is_refused_and_nothing_is_changed() {
     let shop = shop().await;
     let before = stored(&shop).await;

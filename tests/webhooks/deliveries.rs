@@ -11,6 +11,7 @@ use tillgate::identity::TenantId;
 
 use super::shop::{KEY, Shop, TYPE, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
+use crate::support::wait::until;
 
 pub(crate) fn hs256(key: &[u8], text: &[u8]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
@@ -112,7 +113,8 @@ async fn a_delivery_is_tried_again_on_schedule_with_the_same_event_and_then_give
     receiver.answer(Answer::Status(500, "", "out of paper"));
     let id = shop.publish(json!({})).await;
     shop.run().await;
-    for (attempt, delay) in [1, 2, 4, 8, 10].into_iter().enumerate() {
+    let delays = [1, 2, 4, 8, 10, 60, 3 * 60, 6 * 60, 12 * 60];
+    for (attempt, delay) in delays.into_iter().enumerate() {
         let delivery = shop.delivery().await;
         assert_eq!(delivery["status"], "RETRYING");
         assert_eq!(delivery["attemptCount"], attempt + 1);
@@ -131,7 +133,7 @@ async fn a_delivery_is_tried_again_on_schedule_with_the_same_event_and_then_give
     let delivery = shop.delivery().await;
     assert_eq!(delivery["status"], "FAILED", "{delivery:#}");
     let received = receiver.received();
-    assert_eq!(received.len(), 6);
+    assert_eq!(received.len(), 10);
     assert!(
         received
             .iter()
@@ -143,6 +145,55 @@ async fn a_delivery_is_tried_again_on_schedule_with_the_same_event_and_then_give
             .clone()
             .all(|it| *it == received[0].headers["correlation-id"])
     );
+}
+
+#[tokio::test]
+async fn what_waits_is_sent_as_soon_as_its_receiver_answers_again() {
+    let shop = Shop::open_with(|config| {
+        super::shop::local(config);
+        config.webhooks.retry_delays = vec![minutes(12 * 60)];
+    });
+    let (shop, receiver) = (shop.await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    receiver.answer(Answer::Status(503, "", ""));
+    for number in 0..3 {
+        shop.publish(json!(number)).await;
+    }
+    shop.run().await;
+    shop.after(minutes(2)).await;
+    until("all have failed", async || {
+        shop.run().await;
+        shop.deliveries("status=RETRYING").await.len() == 3
+    })
+    .await;
+    receiver.answer(Answer::Status(204, "", ""));
+    shop.publish(json!("again")).await;
+    until("all are delivered", async || {
+        shop.run().await;
+        shop.deliveries("status=DELIVERED").await.len() == 4
+    })
+    .await;
+    assert_eq!(receiver.received().len(), 7);
+}
+
+#[tokio::test]
+async fn an_event_that_its_receiver_refuses_keeps_its_schedule_while_others_are_taken() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    for _ in 0..2 {
+        receiver.answer(Answer::Status(422, "", ""));
+        shop.publish(json!("bad")).await;
+        shop.run().await;
+        receiver.answer(Answer::Status(204, "", ""));
+        shop.publish(json!("good")).await;
+        shop.run().await;
+        shop.run().await;
+    }
+    assert_eq!(shop.deliveries("status=DELIVERED").await.len(), 2);
+    for refused in shop.deliveries("status=RETRYING").await {
+        assert_eq!(refused["attemptCount"], 1, "{refused:#}");
+    }
+    assert_eq!(receiver.received().len(), 4);
 }
 
 #[tokio::test]

@@ -92,7 +92,8 @@ async fn a_token_that_a_receiver_answers_is_kept_in_no_form() {
 async fn a_refusal_names_the_host_of_the_url_and_no_address_that_the_name_has() {
     let names = ssrf::Answers::default();
     let shop = ssrf::shop(&names, &[]).await;
-    for (index, address) in ["10.11.12.13", "fd00:11:12::13"].into_iter().enumerate() {
+    let addresses = [("10.11.12.13", "IPv4"), ("fd00:11:12::13", "IPv6")];
+    for (index, (address, family)) in addresses.into_iter().enumerate() {
         let host = format!("receiver-{index}.example");
         names.set(&host, &[&[address]]);
         let url = format!("http://{host}/hook?key=in-the-url");
@@ -100,7 +101,8 @@ async fn a_refusal_names_the_host_of_the_url_and_no_address_that_the_name_has() 
         let (_, tried) = shop
             .send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial)
             .await;
-        let expected = format!("{host} must not be dialled from here: its address is not allowed");
+        let expected =
+            format!("{host} must not be dialled from here: its {family} address is not allowed");
         assert_eq!(tried["error"]["kind"], "REFUSED_ADDRESS");
         assert_eq!(tried["error"]["message"], expected.as_str());
         let id = shop.webhook(&url, json!({})).await;

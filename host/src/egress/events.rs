@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use tokio::time::timeout;
 
-use super::{EgressError, failure};
+use super::error::{EgressError, failure};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

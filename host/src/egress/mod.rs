@@ -3,8 +3,8 @@
 //!
 //! Every request that this service sends goes through a [`Client`]. What matters for safety is the address that is
 //! dialled, not the name in the URL: each connection resolves the name, checks every address of the answer and dials
-//! one of these (`address.rs`). A name that resolves to an allowed address first and to another one later does not get
-//! around that.
+//! one of these (`address.rs`, `names.rs`). A name that resolves to an allowed address first and to another one later
+//! does not get around that.
 //!
 //! No error says which address a name has: a tenant could map the operator's network by asking for names. Nor does it repeat
 //! the URL, whose query may be a secret; others show a URL as `shown.rs` does.
@@ -14,28 +14,33 @@
 
 mod address;
 mod connections;
+mod error;
 mod events;
+mod names;
 mod shown;
+mod spare;
 mod trust;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, io};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use http_body_util::Full;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING};
+use reqwest::{Method, Request, RequestBuilder, Response, StatusCode, Url, Version};
 use tokio::time::timeout;
 
 pub use self::address::Destinations;
 use self::connections::{Connections, MAX_IDLE};
+pub use self::error::EgressError;
+use self::error::{failure, in_full};
 pub use self::events::{Event, EventStream, StreamLimits};
+use self::names::CheckedResolver;
+pub use self::names::{Names, Refusal, SystemNames};
 pub use self::shown::{shown, with_urls_shown};
+use self::spare::{DropSpare, is_end_of_connection, was_closed, with_spare};
 pub use self::trust::Trust;
-use self::trust::distrust;
 
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
@@ -45,6 +50,13 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long an idle connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// How long nothing may come over a connection of HTTP/2 on which a request waits until the other end is asked whether it is
+/// there. If it does not answer that either, within the deadline of a request, later ones get another connection.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// The most headers of an answer over HTTP/1.1.
+const MAX_HEADERS: usize = 1_000;
 
 /// What bounds the requests of a client.
 #[derive(Clone, Debug)]
@@ -95,43 +107,6 @@ pub enum Opened {
     Answer(Answer),
 }
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum EgressError {
-    /// The address of this host may not be dialled.
-    #[error("{0} must not be dialled from here: its address is not allowed")]
-    Refused(String),
-    /// No connection could be opened.
-    #[error("no connection: {0}")]
-    Unreachable(String),
-    /// The certificate of the other end was not accepted.
-    #[error("no connection: {in_full}")]
-    Untrusted {
-        /// The error with its causes.
-        in_full: String,
-        /// Why not.
-        why: String,
-    },
-    /// The deadline has passed.
-    #[error("no answer within {}", humantime::format_duration(*.0))]
-    Deadline(Duration),
-    /// The answer is too large.
-    #[error("the answer is larger than {0} bytes")]
-    TooLarge(usize),
-    /// Nothing has arrived of a stream for too long.
-    #[error("nothing has arrived for {}", humantime::format_duration(*.0))]
-    Silent(Duration),
-    /// An event of a stream is too large.
-    #[error("an event is larger than {0} bytes")]
-    EventTooLarge(usize),
-    /// The connection broke, or what came is not HTTP.
-    #[error("the answer could not be read: {0}")]
-    Broken(String),
-    /// TLS cannot be set up on this machine, which may have no certificates of authorities.
-    #[error("TLS cannot be set up here: {0}")]
-    Setup(String),
-}
-
 impl Client {
     /// A client with these limits.
     ///
@@ -162,11 +137,11 @@ impl Client {
             names,
             destinations: limits.destinations.clone(),
         });
-        let connect_timeout = CONNECT.min(limits.deadline);
+        let deadline = limits.deadline;
         let connections = Connections::new(move || {
             trust
                 .apply(reqwest::Client::builder())
-                .connect_timeout(connect_timeout)
+                .connect_timeout(CONNECT.min(deadline))
                 .pool_idle_timeout(IDLE)
                 .pool_max_idle_per_host(MAX_IDLE)
                 .redirect(reqwest::redirect::Policy::none())
@@ -174,6 +149,14 @@ impl Client {
                 .user_agent(USER_AGENT)
                 // `Content-Type`, as existing receivers know it: some compare names with their capitals.
                 .http1_title_case_headers()
+                // What other clients read in spite of its faults is an answer.
+                .http1_allow_obsolete_multiline_headers_in_responses(true)
+                .http1_allow_spaces_after_header_name_in_responses(true)
+                .http1_ignore_invalid_headers_in_responses(true)
+                .http1_max_headers(MAX_HEADERS)
+                .http2_keep_alive_interval(SILENCE)
+                .http2_keep_alive_timeout(deadline)
+                .connector_layer(DropSpare)
                 .dns_resolver(Arc::clone(&resolver))
                 .build()
         });
@@ -187,6 +170,14 @@ impl Client {
     /// A request, to be given headers and a body and then sent with [`Client::send`].
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.connections.any().request(method, url)
+    }
+
+    /// The address that a URL names in place of a host, if it may not be dialled. It would be dialled as it stands there;
+    /// a name is checked where it is resolved.
+    #[must_use]
+    pub fn refusal(&self, url: &Url) -> Option<Refusal> {
+        let address = literal(url).filter(|at| !self.limits.destinations.allow(*at))?;
+        Some(Refusal::new(address.to_string(), address))
     }
 
     /// Sends a request and reads the whole answer, whatever its status.
@@ -209,24 +200,27 @@ impl Client {
         max_beginning: usize,
     ) -> Result<Head, EgressError> {
         let answer = async {
-            let mut response = self.execute(request).await?;
-            let failed = |cause| failure(cause, self.limits.deadline);
-            let (mut beginning, mut read) = (Vec::new(), 0);
-            while let Some(chunk) = response.chunk().await.map_err(failed)? {
-                read += chunk.len();
-                let room = max_beginning
-                    .saturating_sub(beginning.len())
-                    .min(chunk.len());
-                beginning.extend_from_slice(chunk.get(..room).unwrap_or_default());
-                if read > self.limits.max_answer {
-                    break;
-                }
-            }
-            Ok(Head {
-                status: response.status(),
-                headers: std::mem::take(response.headers_mut()),
-                beginning: beginning.into(),
-            })
+            let response = self.execute(request).await?;
+            self.read_head(response, max_beginning).await
+        };
+        self.in_time(answer).await
+    }
+
+    /// Posts a body, and reads the answer as [`Client::send_for_head`] does. What was sent on a connection that its other end
+    /// had closed while it was idle is sent again at once.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn post_for_head(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        body: Bytes,
+        max_beginning: usize,
+    ) -> Result<Head, EgressError> {
+        let answer = async {
+            let response = self.post(url, headers, body).await?;
+            self.read_head(response, max_beginning).await
         };
         self.in_time(answer).await
     }
@@ -259,18 +253,72 @@ impl Client {
         done.unwrap_or(Err(EgressError::Deadline(deadline)))
     }
 
+    async fn post(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        mut body: Bytes,
+    ) -> Result<Response, EgressError> {
+        loop {
+            let spare = body.clone();
+            // A body that is read once: reqwest would hold a copy for a repetition until there is an answer.
+            let body_once = reqwest::Body::wrap(Full::new(body));
+            let request = self.request(Method::POST, url.clone());
+            let request = request.headers(headers.clone()).body(body_once);
+            let (http, request) = self.checked(request)?;
+            match with_spare(spare, http.execute(request)).await {
+                (Err(cause), Some(spare)) if was_closed(&cause) => body = spare,
+                (sent, _) => return sent.map_err(|cause| failure(cause, self.limits.deadline)),
+            }
+        }
+    }
+
     /// Sends a request, and reads the head of the answer.
     async fn execute(&self, request: RequestBuilder) -> Result<Response, EgressError> {
+        let (http, request) = self.checked(request)?;
+        let sent = http.execute(request).await;
+        sent.map_err(|cause| failure(cause, self.limits.deadline))
+    }
+
+    /// A request that may be sent, and what sends it.
+    fn checked(&self, request: RequestBuilder) -> Result<(reqwest::Client, Request), EgressError> {
         let failed = |cause| failure(cause, self.limits.deadline);
         let request = request.build().map_err(failed)?;
-        // A name is checked where it is resolved; an address in the URL is dialled as it stands there.
-        if let Some(address) = literal(request.url())
-            && !self.limits.destinations.allow(address)
-        {
-            return Err(EgressError::Refused(address.to_string()));
+        if let Some(refusal) = self.refusal(request.url()) {
+            return Err(EgressError::Refused(refusal));
         }
         let http = self.connections.to(request.url()).map_err(failed)?;
-        http.execute(request).await.map_err(failed)
+        Ok((http, request))
+    }
+
+    /// Reads an answer, and keeps its beginning.
+    async fn read_head(
+        &self,
+        mut response: Response,
+        max_beginning: usize,
+    ) -> Result<Head, EgressError> {
+        let (mut beginning, mut read) = (Vec::new(), 0);
+        while read <= self.limits.max_answer {
+            let chunk = response.chunk().await;
+            let chunk = match chunk {
+                // TLS may end without notice where the end of the connection is that of the answer.
+                Err(cause) if ends_with_connection(&response) && is_end_of_connection(&cause) => {
+                    break;
+                }
+                chunk => chunk.map_err(|cause| failure(cause, self.limits.deadline))?,
+            };
+            let Some(chunk) = chunk else { break };
+            read += chunk.len();
+            let room = max_beginning
+                .saturating_sub(beginning.len())
+                .min(chunk.len());
+            beginning.extend_from_slice(chunk.get(..room).unwrap_or_default());
+        }
+        Ok(Head {
+            status: response.status(),
+            headers: std::mem::take(response.headers_mut()),
+            beginning: beginning.into(),
+        })
     }
 
     /// Reads the whole body of an answer.
@@ -292,6 +340,14 @@ impl Client {
     }
 }
 
+/// Whether the end of the connection is the end of an answer.
+fn ends_with_connection(response: &Response) -> bool {
+    let says_more = [CONTENT_LENGTH, TRANSFER_ENCODING];
+    let mut says_more = says_more.iter();
+    response.version() <= Version::HTTP_11
+        && !says_more.any(|name| response.headers().contains_key(name))
+}
+
 /// Whether an answer is a stream of events.
 fn is_events(response: &Response) -> bool {
     let media_type = response.headers().get(CONTENT_TYPE);
@@ -300,93 +356,9 @@ fn is_events(response: &Response) -> bool {
         && media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-fn failure(cause: reqwest::Error, deadline: Duration) -> EgressError {
-    if let Some(host) = refused_host(&cause) {
-        return EgressError::Refused(host);
-    }
-    if cause.is_timeout() {
-        return EgressError::Deadline(deadline);
-    }
-    match (distrust(&cause), cause.is_connect()) {
-        (Some(why), true) => EgressError::Untrusted {
-            in_full: in_full(cause),
-            why,
-        },
-        (None, true) => EgressError::Unreachable(in_full(cause)),
-        (_, false) => EgressError::Broken(in_full(cause)),
-    }
-}
-
 /// The address that a URL names in place of a host name.
 fn literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare.parse().ok()
-}
-
-/// Finds the addresses of names.
-pub trait Names: Send + Sync + fmt::Debug + 'static {
-    /// The addresses of a name.
-    fn look_up(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
-}
-
-/// Names as this machine knows them.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemNames;
-
-impl Names for SystemNames {
-    fn look_up(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-        let name = name.to_owned();
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name, 0)).await?;
-            Ok(found.map(|found| found.ip()).collect())
-        })
-    }
-}
-
-/// Resolves names, and refuses an answer that has an address which may not be dialled.
-struct CheckedResolver {
-    names: Arc<dyn Names>,
-    destinations: Destinations,
-}
-
-impl Resolve for CheckedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let looking_up = self.names.look_up(name.as_str());
-        let (host, destinations) = (name.as_str().to_owned(), self.destinations.clone());
-        Box::pin(async move {
-            let found = looking_up.await?;
-            // An answer with both is refused as a whole: it may be an attempt to get around the check.
-            if let Some(refused) = found.iter().find(|at| !destinations.allow(**at)) {
-                tracing::debug!(host, address = %refused, "an address must not be dialled");
-                return Err(EgressError::Refused(host).into());
-            }
-            let found = found.into_iter().map(|at| SocketAddr::new(at, 0));
-            Ok(Box::new(found) as Addrs)
-        })
-    }
-}
-
-/// The host whose address the resolver has refused, if that is what an error comes from.
-fn refused_host(error: &reqwest::Error) -> Option<String> {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if let Some(EgressError::Refused(host)) = error.downcast_ref() {
-            return Some(host.clone());
-        }
-        cause = error.source();
-    }
-    None
-}
-
-/// An error with its causes, without the URL.
-fn in_full(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

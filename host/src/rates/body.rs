@@ -233,7 +233,7 @@ pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
         let pair = Pair::new(to?, from?);
         let Ok(pair) = pair else {
             let node = root.member("to").unwrap_or(root);
-            faults.add(node, "must differ from from");
+            faults.add(node, "must differ from $.from");
             return None;
         };
         Some(Conversion {

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::delivery::event_cache::EventCache;
+use self::delivery::hold::RELEASES;
 pub use self::delivery::identity_provider::IdentityProvider;
 use self::delivery::job;
 use self::delivery::limiter::{Limiters, Targets};
@@ -110,7 +111,7 @@ impl Webhooks {
         };
         webhooks.register(queue(FAN_OUT), fan_out::run);
         webhooks.register(queue(replay::QUEUE), replay::run);
-        webhooks.register(queue(release::QUEUE), release::run);
+        webhooks.register(queue(RELEASES), release::run);
         webhooks.register(queue(retention::QUEUE), retention::run);
         webhooks.register(queue(listener::QUEUE), listener::run);
         publish::follow_outbox(app);

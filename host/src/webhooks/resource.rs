@@ -10,11 +10,12 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::delivery::disable::failing_key;
-use super::journal::{release, retention};
+use super::delivery::hold::RELEASES;
+use super::journal::retention;
 use super::registry::body::NewWebhook;
 use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::{generate_key, with_secrets};
-use super::registry::webhook::{Webhook, no_webhook, webhook_key};
+use super::registry::webhook::{Settings, Webhook, no_webhook, webhook_key};
 use super::{Webhooks, listener};
 use crate::clock::Timestamp;
 use crate::data::etag::Preconditions;
@@ -56,6 +57,7 @@ impl Webhooks {
         new: NewWebhook,
     ) -> Result<(Webhook, bool)> {
         let settings = with_secrets(&new, None)?;
+        self.check_address(&settings)?;
         let (records, id) = (self.records(tenant), Uuid::new_v4());
         let plan = async || {
             let now = self.app.clock.now();
@@ -101,7 +103,11 @@ impl Webhooks {
                 return Err(Error::Conflict(detail.to_owned()));
             }
             // What the request keeps is what this commit replaces: another one may have changed it since it came.
-            webhook.settings = with_secrets(&new, Some(&webhook.settings))?;
+            let settings = with_secrets(&new, Some(&webhook.settings))?;
+            if settings.callback_url != webhook.settings.callback_url {
+                self.check_address(&settings)?;
+            }
+            webhook.settings = settings;
             if webhook.settings.enabled {
                 webhook.disabled = None;
             }
@@ -129,6 +135,14 @@ impl Webhooks {
         self.edit(tenant, id, edit).await
     }
 
+    fn check_address(&self, settings: &Settings) -> Result<()> {
+        if self.sender.refuses(&settings.callback_url) {
+            let rule = "must have an address of the public internet, or one that webhooks.allow_private allows";
+            return Err(Error::invalid("$.callbackUrl", rule));
+        }
+        Ok(())
+    }
+
     async fn edit(
         &self,
         tenant: &TenantId,
@@ -154,9 +168,9 @@ impl Webhooks {
             change.put(&key, &read.record)?;
             change.notify(&key);
             if read.record.is_enabled() && !before.is_enabled() {
-                // It has the whole time again until it counts as failing, and its held deliveries are sent.
+                // It has the whole time again until it counts as failing, and the deliveries that wait for it are sent.
                 change.delete(&failing_key(id));
-                change.enqueue(release::QUEUE, &id.to_string(), now, Bytes::new());
+                change.enqueue(RELEASES, &id.to_string(), now, Bytes::new());
             }
             Ok((change, [before, read.record]))
         };

@@ -303,7 +303,7 @@ function check({ exchangeRateType, withMarkup = false, ...currencies }, others) 
   const [[from, source], [to, target]] = Object.entries(currencies);
   if (!CURRENCY.test(source)) add(from, "must be the ISO 4217 code of a currency, in capitals");
   if (!CURRENCY.test(target)) add(to, "must be the ISO 4217 code of a currency, in capitals");
-  else if (source === target) add(to, `must differ from ${from}`);
+  else if (source === target) add(to, `must differ from $.${from}`);
   if (typeof withMarkup !== "boolean") add("withMarkup", "must be true or false");
   faults.addUnknown("$", others, []);
   faults.throwIfAny();

@@ -21,7 +21,7 @@ const LOOK_EVERY = 50;
 /** How many requests one host gets: then its quotas are used up. */
 const OF_ONE_HOST = 20_000;
 
-const SETTINGS = { "tillgate.toml": '[log]\nformat = "json"\n\n[decisions]\nlog = "decisions.jsonl"\n' };
+const SETTINGS = { "tillgate.toml": '[log]\nformat = "json"\n\n[decisions]\nlog = "decisions.jsonl"\n\n[webhooks]\nallow_private = ["127.0.0.0/8"]\n' };
 
 /** All accepted requests, as `mutations.mjs` changes them. */
 const ACCEPTED = Object.entries(REQUESTS).flatMap(([route, requests]) => requests.map((request) => requestOf(route, request)));

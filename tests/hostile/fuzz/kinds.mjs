@@ -72,4 +72,4 @@ export const kinds = [
 /** How many of each kind a tenant may have while they race. */
 export const QUOTA = 8;
 
-export const config = `[quotas]\n${kinds.map(({ quota }) => `${quota} = ${QUOTA}`).join("\n")}\n`;
+export const config = `[quotas]\n${kinds.map(({ quota }) => `${quota} = ${QUOTA}`).join("\n")}\n[webhooks]\nallow_private = ["127.0.0.0/8"]\n`;

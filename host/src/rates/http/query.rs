@@ -91,7 +91,8 @@ pub(super) fn rate_key(texts: [(&str, &str); 3], faults: &mut Faults) -> Option<
     let rate_type = faults.check(type_name, RateType::parse(rate_type));
     let from = faults.check(from_name, Currency::parse(from));
     let to = faults.check(to_name, Currency::parse(to));
-    let pair = Pair::new(from?, to?).map_err(|_: Invalid| format!("must differ from {from_name}"));
+    let pair =
+        Pair::new(from?, to?).map_err(|_: Invalid| format!("must differ from $.{from_name}"));
     let pair = faults.check(to_name, pair);
     Some(RateKey {
         rate_type: rate_type?,

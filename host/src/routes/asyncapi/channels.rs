@@ -35,7 +35,7 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Channel {
                 headers: None,
                 payload: rates::http::topic_event(generator),
                 example: json!({
-                    "messageId": "9b2f6c1e-7a54-4a0e-8f17-2c8d1e5b3a90",
+                    "messageId": "acme/17",
                     "publishTime": "2026-11-20T17:40:00.000000Z",
                     "attributes": {
                         "Tenant-Id": "acme", "Business-Unit-Id": "SE-003", "Correlation-Id": "f8a1c9d2-5c1b-4f0e-8d6a-3b2e7c4d5a60",
@@ -197,7 +197,10 @@ fn delivery_headers(generator: &mut SchemaGenerator) -> Schema {
                 "User-Agent": text("Which service sends it."),
                 "X-Service-Signature": text("With a shared key: `HS256=` and the hexadecimal HMAC-SHA-256 of `data` as it is sent. It may have another name."),
                 "X-Service-Body-Signature": text("With a shared key: `t=SECONDS,HS256=` and the HMAC of `ID.SECONDS.BODY`."),
-                "webhook-id": text("With a shared key, as Standard Webhooks have it: the id of the event."),
+                "webhook-id": {
+                    "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$",
+                    "description": "With a shared key, as Standard Webhooks have it: the id of the event, or `evt_` and the first 22 characters of the base64url of its SHA-256 where it has other characters or is longer. The same over all attempts.",
+                },
                 "webhook-timestamp": text("With a shared key: when the attempt was made, in seconds since the epoch."),
                 "webhook-signature": text("With a shared key: `v1,` and the base64 of the HMAC of `webhook-id.webhook-timestamp.body`; two of them, separated by a space, while a key is replaced."),
             },

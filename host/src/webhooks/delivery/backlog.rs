@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::hold::held_prefix;
+use super::hold::waiting_prefix;
 use crate::clock::Timestamp;
 use crate::data::records::{Records, decode_entry};
 use crate::error::Result;
 use crate::webhooks::events::delivery::Delivery;
 use crate::webhooks::events::delivery_id::DELIVERY;
 
-/// How many held deliveries are counted: of one webhook, and of all.
+/// How many deliveries are counted that wait for webhooks that are disabled: of one webhook, and of all.
 const MAX_HELD: usize = 1_000;
 const MAX_ALL_HELD: usize = 10_000;
 
@@ -33,7 +33,7 @@ pub(super) struct Backlog {
     pub(super) is_cut: bool,
 }
 
-/// The held deliveries of webhooks that are disabled.
+/// The deliveries that wait for webhooks that are disabled: those that are held, or will be once they are due.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -48,7 +48,7 @@ pub(super) async fn held(records: &Records, disabled: &[Uuid]) -> Result<HashMap
 }
 
 async fn held_of(records: &Records, webhook: Uuid, max: usize) -> Result<Backlog> {
-    let (prefix, mut after) = (held_prefix(webhook), None::<String>);
+    let (prefix, mut after) = (waiting_prefix(webhook), None::<String>);
     let mut backlog = Backlog::default();
     while backlog.waiting < max {
         let page = PAGE.min(max - backlog.waiting);

@@ -1,15 +1,24 @@
 //! The end of an attempt, in one commit: the delivery with the attempt, its job settled or due again, the counts of its
 //! webhook, and since when every attempt at the webhook has failed.
 
+use std::time::Duration;
+
+use bytes::Bytes;
+
 use super::answer::AttemptResult;
 use super::claim::Claim;
 use super::counts::Counted;
 use super::disable::{Failing, failing_key};
+use super::hold::{RELEASES, waiting_key};
 use super::next::{NextStep, jittered, next_step, reason_to_disable};
 use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::webhooks::events::delivery::{Delivery, Job, LATER, Status};
 use crate::webhooks::registry::webhook::Webhook;
+
+/// For how long every attempt at a webhook must have failed for a success to release what waits for it. A receiver that
+/// refuses one event and takes the others is not sent that one again each time: it keeps its schedule.
+const MIN_OUTAGE: Duration = Duration::from_secs(60);
 
 /// Writes the result of an attempt, and disables the webhook where that follows from it.
 ///
@@ -26,16 +35,25 @@ pub(in crate::webhooks) async fn conclude(
     let settings = &webhooks.app.config.webhooks;
     let mut change = Change::default();
     match (failing, result.has_succeeded()) {
-        (Some(_), true) => change.delete(&failing_key(webhook.id)),
+        (Some(failing), true) => {
+            change.delete(&failing_key(webhook.id));
+            if now.since(failing.since) >= MIN_OUTAGE {
+                change.enqueue(RELEASES, &webhook.id.to_string(), now, Bytes::new());
+            }
+        }
         (None, false) => change.put(&failing_key(webhook.id), &Failing { since: now })?,
         _ => {}
     }
     let delay = settings.retry_delays.get(delivery.failures);
     let step = next_step(result, delay.map(|delay| jittered(*delay)), now);
     claim.work.settle(&mut change);
+    let waiting = waiting_key(webhook.id, claim.id);
     if let NextStep::Retry(at) = step {
         let job = Job::of(delivery).to_bytes()?;
         change.enqueue(LATER, &claim.work.job.id, at, job);
+        change.put_bytes(&waiting, Bytes::from_static(b"{}"));
+    } else if delivery.failures > 0 {
+        change.delete(&waiting);
     }
     delivery.add(result.attempt.clone());
     delivery.failures += usize::from(!result.has_succeeded());

@@ -16,14 +16,17 @@ use crate::webhooks::registry::webhook::{Webhook, webhook_key};
 /// After how long a change of a webhook has reached every host.
 const PROPAGATION: Duration = Duration::from_secs(1);
 
-/// The keys that say that deliveries of a webhook are held: `{delivery}`.
-pub(in crate::webhooks) fn held_prefix(webhook: Uuid) -> String {
+/// The queue of webhooks whose waiting deliveries are released, since they take deliveries again.
+pub(in crate::webhooks) const RELEASES: &str = "webhook-releases";
+
+/// The keys that say that deliveries of a webhook are held, or wait for their next attempt: `{delivery}`.
+pub(in crate::webhooks) fn waiting_prefix(webhook: Uuid) -> String {
     format!("webhook-held/{webhook}/")
 }
 
-/// The key that says that a delivery is held.
-pub(in crate::webhooks) fn held_key(webhook: Uuid, delivery: DeliveryId) -> String {
-    format!("{}{delivery}", held_prefix(webhook))
+/// The key that says that a delivery is held, or waits for its next attempt.
+pub(in crate::webhooks) fn waiting_key(webhook: Uuid, delivery: DeliveryId) -> String {
+    format!("{}{delivery}", waiting_prefix(webhook))
 }
 
 /// Holds a delivery of a webhook that is disabled.
@@ -41,7 +44,7 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
         return claim.settle(Change::default()).await;
     };
     let now = claim.now();
-    let key = held_key(webhook.id, claim.id);
+    let key = waiting_key(webhook.id, claim.id);
     let max_hold = claim.webhooks.app.config.webhooks.hold;
     let until = delivery.record.created_at.plus(max_hold);
     let is_too_old = until <= now;
@@ -90,7 +93,7 @@ pub(super) async fn give_up(claim: &Claim<'_>) -> Result<()> {
     delivery.record.give_up(kind, message, claim.now());
     let mut change = Change::default();
     change.put(&claim.id.key(), &delivery.record)?;
-    change.delete(&held_key(claim.job.webhook, claim.id));
+    change.delete(&waiting_key(claim.job.webhook, claim.id));
     let (webhooks, tenant) = (claim.webhooks, &claim.tenant);
     let telling = webhooks.tell_of_failure(&mut change, tenant, claim.id, &delivery.record);
     telling.await?;

@@ -10,8 +10,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Url;
 use tillgate_engine::signature::{self, standard};
 
@@ -85,6 +84,11 @@ impl Sender {
         })
     }
 
+    /// Whether a URL names an address that may not be dialled. Which addresses a name has is seen at each attempt.
+    pub(in crate::webhooks) fn refuses(&self, url: &str) -> bool {
+        Url::parse(url).is_ok_and(|url| self.client.refusal(&url).is_some())
+    }
+
     /// Makes an attempt: sends an event to a webhook.
     pub(in crate::webhooks) async fn send(
         &self,
@@ -100,11 +104,9 @@ impl Sender {
         };
         let url = Url::parse(&settings.callback_url);
         let url = url.map_err(|cause| Error::Bug(format!("a stored URL is malformed: {cause}")))?;
-        let request = self.client.request(Method::POST, url);
-        // A body that is read once: reqwest would hold a copy for a repetition until there is an answer.
-        let body = Full::new(Bytes::from_owner(Body(event)));
-        let request = request.headers(headers).body(reqwest::Body::wrap(body));
-        let answered = self.client.send_for_head(request, MAX_PREFIX).await;
+        let body = Bytes::from_owner(Body(event));
+        let sent = self.client.post_for_head(&url, &headers, body, MAX_PREFIX);
+        let answered = sent.await;
         Ok(match answered {
             Ok(head) => classify(at, begin.elapsed(), &head, &secrets),
             Err(cause) => unanswered(at, begin.elapsed(), kind_of(&cause), cause.to_string()),

@@ -1,21 +1,19 @@
-//! Held deliveries of a webhook that is enabled again, released a page at a time.
+//! The deliveries that wait for a webhook, released a page at a time, the oldest first: those that are held, once it is
+//! enabled again, and those that wait for their next attempt, once it is enabled or answers again.
 
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::replay::requeue;
+use super::replay::{requeue, send_now};
 use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::hold::held_prefix;
+use crate::webhooks::delivery::hold::waiting_prefix;
 use crate::webhooks::events::delivery::{Delivery, Status};
 use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::registry::webhook::{Webhook, webhook_key};
-
-/// The queue of webhooks whose held deliveries are released.
-pub(in crate::webhooks) const QUEUE: &str = "webhook-releases";
 
 /// How many are released in one commit.
 const PAGE: usize = 200;
@@ -29,7 +27,7 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     let Ok(webhook) = Uuid::try_parse(&work.job.id) else {
         return Err(Error::Bug(format!("{} is not a webhook", work.job.id)));
     };
-    let prefix = held_prefix(webhook);
+    let prefix = waiting_prefix(webhook);
     let plan = async || {
         let mut change = Change::default();
         // Read from the store: the memory of this host may not show yet that it is enabled, and the deliveries would stay
@@ -48,9 +46,17 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
                 .and_then(|id| Uuid::try_parse(id).ok());
             let id = DeliveryId(id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?);
             change.delete(key);
-            let delivery = records.get::<Delivery>(&id.key()).await?;
-            if let Some(mut delivery) = delivery.filter(|it| it.record.status == Status::Held) {
-                requeue(&mut change, id, &mut delivery, now)?;
+            let Some(mut delivery) = records.get::<Delivery>(&id.key()).await? else {
+                continue;
+            };
+            match delivery.record.status {
+                Status::Held => requeue(&mut change, id, &mut delivery, now)?,
+                // One that is due already is being sent.
+                Status::Retrying if delivery.record.next_attempt_at.is_some_and(|at| at > now) => {
+                    delivery.record.wait(Status::Retrying, now, now);
+                    send_now(&mut change, id, &delivery, now)?;
+                }
+                _ => {}
             }
         }
         work.settle_until(&mut change, now);

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::jobs::Work;
 use crate::webhooks::Webhooks;
+use crate::webhooks::delivery::hold::waiting_key;
 use crate::webhooks::events::admission::NO_ROOM;
 use crate::webhooks::events::delivery::{Delivery, Job, LATER, Status};
 use crate::webhooks::events::delivery_id::{DELIVERY, DeliveryId, time_ordered_id};
@@ -222,9 +223,22 @@ pub(super) fn requeue(
     if delivery.record.status == Status::Pending {
         return Ok(());
     }
+    if delivery.record.status == Status::Retrying {
+        change.delete(&waiting_key(delivery.record.webhook_id, id));
+    }
+    delivery.record.replay(now);
+    send_now(change, id, delivery, now)
+}
+
+/// Adds to a change what writes a delivery and has it sent now.
+pub(super) fn send_now(
+    change: &mut Change,
+    id: DeliveryId,
+    delivery: &Versioned<Delivery>,
+    now: Timestamp,
+) -> Result<()> {
     let key = id.key();
     change.expect(&key, Some(delivery));
-    delivery.record.replay(now);
     change.put(&key, &delivery.record)?;
     // Where it is still to be tried, or is held, its job is there: this takes its place.
     let job = Job::of(&delivery.record).to_bytes()?;

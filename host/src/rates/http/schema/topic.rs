@@ -52,7 +52,7 @@ pub(crate) fn topic_event(generator: &mut SchemaGenerator) -> Schema {
             "type": "object",
             "required": ["messageId", "publishTime", "attributes", "data"],
             "properties": {
-                "messageId": text(),
+                "messageId": { "type": "string", "description": "An opaque text, the same each time that the message comes." },
                 "publishTime": date_time("Strictly increasing within a shop, with six decimals, so that it sorts as text."),
                 "attributes": {
                     "type": "object", "required": ["Tenant-Id", "Business-Unit-Id", "Correlation-Id"],

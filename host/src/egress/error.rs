@@ -1,0 +1,73 @@
+//! Why there is no answer, without the URL and the address that was dialled.
+
+use std::time::Duration;
+
+use super::names::{Refusal, refusal};
+use super::trust::distrust;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    /// The address of a host may not be dialled.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// No connection could be opened.
+    #[error("no connection: {0}")]
+    Unreachable(String),
+    /// The certificate of the other end was not accepted.
+    #[error("no connection: {in_full}")]
+    Untrusted {
+        /// The error with its causes.
+        in_full: String,
+        /// Why not.
+        why: String,
+    },
+    /// The deadline has passed.
+    #[error("no answer within {}", humantime::format_duration(*.0))]
+    Deadline(Duration),
+    /// The answer is too large.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// Nothing has arrived of a stream for too long.
+    #[error("nothing has arrived for {}", humantime::format_duration(*.0))]
+    Silent(Duration),
+    /// An event of a stream is too large.
+    #[error("an event is larger than {0} bytes")]
+    EventTooLarge(usize),
+    /// The connection broke, or what came is not HTTP.
+    #[error("the answer could not be read: {0}")]
+    Broken(String),
+    /// TLS cannot be set up on this machine, which may have no certificates of authorities.
+    #[error("TLS cannot be set up here: {0}")]
+    Setup(String),
+}
+
+/// What a request has failed with.
+pub(super) fn failure(cause: reqwest::Error, deadline: Duration) -> EgressError {
+    if let Some(refusal) = refusal(&cause) {
+        return EgressError::Refused(refusal);
+    }
+    if cause.is_timeout() {
+        return EgressError::Deadline(deadline);
+    }
+    match (distrust(&cause), cause.is_connect()) {
+        (Some(why), true) => EgressError::Untrusted {
+            in_full: in_full(cause),
+            why,
+        },
+        (None, true) => EgressError::Unreachable(in_full(cause)),
+        (_, false) => EgressError::Broken(in_full(cause)),
+    }
+}
+
+/// An error with its causes, without the URL.
+pub(super) fn in_full(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

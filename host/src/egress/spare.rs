@@ -1,0 +1,96 @@
+//! Sending again what was sent on a connection that its other end had closed while it was idle: that is no attempt.
+//!
+//! Only a request on a connection that is used again may need a spare body. Where a connection is opened for a request, its
+//! spare body is dropped at once: receivers that never answer must not keep what they were sent in memory.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tower_layer::Layer;
+use tower_service::Service;
+
+tokio::task_local! {
+    /// The spare body of the request that this task sends.
+    static SPARE: Cell<Option<Bytes>>;
+}
+
+/// Sends a request; answers its spare body as well, unless a connection was opened for it.
+pub(super) async fn with_spare<T>(
+    body: Bytes,
+    sending: impl Future<Output = T>,
+) -> (T, Option<Bytes>) {
+    let sending = async {
+        let sent = sending.await;
+        (sent, SPARE.with(Cell::take))
+    };
+    SPARE.scope(Cell::new(Some(body)), sending).await
+}
+
+/// Has a connector drop the spare body of the request that it opens a connection for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DropSpare;
+
+/// A connector that does so.
+#[derive(Clone, Debug)]
+pub(super) struct Connector<S>(S);
+
+impl<S> Layer<S> for DropSpare {
+    type Service = Connector<S>;
+
+    fn layer(&self, connector: S) -> Connector<S> {
+        Connector(connector)
+    }
+}
+
+impl<S: Service<T>, T> Service<T> for Connector<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, target: T) -> S::Future {
+        // Not every request has one.
+        let _ = SPARE.try_with(Cell::take);
+        self.0.call(target)
+    }
+}
+
+/// Whether a request has failed since its connection was closed before it was answered.
+pub(super) fn was_closed(error: &reqwest::Error) -> bool {
+    let is_closed = |error: &(dyn Error + 'static)| {
+        let of_hyper = error.downcast_ref::<hyper::Error>();
+        let of_h2 = error.downcast_ref::<h2::Error>();
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        of_hyper.is_some_and(|it| it.is_incomplete_message() || it.is_canceled() || it.is_closed())
+            || of_h2.is_some_and(|it| {
+                it.is_go_away() || it.reason() == Some(h2::Reason::REFUSED_STREAM)
+            })
+            || matches!(
+                kind,
+                Some(
+                    ErrorKind::BrokenPipe
+                        | ErrorKind::ConnectionAborted
+                        | ErrorKind::ConnectionReset
+                        | ErrorKind::NotConnected
+                        | ErrorKind::UnexpectedEof
+                )
+            )
+    };
+    causes(error).any(is_closed)
+}
+
+/// Whether an answer was cut off where the connection ended.
+pub(super) fn is_end_of_connection(error: &reqwest::Error) -> bool {
+    let mut causes = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == ErrorKind::UnexpectedEof)
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Error::source(error), |&cause| cause.source())
+}
