@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::credentials::Credentials;
 use super::output::{on_line, shown_path};
 use crate::egress::{
-    self, Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
-    shown,
+    self, Client, Destinations, Distrust, EgressError, EventStream, Limits, Opened, StreamLimits,
+    Trust, shown,
 };
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
@@ -362,11 +362,13 @@ pub(super) fn trust(authorities: Option<&Path>) -> Result<Trust, String> {
     authorities.map_or(Ok(Trust::System), Trust::of_file)
 }
 
-/// What to say of a host whose certificate is not trusted.
-pub(super) fn distrust(base: &str, why: &str) -> String {
-    format!(
-        "the certificate of {base} is not accepted ({why}): name the file of its authority with --ca-cert"
-    )
+/// What to say of a host whose certificate is not accepted.
+pub(super) fn distrust(base: &str, why: &Distrust) -> String {
+    let (why, advice) = match why {
+        Distrust::Authority(why) => (why, ": name the file of its authority with --ca-cert"),
+        Distrust::Certificate(why) => (why, ""),
+    };
+    format!("the certificate of {base} is not accepted ({why}){advice}")
 }
 
 fn no_answer(base: &str, cause: &EgressError) -> Failure {

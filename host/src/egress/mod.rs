@@ -34,8 +34,8 @@ pub use self::address::Destinations;
 use self::connections::{Connections, MAX_IDLE};
 pub use self::events::{Event, EventStream, StreamLimits};
 pub use self::shown::{shown, with_urls_shown};
-pub use self::trust::Trust;
 use self::trust::distrust;
+pub use self::trust::{Distrust, Trust};
 
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
@@ -110,7 +110,7 @@ pub enum EgressError {
         /// The error with its causes.
         in_full: String,
         /// Why not.
-        why: String,
+        why: Distrust,
     },
     /// The deadline has passed.
     #[error("no answer within {}", humantime::format_duration(*.0))]
