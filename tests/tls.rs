@@ -516,3 +516,61 @@ async fn commands_trust_a_private_authority_that_they_are_told_of() {
     let done = output(&mut own);
     assert_eq!(String::from_utf8(done.stdout).unwrap(), "ready\n");
 }
+
+/// A certificate as `openssl req -x509` makes it, with more options.
+fn made_by_openssl(more: &[&str]) -> Issued {
+    let folder = TempDir::new().unwrap();
+    let files = Files::new(folder.path());
+    let mut openssl = Command::new("openssl");
+    openssl
+        .args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90".split(' '))
+        .args(["-subj", "/CN=Tillgate test", "-keyout"])
+        .arg(&files.key)
+        .arg("-out")
+        .arg(&files.chain)
+        .args(more);
+    let made = output(&mut openssl);
+    assert!(made.status.success(), "{made:?}");
+    Issued {
+        chain: std::fs::read_to_string(&files.chain).unwrap(),
+        key: std::fs::read_to_string(&files.key).unwrap(),
+        der: Vec::new(),
+    }
+}
+
+#[test]
+fn a_certificate_that_is_its_own_must_be_of_no_authority_and_have_the_hosts_name() {
+    const HOSTS: [&str; 4] = [
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+        "-addext",
+        "subjectAltName=DNS:localhost,IP:127.0.0.1",
+    ];
+    let rows = [
+        (
+            &HOSTS[..0],
+            "it is the certificate of an authority, CA:TRUE, and that of a host must have CA:FALSE",
+        ),
+        (
+            &HOSTS[..2],
+            "certificate not valid for name \"127.0.0.1\"; certificate is not valid for any names \
+             (according to its subjectAltName extension)",
+        ),
+    ];
+    for (more, why) in rows {
+        let host = Secured::start_with(|_| made_by_openssl(more), |_| ());
+        let (url, own) = (&*host.program.url, host.path("fullchain.pem"));
+        let credentials = host.path("store/operator.json");
+        let list = ["keys", "list", "--credentials", &credentials];
+        for command in [&["health", "--url", url][..], &list[..]] {
+            let refused = tillgate(&[command, &["--ca-cert", &own]].concat());
+            let told = String::from_utf8(refused.stderr).unwrap();
+            let expected = format!("tillgate: the certificate of {url} is not accepted ({why})\n");
+            assert_eq!((refused.status.code(), told), (Some(1), expected));
+        }
+    }
+    let host = Secured::start_with(|_| made_by_openssl(&HOSTS), |_| ());
+    let own = host.path("fullchain.pem");
+    let done = tillgate(&["health", "--url", &host.program.url, "--ca-cert", &own]);
+    assert_eq!(String::from_utf8(done.stdout).unwrap(), "up\n");
+}

@@ -473,9 +473,16 @@ async fn a_receiver_that_answers_with_what_it_was_sent_puts_no_secret_into_the_j
     shop.publish(json!(1)).await;
     shop.run().await;
     let delivery = shop.delivery().await;
+    let attempt = &delivery["attempts"][0];
     assert_eq!(
-        delivery["attempts"][0]["answer"],
-        "Authorization: Basic … … …"
+        (&attempt["answer"], &attempt["error"]["message"]),
+        (
+            &json!(format!(
+                "an answer of {} bytes that repeats a credential",
+                echo.len()
+            )),
+            &json!("the receiver answered 302 Found: redirects are not followed"),
+        )
     );
     let (text, _) = (delivery.to_string(), id);
     for secret in ["dGlsbDpz", "secret-password", KEY] {

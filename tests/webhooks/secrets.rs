@@ -1,8 +1,8 @@
-//! What a receiver, or a name, must not find its way to a tenant's eyes: secrets in whatever form a receiver answers them, and
+//! What a receiver, or a name, must not bring to a tenant's eyes: secrets in whatever form a receiver answers them, and
 //! addresses that the operator's names have.
 
 use base64::Engine;
-use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
+use base64::prelude::BASE64_STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -13,35 +13,37 @@ use crate::support::receiver::{Answer, Receiver};
 const PASSWORD: &str = r#"p"ä/+ \word 1"#;
 const SHARED_KEY: &str = r#"a key with "quotes" & ünïcode/"#;
 
-/// The forms in which a receiver may answer a text.
-fn forms(text: &str) -> Vec<String> {
-    let json = json!(text).to_string();
+/// Some of the forms in which a receiver may answer a text. The unit tests have all of them.
+fn forms(text: &str) -> Vec<Vec<u8>> {
     let units = text.encode_utf16().map(|unit| format!(r"\u{unit:04x}"));
-    let percent = text.bytes().map(|byte| format!("%{byte:02x}"));
+    let entities = text.chars().map(|c| format!("&#{};", u32::from(c)));
     let in_url: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    let lines = BASE64_STANDARD.encode(text).into_bytes();
+    let lines: Vec<&[u8]> = lines.chunks(76).collect();
     vec![
-        text.to_owned(),
-        json.trim_matches('"').to_owned(),
-        units.collect(),
-        percent.clone().collect(),
-        percent.collect::<String>().to_ascii_uppercase(),
-        in_url.replace('+', "%20"),
-        in_url,
-        hex::encode(text),
-        hex::encode_upper(text),
-        BASE64_STANDARD.encode(text),
-        BASE64_URL_SAFE.encode(text),
+        text.into(),
+        units.collect::<String>().into(),
+        entities.collect::<String>().into(),
+        in_url.replace('%', "%25").into(),
+        hex::encode_upper(text).into(),
+        lines.join(&b"\r\n"[..]),
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
     ]
 }
 
 /// An answer with a body.
-fn answer(body: &str) -> Answer {
+fn answer(body: &[u8]) -> Answer {
     let head = format!("HTTP/1.1 500 No\r\ncontent-length: {}\r\n\r\n", body.len());
-    Answer::Raw([head.as_bytes(), body.as_bytes()].concat())
+    Answer::Raw([head.as_bytes(), body].concat())
+}
+
+/// What the journal has of an answer of so many bytes that repeats a credential.
+fn length_alone(bytes: usize) -> String {
+    format!("an answer of {bytes} bytes that repeats a credential")
 }
 
 /// What the journal keeps of the answer to a test event that a webhook with these settings is tried out with.
-async fn kept(shop: &Shop, receiver: &Receiver, body: &str, more: &Value) -> String {
+async fn kept(shop: &Shop, receiver: &Receiver, body: &[u8], more: &Value) -> String {
     receiver.answer(answer(body));
     let trial = settings(&receiver.url, more.clone());
     let path = format!("{WEBHOOKS}/ping");
@@ -59,12 +61,9 @@ async fn a_secret_that_a_receiver_answers_is_kept_in_no_form() {
     let credentials = BASE64_STANDARD.encode(format!("till:{PASSWORD}"));
     for secret in [PASSWORD, SHARED_KEY, &credentials] {
         for form in forms(secret) {
-            let body = format!("{{ got: [{form}] }}");
-            assert_eq!(
-                kept(&shop, &receiver, &body, &basic).await,
-                "{ got: […] }",
-                "{form}"
-            );
+            let body = [&b"{ got: ["[..], &form, b"] }"].concat();
+            let kept = kept(&shop, &receiver, &body, &basic).await;
+            assert_eq!(kept, length_alone(body.len()), "{}", body.escape_ascii());
         }
     }
 }
@@ -72,20 +71,36 @@ async fn a_secret_that_a_receiver_answers_is_kept_in_no_form() {
 #[tokio::test]
 async fn a_token_that_a_receiver_answers_is_kept_in_no_form() {
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
-    kept(&shop, &receiver, "first", &json!({})).await;
+    let first = kept(&shop, &receiver, b"first", &json!({})).await;
+    assert_eq!(first, "first");
     // The token of a receiver stays the same for a while.
     let sent = receiver.wait_for(1).await.remove(0);
     let token = sent.headers["authorization"]
         .strip_prefix("Bearer ")
         .unwrap();
     for form in forms(token) {
-        // However far behind it begins in what is kept.
-        for before in [String::new(), "x".repeat(1_000)] {
-            let body = format!("{before}{form}");
+        // However far behind it begins in what would be kept.
+        for before in [0, 1_000] {
+            let body = [vec![b'x'; before], form.clone()].concat();
             let kept = kept(&shop, &receiver, &body, &json!({})).await;
-            assert_eq!(kept, format!("{before}…"), "{form}");
+            assert_eq!(kept, length_alone(body.len()), "{}", body.escape_ascii());
         }
     }
+}
+
+#[tokio::test]
+async fn of_a_long_answer_its_beginning_is_kept_or_how_much_of_it_was_read() {
+    let (shop, receiver) = (Shop::open().await, Receiver::start().await);
+    let signed = json!({ "sharedKey": SHARED_KEY });
+    let long = "é".repeat(20 << 10);
+    let beginning = kept(&shop, &receiver, long.as_bytes(), &signed).await;
+    assert_eq!(beginning, "é".repeat(512));
+    let with_key = [SHARED_KEY, &long].concat();
+    let kept = kept(&shop, &receiver, with_key.as_bytes(), &signed).await;
+    assert_eq!(
+        kept,
+        "an answer of 9216 bytes or more that repeats a credential"
+    );
 }
 
 #[tokio::test]

@@ -16,7 +16,8 @@ use super::answer::{Answer, Failure, Json};
 use super::credentials::Credentials;
 use super::output::{shown_path, text};
 use crate::egress::{
-    Client, Destinations, EgressError, EventStream, Limits, Opened, StreamLimits, Trust, shown,
+    Client, Destinations, Distrust, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
+    shown,
 };
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
@@ -287,11 +288,13 @@ pub(super) fn trust(authorities: Option<&Path>) -> Result<Trust, String> {
     authorities.map_or(Ok(Trust::System), Trust::of_file)
 }
 
-/// What to say of a host whose certificate is not trusted.
-pub(super) fn distrust(base: &str, why: &str) -> String {
-    format!(
-        "the certificate of {base} is not accepted ({why}): name the file of its authority with --ca-cert"
-    )
+/// What to say of a host whose certificate is not accepted.
+pub(super) fn distrust(base: &str, why: &Distrust) -> String {
+    let (why, advice) = match why {
+        Distrust::Authority(why) => (why, ": name the file of its authority with --ca-cert"),
+        Distrust::Certificate(why) => (why, ""),
+    };
+    format!("the certificate of {base} is not accepted ({why}){advice}")
 }
 
 fn no_answer(base: &str, cause: &EgressError) -> Failure {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::names::{Refusal, refusal};
-use super::trust::distrust;
+use super::trust::{Distrust, distrust};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum EgressError {
         /// The error with its causes.
         in_full: String,
         /// Why not.
-        why: String,
+        why: Distrust,
     },
     /// The deadline has passed.
     #[error("no answer within {}", humantime::format_duration(*.0))]

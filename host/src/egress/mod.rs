@@ -40,7 +40,7 @@ use self::names::CheckedResolver;
 pub use self::names::{Names, Refusal, SystemNames};
 pub use self::shown::{shown, with_urls_shown};
 use self::spare::{DropSpare, is_end_of_connection, was_closed, with_spare};
-pub use self::trust::Trust;
+pub use self::trust::{Distrust, Trust};
 
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));

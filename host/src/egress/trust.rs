@@ -3,6 +3,11 @@
 use std::path::Path;
 
 use reqwest::{Certificate, ClientBuilder};
+use rustls::CertificateError;
+
+/// What is wrong with a certificate as `openssl req -x509` makes it.
+const AUTHORITYS: &str =
+    "it is the certificate of an authority, CA:TRUE, and that of a host must have CA:FALSE";
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +19,15 @@ pub enum Trust {
     Only(Vec<Certificate>),
     /// Any: only for a question to this machine itself, without a secret in it.
     Any,
+}
+
+/// Why a certificate is not accepted.
+#[derive(Clone, Debug)]
+pub enum Distrust {
+    /// Its authority is not trusted, or something that may go away with that.
+    Authority(String),
+    /// It is no certificate of this host, whoever is trusted.
+    Certificate(String),
 }
 
 impl Trust {
@@ -43,11 +57,20 @@ impl Trust {
 }
 
 /// Why the certificate of the other end was not accepted, if that is what an error comes from.
-pub(super) fn distrust(error: &reqwest::Error) -> Option<String> {
-    match tls_error(error)? {
-        cause @ rustls::Error::InvalidCertificate(_) => Some(cause.to_string()),
-        _ => None,
-    }
+pub(super) fn distrust(error: &reqwest::Error) -> Option<Distrust> {
+    let cause = tls_error(error)?;
+    let rustls::Error::InvalidCertificate(fault) = cause else {
+        return None;
+    };
+    Some(match fault {
+        CertificateError::Other(fault) if fault.to_string() == "CaUsedAsEndEntity" => {
+            Distrust::Certificate(AUTHORITYS.to_owned())
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            Distrust::Certificate(fault.to_string())
+        }
+        _ => Distrust::Authority(cause.to_string()),
+    })
 }
 
 /// The error of TLS that an error comes from. One of a socket does not have what it contains as its source.

@@ -13,8 +13,8 @@ use crate::webhooks::events::delivery::{Attempt, Failure, FailureKind};
 /// The most bytes of an answer that the journal shows.
 const MAX_EXCERPT: usize = 1 << 10;
 
-/// The most bytes of an answer that are looked at: as many more as it takes to see a secret whole which begins in what is
-/// shown, twice as long in hexadecimal digits.
+/// The most bytes of an answer that are looked at: enough to see all of a secret of 1 KiB that begins in what is shown, at
+/// eight bytes for each of its own.
 pub(in crate::webhooks) const MAX_PREFIX: usize = MAX_EXCERPT + (8 << 10);
 
 /// The most bytes of a redirect's target that are told.
@@ -47,7 +47,6 @@ pub(in crate::webhooks) fn classify(
     secrets: &Secrets,
 ) -> AttemptResult {
     let status = head.status;
-    let excerpt = secrets.redact(&String::from_utf8_lossy(&head.beginning), MAX_EXCERPT);
     let may_ask = matches!(
         status,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
@@ -60,9 +59,21 @@ pub(in crate::webhooks) fn classify(
             duration_ms: millis(took),
             status: Some(status.as_u16()),
             error: failure(head, secrets),
-            answer: Some(excerpt).filter(|excerpt| !excerpt.is_empty()),
+            answer: Some(shown(&head.beginning, secrets)).filter(|shown| !shown.is_empty()),
         },
     }
+}
+
+/// What the journal shows of an answer: its beginning, or its length alone if it repeats a credential.
+fn shown(answer: &[u8], secrets: &Secrets) -> String {
+    let mut text = String::from_utf8_lossy(answer).into_owned();
+    if secrets.are_in(&text) {
+        let (length, is_all) = (answer.len(), answer.len() < MAX_PREFIX);
+        let more = if is_all { "" } else { " or more" };
+        return format!("an answer of {length} bytes{more} that repeats a credential");
+    }
+    text.truncate(text.floor_char_boundary(MAX_EXCERPT));
+    text
 }
 
 /// The result of an attempt that got no answer.
@@ -110,9 +121,9 @@ fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
         }
         _ if status.is_redirection() => {
             let to = head.headers.get(LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.map_or_else(String::new, |to| {
-                format!(" to {}", secrets.redact(to, MAX_LOCATION))
-            });
+            let to = to.filter(|to| !secrets.are_in(to));
+            let to = to.map(|to| format!(" to {}", to.get(..MAX_LOCATION).unwrap_or(to)));
+            let to = to.unwrap_or_default();
             let message = format!("the receiver answered {status}{to}: redirects are not followed");
             (FailureKind::Redirect, message)
         }

@@ -125,7 +125,7 @@ pub(in crate::webhooks) struct Attempt {
     pub(in crate::webhooks) status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) error: Option<Failure>,
-    /// The beginning of what was answered.
+    /// The beginning of what was answered, or its length if it repeats a credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) answer: Option<String>,
 }

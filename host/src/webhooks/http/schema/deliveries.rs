@@ -74,7 +74,7 @@ fn attempt_members(generator: &mut SchemaGenerator) -> Schema {
             "durationMs": duration_ms(),
             "status": http_status(),
             "error": failure,
-            "answer": { "type": "string", "description": "The beginning of what was answered, without secrets." },
+            "answer": { "type": "string", "description": "The first KiB of what was answered. Of an answer that repeats a credential, only its length: `an answer of 312 bytes that repeats a credential`." },
         },
     })
 }
