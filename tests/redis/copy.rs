@@ -62,8 +62,13 @@ fn the_program_copies_and_prints_what() {
         "{printed}"
     );
     let again = program(&from);
-    assert_eq!((again.status.code(), again.stdout.as_slice()), (Some(1), b"".as_slice()));
+    assert_eq!(
+        (again.status.code(), again.stdout.as_slice()),
+        (Some(1), b"".as_slice())
+    );
     let told = String::from_utf8(again.stderr).unwrap();
-    let done = format!("tillgate: nothing was done: this store has a copy of {from} that was finished at 20");
+    let done = format!(
+        "tillgate: nothing was done: this store has a copy of {from} that was finished at 20"
+    );
     assert!(told.starts_with(&done), "{told}");
 }
