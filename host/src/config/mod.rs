@@ -43,7 +43,7 @@ pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
 pub use self::roles::{Role, Roles};
 pub use self::sources::{DEFAULTS, Flags};
-pub use self::store_url::store_url;
+pub use self::store_url::{StoreIdentity, store_url};
 pub use self::tls::{Tls, TlsFlags};
 pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
