@@ -1,6 +1,8 @@
 //! The settings: the manual names exactly those that there are, each takes effect from a file and from the environment,
 //! and a wrong one is refused by its name.
 
+mod environment;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Output;
 
@@ -461,7 +463,8 @@ fn the_example_of_each_list_can_be_used_as_it_is() {
     }
 }
 
-/// A key, a value that it cannot have, in TOML and in the environment, and what the error names.
+/// A key, a value that it cannot have, in TOML and in the environment, and what the error names. The second is empty where the
+/// environment may have it.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     ("colour", "\"red\"", "red", "colour"),
     ("log.colour", "\"red\"", "red", "colour"),
@@ -546,25 +549,15 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ("issuer", "\"/issuer\"", "/issuer", "issuer"),
     ("platform_tenant", "\"a b\"", "a b", "platform_tenant"),
     ("platform_tenant", "\"..\"", "..", "platform_tenant"),
-    ("operator_file", "[\"a\"]", "[a]", "operator_file"),
+    ("operator_file", "[\"a\"]", "", "operator_file"),
     (
         "trusted_proxies",
         "[\"10.0.0.0/33\"]",
         "[10.0.0.0/33]",
         "trusted_proxies",
     ),
-    (
-        "trusted_proxies",
-        "\"::1/128\"",
-        "::1/128",
-        "trusted_proxies",
-    ),
-    (
-        "cors.origins",
-        "\"https://a.example\"",
-        "https://a.example",
-        "origins",
-    ),
+    ("trusted_proxies", "\"::1/128\"", "", "trusted_proxies"),
+    ("cors.origins", "\"https://a.example\"", "", "origins"),
     (
         "cors.origins",
         "[\"*\", \"https://a.example\"]",
@@ -622,7 +615,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ),
     ("tls.cert", "\"cert.pem\"", "cert.pem", "tls.key"),
     ("tls.key", "\"key.pem\"", "key.pem", "tls.cert"),
-    ("log.level", "1", "1", "level"),
+    ("log.level", "1", "", "level"),
     ("log.format", "\"xml\"", "xml", "log.format"),
     (
         "tokens.registrations_per_minute",
@@ -719,7 +712,8 @@ fn a_wrong_value_is_refused_by_the_name_of_its_key() {
     for (key, toml, value, named) in WRONG {
         let by_file = print_config(Some(&format!("{key} = {toml}")), &[]);
         let by_environment = print_config(None, &[(variable(key), value)]);
-        for (output, from) in [(by_file, "file"), (by_environment, "environment")] {
+        let by_environment = (!value.is_empty()).then_some((by_environment, "environment"));
+        for (output, from) in [(by_file, "file")].into_iter().chain(by_environment) {
             let told = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(1), "{key} = {toml}, {from}");
             assert_eq!(output.stdout, b"", "{key} = {toml}, {from}");

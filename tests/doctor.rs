@@ -193,15 +193,42 @@ fn a_host_that_runs_and_all_that_it_needs_are_found_well() {
         ("credentials", "only its owner can read"),
         ("port", "a host answers at 127.0.0.1:"),
         ("host", "the host is ready"),
+        ("host", "the host has the store of these settings"),
         ("host", "with the module of this program"),
     ] {
         assert_found(&report, check, "ok", words);
     }
     let lines = doctor(&arguments, &[]);
     let lines = String::from_utf8(lines.stdout).unwrap();
-    assert_eq!(lines.lines().count(), 10, "{lines}");
+    assert_eq!(lines.lines().count(), 11, "{lines}");
     assert!(lines.starts_with("ok    configuration  "), "{lines}");
     assert!(lines.ends_with("\nall is well\n"), "{lines}");
+}
+
+#[test]
+fn a_host_that_has_another_store_than_the_settings_is_told() {
+    let folder = TempDir::new().unwrap();
+    let program = Program::serve(&folder.path().join("store"));
+    let listen = program.url.strip_prefix("http://").unwrap();
+    let file = folder.path().join("operator.json").display().to_string();
+    let at = |store: &str| {
+        let more = ["--listen", listen, "--operator-file", &file];
+        found(&[&["--store", store], more.as_slice()].concat(), &[])
+    };
+    let other = filled(&folder.path().join("other"), Arc::new(SystemClock));
+    let (report, code) = at(&other);
+    assert_eq!(code, 0);
+    let told = format!("the host has another store than {other}: embedded elsewhere");
+    assert_found(&report, "host", "warn", &told);
+    // As after a move, when a flag goes on naming the folder.
+    let server = Server::start();
+    let (report, code) = at(&format!("redis://u:sesame@127.0.0.1:{}", server.port));
+    assert_eq!(code, 1);
+    let told = format!(
+        "than redis://***@127.0.0.1:{}: embedded: restart it",
+        server.port
+    );
+    assert_found(&report, "host", "fail", &told);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bad_input;
 mod export;
 mod fixture;
 mod interrupted;
+mod mounted;
 mod mutations;
 mod ownership;
 mod permissions;

@@ -204,17 +204,33 @@ fn effective(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) ->
     String::from_utf8(printed.stdout).unwrap()
 }
 
+/// The settings that the page about installing gives the unit.
+fn settings_of_unit() -> String {
+    let (_, rest) = INSTALL.split_once("have at least:\n\n```toml\n").unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
 #[test]
-fn the_unit_starts_a_host_in_the_folder_that_systemd_makes() {
+fn the_settings_of_the_unit_have_the_folder_that_systemd_makes_and_can_name_another_store() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("tillgate.toml"), "").unwrap();
     let started = lines_of(UNIT, "ExecStart=/usr/local/bin/tillgate ")[0];
     let started = started.replace("/etc/tillgate.toml", "tillgate.toml");
     let arguments: Vec<&str> = started.split(' ').collect();
-    let printed = effective(folder.path(), &arguments, &[]);
     let state = lines_of(UNIT, "StateDirectory=")[0];
-    let store = format!(r#"store = "embedded:/var/lib/{state}""#);
-    assert!(printed.contains(&store), "{printed}");
+    let own = format!("embedded:/var/lib/{state}");
+    let settings = settings_of_unit();
+    let moved = settings.replace(&own, "redis://redis.example");
+    for (settings, store) in [(&settings, &*own), (&moved, "redis://redis.example:6379")] {
+        std::fs::write(folder.path().join("tillgate.toml"), settings).unwrap();
+        let printed = effective(folder.path(), &arguments, &[]);
+        let line = printed.lines().find(|line| line.starts_with("store = "));
+        let from = format!(r#"store = "{store}"  # tillgate.toml"#);
+        assert_eq!(line, Some(&*from));
+    }
+    assert!(
+        !UNIT.contains("\nEnvironment"),
+        "a variable is stronger than the file"
+    );
 }
 
 #[test]

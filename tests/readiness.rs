@@ -1,5 +1,6 @@
 //! `/healthz` and `/readyz` while the store is unavailable, comes back, or takes no writes, and what is logged of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,9 +8,9 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::config::Config;
+use tillgate::config::{Config, StoreIdentity};
 use tillgate::observe::readiness::{Found, Readiness, State, Status};
-use tillgate::store::Store;
+use tillgate::store::{Store, StoreUrl};
 
 use crate::support::host::{Host, Program, client};
 use crate::support::redis::Server;
@@ -73,6 +74,7 @@ async fn a_host_is_degraded_while_it_decides_from_memory_and_unavailable_when_th
         "status": "ready",
         "since": start,
         "checks": { "store": up(start), "module": up(start), "keys": up(start) },
+        "store": StoreIdentity::of(&StoreUrl::Memory),
         "roles": ["token", "conditions", "rates", "webhooks", "workers", "page"],
     });
     assert_eq!(watched.ready().await, (200, ready));
@@ -189,12 +191,46 @@ async fn a_host_without_a_part_that_decides_is_unavailable_and_says_which() {
     assert_eq!(readiness.report(), report, "since when does not move");
 }
 
+#[test]
+fn hosts_that_share_a_store_say_the_same_of_it() {
+    let of = |url: &str| StoreIdentity::of(&url.parse().unwrap());
+    let here = std::env::current_dir().unwrap().display().to_string();
+    for (one, same) in [
+        ("embedded:data".to_owned(), format!("embedded:{here}/data")),
+        ("embedded:data".into(), "embedded:data?cache=1MiB".into()),
+        (
+            "redis://h".into(),
+            "redis://user:secret@h:6379/0?replicas=1".into(),
+        ),
+        (
+            "redis+cluster://a,b".into(),
+            "redis+cluster://b:6379,a".into(),
+        ),
+    ] {
+        assert_eq!(of(&one), of(&same), "{one} {same}");
+    }
+    let all = [
+        "memory:",
+        "embedded:data",
+        "embedded:other",
+        "redis://h",
+        "redis://h/1",
+        "redis://h?prefix=other",
+        "redis://other",
+        "redis+cluster://h",
+    ];
+    let ids: BTreeSet<String> = all.map(|url| of(url).id).into();
+    assert_eq!(ids.len(), all.len());
+}
+
 #[tokio::test]
 async fn strangers_learn_nothing_of_the_store() {
     let hide = |config: &mut Config| {
         config.store = "redis://shop:hunter2@redis.internal:6379".to_owned();
     };
     let watched = Watched::start(hide).await;
+    let kind = watched.ready().await.1["store"]["kind"].clone();
+    assert_eq!(kind, "redis");
     watched.store.set_away(true);
     watched.clock.advance(MINUTE);
     for path in ["/readyz", "/metrics", "/healthz"] {

@@ -302,6 +302,16 @@ async fn on_a_store_of_one_host_what_nobody_does_is_said() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
+    let begun = &lines[0]["fields"];
+    let store = folder.path().join("store");
+    let said = json!({
+        "message": "starting",
+        "version": env!("CARGO_PKG_VERSION"),
+        "store": format!("embedded:{}", store.display()),
+        "roles": "token, conditions, page",
+        "address": program.url.strip_prefix("http://").unwrap(),
+    });
+    assert_eq!(*begun, said);
     let warned: Vec<_> = lines
         .iter()
         .filter(|line| line["level"] == "WARN")

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, Timestamp};
-use crate::config::{Config, Role};
+use crate::config::{Config, Role, StoreIdentity};
 use crate::data::outbox::Outbox;
 use crate::data::records::Records;
 use crate::data::snapshot::{Contents, SnapshotWriter};
@@ -30,6 +30,8 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// The store, measured.
     pub store: Arc<dyn Store>,
+    /// Which store it is.
+    pub store_identity: StoreIdentity,
     /// The module.
     pub engine: EnginePool,
     /// The queues of background jobs.
@@ -75,7 +77,9 @@ impl App {
             false => runner.idle(),
         };
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
+        let url = config.store.parse::<StoreUrl>().map_err(Error::Bug)?;
         let app = Arc::new(Self {
+            store_identity: StoreIdentity::of(&url),
             config,
             engine,
             outbox: Outbox::default(),

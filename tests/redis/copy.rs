@@ -61,5 +61,16 @@ fn the_program_copies_and_prints_what() {
         printed.contains("1 partitions, 2 entries, 2 messages"),
         "{printed}"
     );
-    assert_eq!(program(&from).status.code(), Some(1));
+    let again = program(&from);
+    assert_eq!(
+        (again.status.code(), again.stdout.as_slice()),
+        (Some(1), b"".as_slice())
+    );
+    let told = String::from_utf8(again.stderr).unwrap();
+    let done = format!(
+        "tillgate: nothing was done: this store has a copy of {from} that was finished at 20"
+    );
+    // What is unsafe about the server is told before.
+    let last = told.lines().last().unwrap();
+    assert!(last.starts_with(&done), "{told}");
 }

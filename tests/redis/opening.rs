@@ -87,6 +87,53 @@ async fn a_server_that_may_lose_commits_is_refused_when_the_store_must_be_durabl
     }
 }
 
+/// A durable server without some commands.
+fn without(commands: &[&str], more: &[&str]) -> Server {
+    let renamed = commands
+        .iter()
+        .flat_map(|command| ["--rename-command", command, ""]);
+    let durable = ["--save", "", "--appendonly", "yes", "--appendfsync"];
+    let options = durable.into_iter().chain(more.iter().copied());
+    Server::with(&options.chain(renamed).collect::<Vec<_>>())
+}
+
+#[tokio::test]
+async fn settings_that_a_server_hides_are_vouched_for_in_the_url() {
+    let server = without(&["CONFIG"], &["always"]);
+    let refused = open(&server.url(), true).await.unwrap_err();
+    let remedy = "vouch for that with appendfsync=always in the URL of the store";
+    assert!(refused.contains(remedy), "{refused}");
+    assert_works(&open(&server.url(), false).await.unwrap()).await;
+    let vouched = |server: &Server| format!("{}?appendfsync=always", server.url());
+    assert_works(&open(&vouched(&server), true).await.unwrap()).await;
+    // What can be seen counts for more.
+    let server = without(&[], &["everysec"]);
+    let refused = open(&vouched(&server), true).await.unwrap_err();
+    assert!(refused.contains("(appendfsync everysec)"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_do_what_the_store_needs_is_refused_with_the_reason() {
+    for (command, reason) in [
+        ("EVAL", "it must run Lua scripts, and refuses EVAL: "),
+        ("EVALSHA", "it must run Lua scripts, and refuses EVALSHA: "),
+        ("HELLO", "it must speak RESP3 (HELLO 3)"),
+        ("SUBSCRIBE", "let hosts subscribe to a channel"),
+    ] {
+        let server = without(&[command], &["always", "--requirepass", "hunter2"]);
+        let url = format!("redis://:hunter2@127.0.0.1:{}", server.port);
+        let refused = open(&url, false).await.unwrap_err();
+        assert!(refused.contains(reason), "{command}: {refused}");
+        // A server repeats what it does not understand.
+        assert!(!refused.contains("hunter2"), "{command}: {refused}");
+        let unknown = format!("unknown command '{command}'").to_lowercase();
+        assert!(
+            refused.to_lowercase().contains(&unknown),
+            "{command}: {refused}"
+        );
+    }
+}
+
 #[test]
 fn a_host_that_requires_a_durable_store_does_not_start_on_another() {
     let folder = tempfile::tempdir().unwrap();

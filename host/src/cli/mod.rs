@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::serve::log_to_stderr;
 use crate::load::give_back;
@@ -291,7 +291,9 @@ const FOUND: u8 = 4;
 #[must_use]
 pub fn main() -> ExitCode {
     let mut success = ExitCode::SUCCESS;
-    let done = match Cli::parse().command {
+    let matches = without_empty_variables(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match cli.command {
         Command::Serve(arguments) => run(serve::run(arguments)),
         Command::Demo(arguments) => run(demo::run(arguments)),
         Command::Copy(arguments) => run(copy::run(arguments)),
@@ -325,7 +327,7 @@ pub fn main() -> ExitCode {
         Command::Decisions(arguments) => decisions::run(&arguments).map(|code| success = code),
         Command::Health(arguments) => run(health::run(arguments)),
         Command::Man { folder } => {
-            let command = <Cli as clap::CommandFactory>::command();
+            let command = Cli::command();
             clap_mangen::generate_to(command, &folder).map_err(|cause| {
                 format!(
                     "the pages cannot be written to {}: {cause}",
@@ -334,7 +336,7 @@ pub fn main() -> ExitCode {
             })
         }
         Command::Completions { shell } => {
-            let mut command = <Cli as clap::CommandFactory>::command();
+            let mut command = Cli::command();
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command, "tillgate", &mut script);
             output::print(&String::from_utf8_lossy(&script))
@@ -347,6 +349,23 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// An empty variable of the environment is as good as none, here as in the settings.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "clap has read these, and does not say what they have"
+)]
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |argument: &Arg| {
+        let variable = argument.get_env().and_then(std::env::var_os);
+        variable.is_some_and(|value| value.is_empty())
+    };
+    let command = command.mut_args(|argument| match is_empty(&argument) {
+        true => argument.env(None::<&'static str>),
+        false => argument,
+    });
+    command.mut_subcommands(without_empty_variables)
 }
 
 fn run<T>(command: impl Future<Output = Result<T, String>>) -> Result<T, String> {

@@ -5,22 +5,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serializer, de};
 
-/// A text. A value of the environment that looks like a number or a boolean is read as one, and turned back into text.
-pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Value {
-        Text(String),
-        Integer(i64),
-        Bool(bool),
-    }
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Text(text) => text,
-        Value::Integer(number) => number.to_string(),
-        Value::Bool(value) => value.to_string(),
-    })
-}
-
 /// A duration as text, such as `24h` or `1h 30m`.
 pub(super) mod duration {
     use super::*;

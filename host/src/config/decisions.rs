@@ -3,8 +3,6 @@
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::as_text::text;
-
 /// The value of `log` that stands for standard output.
 const STDOUT: &str = "stdout";
 
@@ -13,7 +11,6 @@ const STDOUT: &str = "stdout";
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Decisions {
-    #[serde(deserialize_with = "text")]
     pub log: String,
     pub file_bytes: ByteSize,
     pub old_files: usize,

@@ -1,5 +1,5 @@
-//! What is wrong with the settings, all of it at once and with what to do, for `tillgate doctor`: a host that starts names the
-//! first fault and ends. What is not understood is left out, so that the rest can be looked at all the same.
+//! Reading the settings, and what is wrong with them: all of it at once and with what to do. What is not understood is left out,
+//! so that the rest can be looked at all the same. A host does not start with a fault; `tillgate doctor` looks at what is left.
 
 use std::path::Path;
 
@@ -24,7 +24,25 @@ pub struct Examined {
 }
 
 impl Loaded {
-    /// Reads the same settings as [`Loaded::read`], and goes on where something is wrong.
+    /// Reads the defaults, a file, the environment and flags, each over the one before.
+    ///
+    /// # Errors
+    /// What is wrong with which setting from where: all faults, a line each.
+    pub fn read(file: Option<&Path>, flags: &Flags) -> Result<Self, String> {
+        let given = read(file, flags).map_err(|fault| fault.to_string())?;
+        let Examined { loaded, faults } = examined(given, Vec::new());
+        match (loaded, faults.as_slice()) {
+            (Some(loaded), []) => Ok(loaded),
+            (_, [fault]) => Err(fault.to_string()),
+            (_, faults) => {
+                let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
+                let (count, lines) = (lines.len(), lines.join("\n  "));
+                Err(format!("the settings have {count} faults:\n  {lines}"))
+            }
+        }
+    }
+
+    /// Reads the same settings, and goes on where something is wrong.
     #[must_use]
     pub fn examine(file: Option<&Path>, flags: &Flags) -> Examined {
         let mut faults = Vec::new();
@@ -35,17 +53,16 @@ impl Loaded {
             });
             read(None, flags)
         });
-        let loaded = match read {
-            Ok((sources, tree)) => settings(&sources, tree, &mut faults).map(|mut config| {
-                faults.extend(check(&mut config));
-                Self { config, sources }
-            }),
+        match read {
+            Ok(given) => examined(given, faults),
             Err(fault) => {
                 faults.push(fault);
-                None
+                Examined {
+                    loaded: None,
+                    faults,
+                }
             }
-        };
-        Examined { loaded, faults }
+        }
     }
 }
 
@@ -55,6 +72,16 @@ fn read(file: Option<&Path>, flags: &Flags) -> Result<(Figment, Value), Fault> {
     let tree = given.extract();
     let tree = tree.map_err(|error| Fault::of_file(file, &error))?;
     Ok((given, tree))
+}
+
+/// The settings that were given, with the faults before and those of each.
+fn examined((sources, tree): (Figment, Value), mut faults: Vec<Fault>) -> Examined {
+    let config = settings(&sources, tree, &mut faults);
+    let loaded = config.map(|mut config| {
+        faults.extend(check(&mut config));
+        Loaded { config, sources }
+    });
+    Examined { loaded, faults }
 }
 
 /// The settings without those that are not understood, which become faults.
@@ -75,10 +102,12 @@ fn settings(sources: &Figment, mut tree: Value, faults: &mut Vec<Fault>) -> Opti
 }
 
 /// What is wrong with settings that are understood.
-fn check(config: &mut Config) -> Option<Fault> {
-    let store = store_url(&config.store).map(|url| config.store = url);
-    let what = store.and_then(|()| config.check()).err()?;
-    Some(Fault::new(what))
+fn check(config: &mut Config) -> Vec<Fault> {
+    match store_url(&config.store) {
+        Ok(url) => config.store = url,
+        Err(what) => return vec![Fault::new(what)],
+    }
+    config.faults().into_iter().map(Fault::new).collect()
 }
 
 /// Removes what is at a path, and the whole list where that is an item of one. Answers whether there was something.

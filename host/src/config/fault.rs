@@ -45,7 +45,10 @@ impl Fault {
                 }),
             },
             Kind::MissingField(field) => Self::new(format!("{place} lacks {field}")),
-            kind => Self::new(format!("{place}: {}", with_urls_shown(&kind.to_string()))),
+            kind => Self::new(match must_be(kind) {
+                Some(expected) => format!("{place} must be {expected}"),
+                None => format!("{place}: {}", with_urls_shown(&kind.to_string())),
+            }),
         }
     }
 
@@ -67,6 +70,38 @@ impl Display for Fault {
             None => Ok(()),
         }
     }
+}
+
+/// What a setting must be, where its value is of another type, in place of the names of types.
+fn must_be(kind: &Kind) -> Option<&str> {
+    let expected = match kind {
+        Kind::InvalidType(_, expected)
+        | Kind::InvalidValue(_, expected)
+        | Kind::Message(expected) => expected.as_str(),
+        _ => return None,
+    };
+    Some(match expected {
+        "a boolean" => "true or false",
+        "u8" => "a whole number from 0 to 255",
+        "u32" => "a whole number from 0 to 4294967295",
+        "a nonzero u32" => "a whole number from 1 to 4294967295",
+        "u64" | "usize" => "a whole number that is not negative",
+        "a string" | "path string" => "a text, in quotes",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        "a date string" => "a date such as \"2027-06-30\"",
+        "socket address" | "invalid socket address syntax" => "an address such as 127.0.0.1:8080",
+        "IPv4 or IPv6 network address" | "invalid IP address syntax" => {
+            "a network such as 10.0.0.0/8"
+        }
+        // Of sizes.
+        "an integer or string" | "parsable string" | "integer overflow" => {
+            "a size such as \"64 MiB\""
+        }
+        text if text.starts_with("struct ") => "a table",
+        other if !matches!(kind, Kind::Message(_)) => other,
+        _ => return None,
+    })
 }
 
 /// The setting that an unknown one may be meant for: one of its neighbours with a name like it, or one of the same name in

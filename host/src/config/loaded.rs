@@ -1,13 +1,10 @@
 //! The settings in force, and how they are printed.
 
-use std::path::Path;
-
 use figment::Figment;
 use serde_json::Value;
 
-use super::fault::Fault;
-use super::sources::{Flags, Origin, sources};
-use super::{Config, store_url};
+use super::Config;
+use super::sources::Origin;
 use crate::egress::shown;
 
 /// Settings that are printed as one value: a table with keys of the operator's own, and one inside another table.
@@ -22,21 +19,6 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads the defaults, a file, the environment and flags, each over the one before.
-    ///
-    /// # Errors
-    /// What is wrong with which setting from where.
-    pub fn read(file: Option<&Path>, flags: &Flags) -> Result<Self, String> {
-        let sources = sources(file, flags)?;
-        let tree = sources.extract::<figment::value::Value>();
-        tree.map_err(|error| Fault::of_file(file, &error).to_string())?;
-        let config = sources.extract();
-        let mut config: Config = config.map_err(|error| Fault::of(&error, &sources).to_string())?;
-        config.store = store_url(&config.store)?;
-        config.check()?;
-        Ok(Self { config, sources })
-    }
-
     /// The settings as TOML, each with where it comes from. Their URLs are without what may be a secret.
     #[must_use]
     pub fn describe(&self) -> String {

@@ -1,14 +1,15 @@
 //! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
 //!
-//! Settings come from what is in `sources.rs`, and are read and printed in `loaded.rs`: durations and other values that are
-//! written as text in `as_text.rs`, the URL of a store in `store_url.rs`. `fault.rs` says what is wrong with one, and `examine.rs`
-//! finds out all that is. Tables with more than a few settings, or with rules of
-//! their own, have files of their own.
+//! Settings come from what is in `sources.rs`, the environment in `environment.rs`. They are read in `examine.rs`, which finds all
+//! that is wrong with them, and printed in `loaded.rs`: durations and other values that are written as text in `as_text.rs`, the
+//! URL of a store in `store_url.rs`. `fault.rs` says what is wrong with one. Tables with more than a few settings, or with rules
+//! of their own, have files of their own.
 
 mod as_text;
 mod config_file;
 mod cors;
 mod decisions;
+mod environment;
 mod examine;
 mod fault;
 mod loaded;
@@ -23,13 +24,14 @@ mod tls;
 mod trusted_issuers;
 mod webhooks;
 
+use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use self::as_text::{duration, text};
+use self::as_text::duration;
 use crate::identity::{STEP_RULE, is_name, is_step};
 use crate::store::StoreUrl;
 
@@ -43,7 +45,7 @@ pub use self::quotas::Quotas;
 pub use self::reference_rates::{ReferenceRates, Source};
 pub use self::roles::{Role, Roles};
 pub use self::sources::{DEFAULTS, Flags};
-pub use self::store_url::store_url;
+pub use self::store_url::{StoreIdentity, store_url};
 pub use self::tls::{Tls, TlsFlags};
 pub use self::trusted_issuers::TrustedIssuer;
 pub use self::webhooks::{Deprecation, Webhooks};
@@ -61,17 +63,11 @@ pub struct Config {
     pub max_stale: Duration,
     #[serde(with = "duration")]
     pub max_stale_callers: Duration,
-    #[serde(deserialize_with = "text")]
     pub snapshot: String,
-    #[serde(deserialize_with = "text")]
     pub audience: String,
-    #[serde(deserialize_with = "text")]
     pub public_url: String,
-    #[serde(deserialize_with = "text")]
     pub issuer: String,
-    #[serde(deserialize_with = "text")]
     pub platform_tenant: String,
-    #[serde(deserialize_with = "text")]
     pub operator_file: String,
     pub tls: Tls,
     pub cors: Cors,
@@ -104,7 +100,6 @@ pub struct Log {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Metrics {
-    #[serde(deserialize_with = "text")]
     pub listen: String,
     pub tenants: bool,
 }
@@ -222,48 +217,55 @@ impl Rates {
 }
 
 impl Config {
-    fn check(&self) -> Result<(), String> {
-        self.store.parse::<StoreUrl>()?;
-        if self.audience.is_empty() {
-            return Err("audience must not be empty".to_owned());
-        }
-        for (name, url) in [("public_url", &self.public_url), ("issuer", &self.issuer)] {
-            let absolute = |uri: &http::Uri| uri.scheme().is_some() && uri.host().is_some();
-            let fits = url.parse().is_ok_and(|uri| absolute(&uri));
-            if !url.is_empty() && !fits {
-                return Err(format!(
-                    "{name} must be a URL such as https://tillgate.example"
-                ));
-            }
-        }
-        if !is_name(&self.platform_tenant) {
-            return Err("platform_tenant must be 1 to 64 of A-Z a-z 0-9 . _ -".to_owned());
-        }
-        if is_step(&self.platform_tenant) {
-            return Err(format!("platform_tenant {STEP_RULE}"));
-        }
-        if !matches!(self.log.format.as_str(), "text" | "json") {
-            return Err("log.format must be text or json".to_owned());
-        }
-        self.tls.check()?;
-        let cors = self.cors.check();
-        cors.map_err(|fault| format!("cors.{fault}"))?;
-        self.metrics.address()?;
-        self.limits.check()?;
-        let quotas = self.quotas.check();
-        quotas.map_err(|fault| format!("quotas.{fault}"))?;
-        let conditions = self.conditions.check();
-        conditions.map_err(|fault| format!("conditions.{fault}"))?;
-        let decisions = self.decisions.check();
-        decisions.map_err(|fault| format!("decisions.{fault}"))?;
-        let rates = self.rates.check();
-        rates.map_err(|fault| format!("rates.{fault}"))?;
-        let webhooks = self.webhooks.check();
-        webhooks.map_err(|fault| format!("webhooks.{fault}"))?;
-        ReferenceRates::check_all(&self.reference_rates)?;
-        TrustedIssuer::check_all(&self.trusted_issuers, &self.issuer())?;
-        let page = self.page.check(&self.trusted_issuers);
-        page.map_err(|fault| format!("page.{fault}"))
+    /// What is wrong with settings that are understood: of each table the first.
+    fn faults(&self) -> Vec<String> {
+        let of_tables = [
+            self.store.parse::<StoreUrl>().map(drop),
+            self.tls.check().map_err(str::to_owned),
+            within("cors", self.cors.check()),
+            self.metrics.address().map(drop),
+            self.limits.check().map_err(str::to_owned),
+            within("quotas", self.quotas.check()),
+            within("conditions", self.conditions.check()),
+            within("decisions", self.decisions.check()),
+            within("rates", self.rates.check()),
+            within("webhooks", self.webhooks.check()),
+            ReferenceRates::check_all(&self.reference_rates),
+            TrustedIssuer::check_all(&self.trusted_issuers, &self.issuer()),
+            within("page", self.page.check(&self.trusted_issuers)),
+        ];
+        let of_tables = of_tables.into_iter().filter_map(Result::err);
+        self.text_faults().into_iter().chain(of_tables).collect()
+    }
+
+    /// What is wrong with texts.
+    fn text_faults(&self) -> Vec<String> {
+        let is_url = |url: &str| {
+            let absolute = |uri: http::Uri| uri.scheme().is_some() && uri.host().is_some();
+            url.is_empty() || url.parse().is_ok_and(absolute)
+        };
+        let url_rule = "must be a URL such as https://tillgate.example";
+        let is_format = matches!(self.log.format.as_str(), "text" | "json");
+        let rules = [
+            (!self.audience.is_empty(), "audience", "must not be empty"),
+            (is_url(&self.public_url), "public_url", url_rule),
+            (is_url(&self.issuer), "issuer", url_rule),
+            (
+                is_name(&self.platform_tenant),
+                "platform_tenant",
+                "must be 1 to 64 of A-Z a-z 0-9 . _ -",
+            ),
+            (
+                !is_step(&self.platform_tenant),
+                "platform_tenant",
+                STEP_RULE,
+            ),
+            (is_format, "log.format", "must be text or json"),
+        ];
+        let broken = rules.into_iter().filter(|(holds, ..)| !holds);
+        broken
+            .map(|(_, name, rule)| format!("{name} {rule}"))
+            .collect()
     }
 
     /// How what listens here is reached: `https` where TLS ends here.
@@ -299,4 +301,9 @@ impl Config {
         }
         self.issuer.clone()
     }
+}
+
+/// A fault of a setting in a table.
+fn within(table: &str, checked: Result<(), impl Display>) -> Result<(), String> {
+    checked.map_err(|fault| format!("{table}.{fault}"))
 }

@@ -69,6 +69,12 @@ impl Roles {
         self.0.contains(&role)
     }
 
+    /// The names of its roles, with commas.
+    #[must_use]
+    pub fn listed(&self) -> String {
+        names(self.0.iter().copied())
+    }
+
     /// The names of the roles that a host does not have, with commas.
     #[must_use]
     pub fn missing(&self) -> String {

@@ -3,22 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use figment::Figment;
-use figment::providers::{Env, Format, Serialized, Toml};
+use figment::providers::{Format, Serialized, Toml};
 use serde::Serialize;
 
 use super::TlsFlags;
 use super::config_file::ConfigFile;
+use super::environment::{Environment, PREFIX, STEP};
 
 /// The defaults, with what each means.
 pub const DEFAULTS: &str = include_str!("default.toml");
-
-/// With what the variables of the environment begin that are settings, and what stands in them for the dot of a setting.
-const PREFIX: &str = "TILLGATE_";
-const STEP: &str = "__";
-
-/// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
-/// `tillgate copy` the others.
-const NO_SETTINGS: [&str; 4] = ["credentials", "ca_cert", "copy_from", "copy_to"];
 
 /// What flags set; `None` leaves a setting to the others.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -43,12 +36,12 @@ pub struct Flags {
 /// Why the file cannot be read.
 pub(super) fn sources(file: Option<&Path>, flags: &Flags) -> Result<Figment, String> {
     let mut sources = Figment::from(Toml::string(DEFAULTS));
+    let environment = Environment::read(&sources);
     if let Some(file) = file {
         sources = sources.merge(ConfigFile::read(file)?);
     }
-    let environment = Env::prefixed(PREFIX).ignore(&NO_SETTINGS);
     Ok(sources
-        .merge(environment.split(STEP))
+        .merge(environment)
         .merge(Serialized::defaults(flags)))
 }
 
@@ -83,9 +76,9 @@ impl Origin {
     /// A setting as it is written there.
     pub(super) fn name(&self, path: &[String]) -> String {
         match self {
-            Self::Environment => format!("{PREFIX}{}", path.join(STEP).to_uppercase()),
+            Self::Environment => format!("{PREFIX}{}", joined(path, STEP).to_uppercase()),
             Self::Flag => format!("--{}", path.join("-").replace('_', "-")),
-            Self::Default | Self::File(_) => dotted(path),
+            Self::Default | Self::File(_) => joined(path, "."),
         }
     }
 
@@ -100,14 +93,14 @@ impl Origin {
     }
 }
 
-/// A path as it is written in TOML, with the places of items in brackets.
-fn dotted(path: &[String]) -> String {
+/// A path with what stands between its steps, and the places of items in brackets.
+fn joined(path: &[String], between: &str) -> String {
     let mut name = String::new();
     for step in path {
         match step.parse::<usize>() {
             Ok(index) => name += &format!("[{index}]"),
             Err(_) if name.is_empty() => name.clone_from(step),
-            Err(_) => name += &format!(".{step}"),
+            Err(_) => name += &format!("{between}{step}"),
         }
     }
     name

@@ -4,16 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::as_text::text;
-
 /// A certificate and its key.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Tls {
-    #[serde(deserialize_with = "text")]
     pub cert: String,
-    #[serde(deserialize_with = "text")]
     pub key: String,
 }
 

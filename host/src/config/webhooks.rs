@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use tillgate_engine::signature::standard;
 
-use super::as_text::{duration, durations, text};
+use super::as_text::{duration, durations};
 
 /// Webhooks and their identity provider.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -28,16 +28,11 @@ pub struct Webhooks {
     #[serde(with = "duration")]
     pub journal_retention: Duration,
     pub signature_headers: Vec<String>,
-    #[serde(deserialize_with = "text")]
     pub user_agent: String,
-    #[serde(deserialize_with = "text")]
     pub source: String,
     pub deprecations: BTreeMap<String, Deprecation>,
-    #[serde(deserialize_with = "text")]
     pub issuer: String,
-    #[serde(deserialize_with = "text")]
     pub service_account_email: String,
-    #[serde(deserialize_with = "text")]
     pub service_account_id: String,
 }
 

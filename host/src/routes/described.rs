@@ -30,6 +30,7 @@ fn report(status: &str, store: &Value) -> Value {
             "module": { "status": "up", "since": "2026-11-20T17:40:00.000Z" },
             "store": store,
         },
+        "store": { "kind": "redis", "id": "3a7bd3e2360a3d29" },
         "roles": ["token", "conditions", "rates", "webhooks", "workers", "page"],
     })
 }

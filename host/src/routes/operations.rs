@@ -67,6 +67,7 @@ async fn readyz(app: Arc<App>, _: Request) -> Result<Reply> {
     };
     let ready = Ready {
         report: &report,
+        store: &app.store_identity,
         roles: &app.config.roles,
     };
     Ok(uncached(Reply::of(status, &ready)?))

@@ -1,9 +1,9 @@
-//! The answer of `/readyz`: whether this host can decide, how its parts are, and what it does.
+//! The answer of `/readyz`: whether this host can decide, how its parts are, which store it has, and what it does.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::{Role, Roles};
+use crate::config::{Role, Roles, StoreIdentity};
 use crate::observe::readiness::Report;
 
 /// See the module's documentation.
@@ -12,6 +12,8 @@ use crate::observe::readiness::Report;
 pub(super) struct Ready<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Report,
+    /// Which store it has.
+    pub(super) store: &'a StoreIdentity,
     /// What this host does. Others may do the rest.
     #[schemars(with = "Vec<Role>")]
     pub(super) roles: &'a Roles,

@@ -72,10 +72,6 @@ impl CertificateFiles {
             let (chain, key) = (chain.display(), key.display());
             format!("the certificate in {chain} with the key in {key} cannot be used: {why}")
         })?;
-        // Who does not look at dates is served all the same.
-        if let Err(why) = is_valid(&certificate.valid, clock.now()) {
-            tracing::warn!(why, "clients will refuse the certificate");
-        }
         Ok(Some(Arc::new(Self {
             chain: chain.to_owned(),
             key: key.to_owned(),
@@ -113,6 +109,10 @@ impl CertificateFiles {
 
     /// Takes what the files have from now on, for as long as this is there.
     pub fn watch(self: &Arc<Self>) {
+        // Who does not look at dates is served all the same.
+        if let Err(why) = is_valid(&self.tls.valid(), self.clock.now()) {
+            tracing::warn!(why, "clients will refuse the certificate");
+        }
         let weak = Arc::downgrade(self);
         tokio::spawn(async move {
             let mut looks = interval(LOOK);

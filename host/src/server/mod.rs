@@ -30,6 +30,8 @@ pub async fn serve(config: Config) -> Result<(), String> {
     let tls = certificate.as_ref().map(|files| files.tls());
     let listener = bind(config.listen).await?.secured(tls);
     let mut config = listening(config, &listener)?;
+    let (version, roles) = (env!("CARGO_PKG_VERSION"), config.roles.listed());
+    tracing::info!(version, store = %url, roles, address = %config.listen, "starting");
     if !config.roles.has(Role::Workers) {
         // Imports are left to the hosts that do jobs.
         config.reference_rates.clear();

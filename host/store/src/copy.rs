@@ -100,10 +100,14 @@ async fn begin(to: &dyn Portable, name: &str) -> Result<(), CopyError> {
     let keys = [SOURCE.to_owned(), FINISHED.to_owned()];
     let recorded = to.get(&record_partition(), &keys).await?;
     if let [source, finished] = recorded.as_slice() {
-        if finished.is_some() {
-            return Err(CopyError::Occupied(
-                "the copy into this store is finished".to_owned(),
-            ));
+        if let Some(finished) = finished {
+            // The record's last commit is the one that says so.
+            let at = to.metadata(&record_partition()).await?.counters.at;
+            return Err(CopyError::Occupied(format!(
+                "nothing was done: this store has a copy of {} that was finished at {}; to copy again, use an empty store",
+                String::from_utf8_lossy(&finished.value),
+                at.to_millis_text()
+            )));
         }
         if let Some(source) = source {
             if source.value == name {

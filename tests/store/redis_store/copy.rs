@@ -247,10 +247,24 @@ async fn only_an_empty_store_is_copied_into() {
     let refused = copy((&from, "it"), &to, &mut |_| ()).await;
     assert!(matches!(refused, Err(CopyError::Occupied(why)) if why.contains("not empty")));
 
-    let to = MemoryStore::new(clock());
-    copied(&from, &to).await;
-    let again = copy((&from, "it"), &to, &mut |_| ()).await;
-    assert!(matches!(again, Err(CopyError::Occupied(why)) if why.contains("finished")));
+    let folder = TempDir::new().unwrap();
+    let all: [Box<dyn Portable>; 3] = [
+        Box::new(MemoryStore::new(clock())),
+        Box::new(on_redis(&shared().url())),
+        Box::new(EmbeddedStore::open(folder.path(), clock()).unwrap()),
+    ];
+    for to in all {
+        copied(&from, to.as_ref()).await;
+        // Of whatever is to be copied now.
+        for name in ["it", "another"] {
+            let again = copy((&from, name), to.as_ref(), &mut |_| ()).await;
+            assert_eq!(
+                again.unwrap_err().to_string(),
+                "nothing was done: this store has a copy of it that was finished at 2026-01-01T00:00:00.000Z; to copy \
+                 again, use an empty store"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -11,8 +11,10 @@ use serde::Deserialize;
 
 use super::report::{Finding, fail, ok, warn};
 use crate::cli::health::reachable;
+use crate::config::StoreIdentity;
 use crate::egress::{Answer, Client, Destinations, EgressError, Limits, Trust};
 use crate::engine::MODULE_SHA256;
+use crate::store::StoreUrl;
 
 const PORT: &str = "port";
 const HOST: &str = "host";
@@ -56,6 +58,8 @@ struct Readiness {
     checks: BTreeMap<String, Check>,
     #[serde(default)]
     warnings: BTreeMap<String, Warning>,
+    /// Earlier versions do not say it.
+    store: Option<StoreIdentity>,
 }
 
 #[derive(Deserialize)]
@@ -158,6 +162,7 @@ fn readiness(running: &Running) -> Finding {
         status,
         checks,
         warnings,
+        ..
     }) = serde_json::from_slice(&running.readiness)
     else {
         return ok(HOST, "it answers");
@@ -191,6 +196,26 @@ fn readiness(running: &Running) -> Finding {
             "tills get no decision: the log of the host says why",
         ),
     }
+}
+
+/// Whether a host has the store that the settings name: a flag or a variable of its own may name another.
+pub(super) fn store(listener: &Listener, own: &StoreUrl) -> Option<Finding> {
+    const REMEDY: &str = "restart it with these settings; tillgate serve --print-config, with its flags and variables, prints \
+                          where its store is set";
+    let Listener::Host(running) = listener else {
+        return None;
+    };
+    let readiness: Readiness = serde_json::from_slice(&running.readiness).ok()?;
+    let (its, same) = (readiness.store?, StoreIdentity::of(own));
+    let what = format!("the host has another store than {own}: {}", its.kind);
+    Some(if its == same {
+        ok(HOST, "the host has the store of these settings")
+    } else if its.kind == same.kind {
+        let what = format!("{what} elsewhere, or under another name");
+        warn(HOST, what, REMEDY)
+    } else {
+        fail(HOST, what, REMEDY)
+    })
 }
 
 /// Whether the host that runs decides as this program would.

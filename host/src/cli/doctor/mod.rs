@@ -127,10 +127,11 @@ async fn look_at(config: &Config) -> Vec<Finding> {
         findings.push(folder::credentials(operator_file_of(config, &url)));
     }
     findings.extend(start::check(config).await);
-    findings.extend(host::check(
-        config.listen,
-        &host::listener(config.scheme(), config.listen).await,
-    ));
+    let listener = host::listener(config.scheme(), config.listen).await;
+    findings.extend(host::check(config.listen, &listener));
+    if let Ok(url) = config.store.parse::<StoreUrl>() {
+        findings.extend(host::store(&listener, &url));
+    }
     if let Ok(Some(metrics)) = config.metrics.address() {
         findings.extend(match host::listener("http", metrics).await {
             Listener::Host(_) => vec![ok("port", format!("metrics are served at {metrics}"))],

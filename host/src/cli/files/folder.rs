@@ -3,6 +3,7 @@
 //! A kind whose folder is not there is out of scope; one whose folder is empty is to have none. What one resource is called
 //! stands in its file, so files may have any names. What is not understood is an error and never left out: a misspelled name
 //! would otherwise take resources out of scope without a sign. Only what begins with a dot is left out, such as `.gitkeep`.
+//! Links are refused, except those of a volume that Kubernetes has mounted.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -108,9 +109,25 @@ fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
                 shown_path(folder)
             )
         })?;
-        named.insert(name, entry.file_type().map_err(unreadable)?);
+        let mut entry_type = entry.file_type().map_err(unreadable)?;
+        if entry_type.is_symlink() && is_mounted(folder, &entry.path()) {
+            let target = std::fs::metadata(entry.path());
+            entry_type = target.map_err(unreadable)?.file_type();
+        }
+        named.insert(name, entry_type);
     }
     Ok(named)
+}
+
+/// Whether a link is one that Kubernetes makes where it mounts a ConfigMap or a Secret: it leads to what is below a folder
+/// beside it whose name begins with two dots, such as `..2026_11_27_12_00_00.1234`.
+fn is_mounted(folder: &Path, link: &Path) -> bool {
+    let (Ok(folder), Ok(target)) = (folder.canonicalize(), link.canonicalize()) else {
+        return false;
+    };
+    let below = target.strip_prefix(folder);
+    let first = below.ok().and_then(|below| below.components().next());
+    first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b".."))
 }
 
 /// Whether a name begins with a dot.

@@ -15,6 +15,7 @@ use redis::{
 use tokio::time::timeout;
 
 use super::cluster::{self, MasterList, View};
+use super::node::without_arguments;
 use super::url::{Address, Topology};
 
 /// How long a connection may take to open, and a request to be answered.
@@ -91,7 +92,7 @@ impl Link {
         };
         let connection = match timeout(TIMEOUT, opening).await {
             Ok(Ok(connection)) => connection,
-            Ok(Err(cause)) => return Err(format!("{address}: {cause}")),
+            Ok(Err(cause)) => return Err(format!("{address}: {}", without_arguments(&cause))),
             Err(_) => return Err(format!("{address}: it does not answer")),
         };
         Ok(Self {

@@ -224,7 +224,7 @@ impl Node {
         let opening = open(self.client.clone());
         let opening = async { timeout(CONNECT_TIMEOUT * 2, opening).await };
         let opened = match self.runtime.spawn(opening).await {
-            Ok(Ok(opened)) => opened.map_err(|error| error.to_string()),
+            Ok(Ok(opened)) => opened.map_err(|error| without_arguments(&error)),
             Ok(Err(_)) => Err("it does not answer".to_owned()),
             Err(ended) => Err(ended.to_string()),
         };
@@ -267,6 +267,14 @@ impl Connection {
         let now = self.clock.1.saturating_add(micros(self.clock.0.elapsed()));
         now.saturating_add(micros(request.timeout))
     }
+}
+
+/// What a server refuses, without the arguments of a command that it does not know: it repeats them, and a password may be
+/// among them.
+pub(super) fn without_arguments(error: &impl fmt::Display) -> String {
+    let text = error.to_string();
+    let before = text.split_once(", with args beginning with");
+    before.map_or(text.clone(), |(before, _)| before.to_owned())
 }
 
 fn micros(span: Duration) -> u64 {

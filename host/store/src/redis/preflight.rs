@@ -1,17 +1,20 @@
 //! Preflight checks: how the servers are configured when the store is opened, what is unsafe and what to do.
 //!
-//! With `--require-durable-store`, a store that could lose acknowledged commits is refused; everything else is only
-//! logged, including that a server hides its configuration, as managed ones do. `tillgate doctor` says it too.
+//! A server that refuses what the store is made of is refused. With `--require-durable-store`, so is a store that could lose
+//! acknowledged commits, or whose settings are hidden, as those of managed servers are, unless its URL vouches for them;
+//! everything else is only logged. `tillgate doctor` says it too.
 
 use std::collections::HashMap;
 
 use redis::Value;
 
+use super::cluster::is_transient;
 use super::info;
-use super::node::{Node, RequestError};
-use super::scripts::Request;
+use super::link::Link;
+use super::node::{Node, RequestError, without_arguments};
+use super::scripts::{self, Request};
 use super::shared::Shared;
-use super::url::Topology;
+use super::url::{RedisUrl, Topology};
 use crate::clock::Timestamp;
 use crate::inspection::{Issue, MAX_CLOCK_SKEW, Server};
 
@@ -66,7 +69,8 @@ pub(super) async fn servers(shared: &Shared) -> Result<Vec<Server>, String> {
         let address = node.address().to_string();
         info.check_usable(&url.topology)
             .map_err(|why| format!("{address}: {why}"))?;
-        let mut issues = info.issues(&url.topology, url.replicas);
+        check_understands(shared, &node).await?;
+        let mut issues = info.issues(url);
         issues.extend(info.lacks_replicas(url.replicas));
         servers.push(Server {
             address,
@@ -146,7 +150,7 @@ impl ServerInfo {
         }
     }
 
-    fn issues(&self, topology: &Topology, replicas: u32) -> Vec<Issue> {
+    fn issues(&self, url: &RedisUrl) -> Vec<Issue> {
         let mut issues = Vec::new();
         let mut add = |loses_commits, what: String, remedy| {
             issues.push(Issue {
@@ -170,13 +174,12 @@ impl ServerInfo {
                     );
                     add(true, what, "set appendfsync always");
                 }
+                None if url.vouches => {}
                 None => {
                     let what = "its appendfsync setting is hidden (CONFIG GET is not allowed)";
-                    add(
-                        false,
-                        what.to_owned(),
-                        "make sure that appendfsync is always",
-                    );
+                    let remedy = "make sure that it is always, and vouch for that with appendfsync=always in the URL of the \
+                                  store";
+                    add(true, what.to_owned(), remedy);
                 }
             }
         }
@@ -201,7 +204,10 @@ impl ServerInfo {
             let what = "its cluster is incomplete (cluster_state fail)".to_owned();
             add(true, what, "check the servers of the cluster");
         }
-        if *topology != Topology::Single && replicas == 0 && self.field("connected_slaves") == "0" {
+        if url.topology != Topology::Single
+            && url.replicas == 0
+            && self.field("connected_slaves") == "0"
+        {
             let what = "it has no replica: while it is unavailable, so is its part of the store"
                 .to_owned();
             add(false, what, "add a replica");
@@ -227,6 +233,29 @@ impl ServerInfo {
     fn field(&self, name: &str) -> &str {
         self.info.get(name).map_or("", String::as_str)
     }
+}
+
+/// Fails when a server does not run scripts, or does not send what is published beside its replies (RESP3), as some proxies and
+/// managed servers do not.
+async fn check_understands(shared: &Shared, node: &Node) -> Result<(), String> {
+    let address = node.address();
+    for (with_source, command) in [(true, "EVAL"), (false, "EVALSHA")] {
+        let probe = Request::script(&scripts::PROBE, Vec::new(), Vec::new());
+        // One that is reading its data answers later.
+        if let Err(error) = node.send(&probe, with_source, false).await
+            && !error.code().is_some_and(is_transient)
+        {
+            let why = without_arguments(&error);
+            return Err(format!(
+                "{address}: it must run Lua scripts, and refuses {command}: {why}"
+            ));
+        }
+    }
+    let (client, channel) = (shared.router.client(address)?, shared.keyspace.channel());
+    let opened = Link::open(address.clone(), &client, channel, drop).await;
+    opened.map(drop).map_err(|why| {
+        format!("{why}: it must speak RESP3 (HELLO 3), and let hosts subscribe to a channel")
+    })
 }
 
 fn clock_skew(server: &Server) -> Option<Issue> {

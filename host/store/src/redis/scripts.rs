@@ -27,6 +27,10 @@ pub(super) static RESTORE: LazyLock<Script> =
 pub(super) static LISTING: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("listing.lua")));
 
+/// Does nothing: whether a server runs scripts.
+pub(super) static PROBE: LazyLock<Script> =
+    LazyLock::new(|| Script::new("#!lua flags=no-writes\nreturn 1"));
+
 /// How long a reply may take, and how much longer for each MiB that is sent.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const TIMEOUT_PER_MEBIBYTE: Duration = Duration::from_millis(250);

@@ -61,6 +61,8 @@ pub struct RedisUrl {
     pub prefix: String,
     /// How many replicas have a commit before it is acknowledged.
     pub replicas: u32,
+    /// Whether the operator vouches for `appendfsync always` on servers that hide their settings.
+    pub vouches: bool,
     /// The ACL user of the Sentinels.
     pub sentinel_user: Option<String>,
     /// The password of the Sentinels.
@@ -121,6 +123,7 @@ impl RedisUrl {
             database,
             prefix: PREFIX.to_owned(),
             replicas: 0,
+            vouches: false,
             sentinel_user: None,
             sentinel_password: None,
         };
@@ -148,14 +151,16 @@ impl RedisUrl {
                 let wrong = || format!("replicas must be a number up to {MAX_REPLICAS}");
                 self.replicas = number.ok_or_else(wrong)?;
             }
+            "appendfsync" if value == "always" => self.vouches = true,
             "sentinel-user" if sentinel => self.sentinel_user = some_text(value)?,
             "sentinel-password" if sentinel => self.sentinel_password = some_text(value)?,
             "sentinel-user" | "sentinel-password" => {
                 return Err(format!("{name} needs redis+sentinel://"));
             }
             _ => {
-                let rule = "its parameters may be prefix, ca, replicas, sentinel-user and sentinel-password";
-                return Err(rule.to_owned());
+                return Err(
+                    "its parameters may be prefix, ca, replicas, appendfsync=always, sentinel-user and sentinel-password".to_owned(),
+                );
             }
         }
         Ok(())
@@ -250,6 +255,7 @@ impl fmt::Display for RedisUrl {
                 (self.prefix != PREFIX).then(|| self.prefix.clone()),
             ),
             ("replicas", replicas),
+            ("appendfsync", self.vouches.then(|| "always".to_owned())),
             ("sentinel-user", hidden(&self.sentinel_user)),
             ("sentinel-password", hidden(&self.sentinel_password)),
         ];
@@ -323,8 +329,12 @@ mod tests {
                 "prefix must be 1 to 64 characters of A-Z a-z 0-9 - _",
             ),
             (
-                "redis://h?colour=red",
-                "its parameters may be prefix, ca, replicas, sentinel-user and sentinel-password",
+                "redis://h?appendfsync=no",
+                "its parameters may be prefix, ca, replicas, appendfsync=always, sentinel-user and sentinel-password",
+            ),
+            (
+                "redis://h?appendfsync=always",
+                "redis://h:6379?appendfsync=always",
             ),
             ("redis://h?replicas=2", "redis://h:6379?replicas=2"),
             (
