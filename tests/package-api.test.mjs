@@ -365,6 +365,8 @@ about("rates", () => {
     assert.equal(convert("100", "11.05"), "1105.00");
     assert.equal(convert("100", "11.05", { currency: "JPY" }), "1105");
     assert.equal(convert("100", "11.05", { minorUnit: 3 }), "1105.000");
+    assert.equal(convert(String(0.1 + 0.2), "11.05"), "3.32");
+    assert.equal(convert(String(0.1 + 0.2 - 0.3), "11.05"), "0.00");
     assert.deepEqual(calculate([{ op: "opposite", rate: "2" }, { op: "convert", amount: "1", rate: "2", minorUnit: 0 }]), [{ rate: "0.5" }, { amount: "2" }]);
   });
 
