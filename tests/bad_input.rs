@@ -27,7 +27,7 @@ const FAULTS: &[Fault] = &[
     ("POST", AGE, "{", &["$"]),
     ("POST", AGE, "null", &["$"]),
     ("POST", AGE, "[]", &["$"]),
-    ("POST", AGE, "\u{feff}{}", &["$"]),
+    ("POST", AGE, "\u{feff}", &["$"]),
     (
         "POST",
         AGE,
@@ -100,7 +100,7 @@ const FAULTS: &[Fault] = &[
     (
         "POST",
         AGE,
-        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":17.0}}}"#,
+        r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":17.5}}}"#,
         &["$.context.customer.customer_age"],
     ),
     (
@@ -217,7 +217,7 @@ const FAULTS: &[Fault] = &[
     (
         "PUT",
         CONDITION,
-        r#"{"rule":"AGE_RESTRICTION","enabled":"yes","condition_value":{"minimum_age":18.0,"maximum_age":99}}"#,
+        r#"{"rule":"AGE_RESTRICTION","enabled":"yes","condition_value":{"minimum_age":18.5,"maximum_age":99}}"#,
         &[
             "$.enabled",
             "$.condition_value.maximum_age",

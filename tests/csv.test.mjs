@@ -27,6 +27,18 @@ describe("CSV is read", () => {
     assert.deepEqual(rows("a,b\nc,d", { delimiter: "" }), [["a,b"], ["c,d"]]);
   });
 
+  test("with the delimiter that a first line names, which is no row", () => {
+    for (const [line, end] of [["sep=;", "\n"], ["\ufeffsep=;", "\r\n"], ["SEP=;", "\r"]]) {
+      assert.deepEqual(parseCsv(`${line}${end}a,b;c${end}1,5;2`), { delimiter: ";", rows: [["a,b", "c"], ["1,5", "2"]], lines: end === "\r" ? [1, 1] : [2, 3], faults: [] });
+    }
+    assert.deepEqual(rows("sep=\t\na;b\tc"), [["a;b", "c"]]);
+    assert.deepEqual(rows("sep=:\na:b,c"), [["a", "b,c"]]);
+    assert.deepEqual(rows("sep=;\na,b;c", { delimiter: "," }), [["a", "b;c"]]);
+    assert.deepEqual(rows("sep=;"), []);
+    assert.deepEqual(rows("sep=;\ntimber\nglue"), [["timber"], ["glue"]]);
+    assert.deepEqual(rows("a;b\nc;d\nsep=,\n"), [["a", "b"], ["c", "d"], ["sep=,"]]);
+  });
+
   test("to the letter, without blank lines", () => {
     assert.deepEqual(rows(" a ,B\n\n\r\nc,\u00a0d"), [[" a ", "B"], ["c", "\u00a0d"]]);
     assert.deepEqual(rows('a\n\n""\n  \n'), [["a"], [""], ["  "]]);

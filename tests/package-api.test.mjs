@@ -277,6 +277,22 @@ about("errors", () => {
     assert.deepEqual([error.code, error.path], ["invalid", "$.global[0].rule"]);
   });
 
+  test("a document may hold a Map, a Set, a BigInt and undefined, and keeps what it held", () => {
+    const itemIds = new Set(["sku-1"]);
+    const beer = new Map(Object.entries({ id: "beer", rule: "AGE_RESTRICTION", enabled: undefined, condition_value: { minimum_age: 18n } }));
+    const document = { global: new Set([beer]), tenant: [], projects: [{ projectId: PROJECT, name: undefined, restrictions: [{ type: "WHITELISTEDITEMS", itemIds }] }] };
+    const catalog = new Catalog(document);
+    itemIds.add("sku-2");
+    assert.deepEqual([17, 18].map((age) => catalog.evaluateCondition("beer", aged(age)).allow), [false, true]);
+    assert.deepEqual(["sku-1", "sku-2"].map((id) => catalog.evaluateProjectRestrictions({ projectId: PROJECT, item: { id } }).allow), [true, false]);
+    assert.deepEqual(runTests({ condition: beer }), { passed: 0, failed: [] });
+    assert.deepEqual(compare({ condition: beer }, { condition: Object.fromEntries(beer) }), { same: true });
+    for (const minimum_age of [151n, 2n ** 70n, -1n]) {
+      const wrong = () => findings({ condition: { id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age } } });
+      assert.equal(thrown(wrong).path, "$.condition.condition_value.minimum_age");
+    }
+  });
+
   test("a value that cannot be written as JSON is refused", () => {
     const loop = {};
     loop.loop = loop;
@@ -365,6 +381,8 @@ about("rates", () => {
     assert.equal(convert("100", "11.05"), "1105.00");
     assert.equal(convert("100", "11.05", { currency: "JPY" }), "1105");
     assert.equal(convert("100", "11.05", { minorUnit: 3 }), "1105.000");
+    assert.equal(convert(String(0.1 + 0.2), "11.05"), "3.32");
+    assert.equal(convert(String(0.1 + 0.2 - 0.3), "11.05"), "0.00");
     assert.deepEqual(calculate([{ op: "opposite", rate: "2" }, { op: "convert", amount: "1", rate: "2", minorUnit: 0 }]), [{ rate: "0.5" }, { amount: "2" }]);
   });
 

@@ -21,6 +21,9 @@ const STATEMENTS = `
   await init(await bytes());
   const document: CatalogDocument = { global: [], tenant: [{ id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }] };
   const catalog = new Catalog(document);
+  const ids: Set<string> = new Set(["a"]);
+  new Catalog({ global: new Set([{ id: "beer", rule: "AGE_RESTRICTION", condition_value: new Map([["minimum_age", 18n]]) }]), tenant: [], projects: [{ projectId: "a", restrictions: [{ type: "WHITELISTEDITEMS", itemIds: ids }] }] });
+  findings({ condition: { id: "beer", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18n } } });
   const decision: ItemDecision = catalog.evaluateCondition("beer", { item: { id: "a" }, context: { customer: { customer_age: 17, licenses: ["a", { id: "b" }] } } });
   for (const result of decision.results) {
     if (result.rule === "PROJECT_RESTRICTION") result.restriction?.toUpperCase();
@@ -100,6 +103,8 @@ const STATEMENTS = `
   catalog.evaluateCondition("beer", { item: { id: "a" } });
   // @ts-expect-error a license has no minimum age
   new Catalog({ global: [], tenant: [{ id: "a", rule: "LICENSE_REQUIREMENT", condition_value: { minimum_age: 1 } }] });
+  // @ts-expect-error an age is not a text
+  new Catalog({ global: [], tenant: [{ id: "a", rule: "AGE_RESTRICTION", condition_value: { minimum_age: "18" } }] });
   // @ts-expect-error there is no such code
   if ((null as unknown as TillgateError).code === "oops") throw 0;
   // @ts-expect-error there is no such option

@@ -10,7 +10,7 @@ import { initSync } from "../js/engine/tillgate.js";
 import * as glue from "../js/engine/tillgate.js";
 import { current } from "../js/src/shared/engine.js";
 import * as tillgate from "../js/src/runtime/node.js";
-import { expected, isText, throughGlue, throughInstance, throughPackage } from "./support/vector.mjs";
+import { expected, isText, throughGlue, throughInstance, throughPackage, withValues } from "./support/vector.mjs";
 
 const root = new URL("../", import.meta.url);
 const read = (path) => readFileSync(new URL(path, root));
@@ -30,6 +30,7 @@ for (const file of files.sort()) {
         const answered = throughPackage(tillgate, call);
         if (answered === undefined) return;
         assert.equal(answered, expected(answer));
+        assert.equal(throughPackage(tillgate, withValues(call)), expected(answer), "with a Map, a Set, a BigInt and undefined");
         viaApi += 1;
       });
     }

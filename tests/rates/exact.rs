@@ -166,6 +166,9 @@ async fn amounts_are_converted_in_decimals_and_rounded_to_the_minor_unit() {
         ("EUR", "SEK", "-1.10", "false", "-12.16"),
         ("EUR", "SEK", "100", "true", "994.50"),
         ("EUR", "JPY", "0.5", "false", "89"),
+        // 0.1 + 0.2, and what is left of it without 0.3, as JavaScript computes them.
+        ("EUR", "SEK", "0.30000000000000004", "false", "3.32"),
+        ("EUR", "SEK", "5.551115123125783e-17", "false", "0.00"),
         (
             "EUR",
             "SEK",

@@ -42,6 +42,25 @@ fn a_zip_file_of_one_document_is_read_whatever_its_name() {
 }
 
 #[test]
+fn what_macos_adds_to_a_zip_file_is_passed_over() {
+    let csv = ecb::history_csv(&days(), &[]);
+    let (csv, attributes) = (csv.as_bytes(), b"\0\x05\x16\x07".as_slice());
+    let (document, added) = (
+        ("eurofxref.csv", csv),
+        ("__MACOSX/._eurofxref.csv", attributes),
+    );
+    let folder = ("__MACOSX/", b"".as_slice());
+    for entries in [vec![document, added], vec![folder, added, document]] {
+        assert_eq!(parse(Zip, ecb::zipped(&entries)), Ok(days()));
+    }
+    let other = ("other.csv", csv);
+    for (entries, count) in [(vec![document, added, other], 2), (vec![added], 0)] {
+        let message = format!("must be a zip file of one document, and not of {count}");
+        assert_eq!(parse(Zip, ecb::zipped(&entries)), Err(vec![message]));
+    }
+}
+
+#[test]
 fn a_zip_file_of_anything_else_is_refused() {
     let csv = ecb::history_csv(&days(), &[]);
     let csv = csv.as_bytes();

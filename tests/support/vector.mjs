@@ -62,6 +62,28 @@ export function throughInstance(instance, call) {
   }
 }
 
+/**
+ * The same value as JavaScript may hold it: objects are Maps, arrays Sets where no element is there twice, integers BigInts, and
+ * each object that stays one has a member that is undefined.
+ */
+export function inJavaScript(value, depth = 0) {
+  if (Number.isSafeInteger(value)) return BigInt(value);
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) {
+    const elements = value.map((element) => inJavaScript(element, depth + 1));
+    return new Set(elements).size === elements.length ? new Set(elements) : elements;
+  }
+  const members = Object.entries(value).map(([name, member]) => [name, inJavaScript(member, depth + 1)]);
+  return depth % 2 ? new Map(members) : Object.fromEntries([...members, ["not there", undefined]]);
+}
+
+/** A call whose documents are as JavaScript may hold them. */
+export function withValues(call) {
+  const documents = ["document", "findings", "compare", "tests"].filter((name) => name in call);
+  const values = documents.map((name) => [name, inJavaScript(call[name])]);
+  return { ...call, ...Object.fromEntries(values) };
+}
+
 /** A call through the package's API; undefined if the API cannot express it. */
 export function throughPackage({ Catalog, calculate, compare, findings, runTests }, call) {
   try {
@@ -69,7 +91,7 @@ export function throughPackage({ Catalog, calculate, compare, findings, runTests
       return `0${JSON.stringify({ answers: calculate(call.rates.calls) })}`;
     }
     if ("findings" in call) return `0${JSON.stringify({ findings: findings(call.findings) })}`;
-    if ("compare" in call && Object.keys(call.compare ?? {}).join() === "before,after") {
+    if ("compare" in call && Object.keys(call.compare ?? {}).filter((name) => call.compare[name] !== undefined).join() === "before,after") {
       return `0${JSON.stringify(compare(call.compare.before, call.compare.after))}`;
     }
     if ("tests" in call) return `0${JSON.stringify(runTests(call.tests))}`;

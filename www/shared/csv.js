@@ -21,6 +21,9 @@ const SLICE_LENGTH = 32_768;
 
 const [QUOTE, LF, CR, BOM] = [0x22, 0x0a, 0x0d, 0xfeff];
 
+/** The first line by which Excel is told the delimiter. */
+const SEPARATOR_LINE = /^\ufeff?sep=(.)(?:\r\n|\n|\r|$)/i;
+
 /** What spreadsheets take for a formula (OWASP, "CSV Injection"), after what keeps them from it, blanks, and what is not seen. */
 const FORMULA = /^['\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\t\r\n＝＋－＠]/u;
 
@@ -62,7 +65,8 @@ export function decodeText(bytes) {
 /**
  * The cells of a text: `{ delimiter, rows, lines, faults }`, without its blank lines. `lines` has for each row the line that
  * it begins in, and `faults` are `{ line, message }`, at most 100.
- * Without a `delimiter` it is found; `""` is none, and each line one cell.
+ * Without a `delimiter` it is found, or named by a first line such as `sep=;`, which is no row; `""` is none, and each line
+ * one cell.
  */
 export function parseCsv(text, options) {
   const reading = readingCsv(text, options);
@@ -72,7 +76,9 @@ export function parseCsv(text, options) {
 }
 
 /** As `parseCsv`, with a pause after each slice: what is long is read without holding up the page. */
-export function* readingCsv(text, { delimiter = delimiterOf(text), maxRows = Infinity } = {}) {
+export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}) {
+  const [separatorLine, named] = SEPARATOR_LINE.exec(text) ?? ["", undefined];
+  const delimiter = wanted ?? named ?? delimiterOf(text);
   const rows = [];
   const faults = [];
   const lines = [];
@@ -81,7 +87,7 @@ export function* readingCsv(text, { delimiter = delimiterOf(text), maxRows = Inf
   let row = [];
   let line = 1;
   let cells = 0;
-  let at = text.charCodeAt(0) === BOM ? 1 : 0;
+  let at = separatorLine.length || (text.charCodeAt(0) === BOM ? 1 : 0);
   let paused = at;
   while (at < text.length && rows.length < maxRows) {
     if (row.length === 0) line = lineOf(at);

@@ -120,8 +120,8 @@ impl Faults {
 
     /// The integer, if it is one from 0 to `max`; a fault if not.
     pub fn integer(&mut self, node: Node<'_, '_>, max: u8) -> Option<u8> {
-        if let Scalar::Integer(value) = node.scalar()
-            && let Ok(value) = u8::try_from(*value)
+        if let Some(value) = node.integer()
+            && let Ok(value) = u8::try_from(value)
             && value <= max
         {
             return Some(value);

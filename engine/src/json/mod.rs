@@ -1,10 +1,10 @@
 //! A JSON text, read once and strictly into a flat list of nodes. Faults found in it are collected in [`Faults`].
 //!
 //! Strict means: UTF-8, no duplicate members in an object, nothing after the value, at most [`MAX_DEPTH`] levels
-//! (`platform.md`, "HTTP conventions"). Numbers keep their text, so that an amount stays exact from a request to the
-//! store and to the answer. Strings without escapes, and numbers, are borrowed from the text. Every entry records its
-//! parent, so a path is built only when there is a fault to report. Not a general JSON library: it exists so that
-//! everything wrong with an input can be named at once.
+//! (`platform.md`, "HTTP conventions"). A byte order mark before the value is skipped. Numbers keep their text, so that an
+//! amount stays exact from a request to the store and to the answer. Strings without escapes, and numbers, are borrowed
+//! from the text. Every entry records its parent, so a path is built only when there is a fault to report. Not a general
+//! JSON library: it exists so that everything wrong with an input can be named at once.
 
 mod faults;
 mod numbers;
@@ -26,6 +26,9 @@ use crate::swar::equal;
 
 /// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 32;
+
+/// What some programs write before UTF-8.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The most values, arrays, objects and members in the text of a request: more than any valid request has, and little
 /// memory.
@@ -79,6 +82,8 @@ pub struct Document<'a> {
     may_have_duplicates: bool,
     /// Whether there is a [`Scalar::Number`].
     has_numbers: bool,
+    /// Whether one of them may be an integer with a fraction, such as `18.0`.
+    may_have_integers: bool,
     /// Whether reading ended at a value that is nested too deep.
     is_too_deep: bool,
     /// How many entries there may be, and whether reading ended at one more.
@@ -137,10 +142,15 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// The same, but the text of every [`Scalar::Number`] is empty: a decision does not depend on it, and would take a third
-    /// longer for an item with a price. There may be `most` values.
+    /// The same, but the text of every [`Scalar::Number`] is empty unless one may be an integer: a decision does not depend
+    /// on the others, and would take a third longer for an item with a price. There may be `most` values.
     pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
-        Self::read(utf8(text)?, most, None)
+        let text = utf8(text)?;
+        let mut document = Self::read(text, most, None)?;
+        if document.may_have_integers {
+            document.fill_in_numbers(text);
+        }
+        Ok(document)
     }
 
     fn read(
@@ -152,6 +162,7 @@ impl<'a> Document<'a> {
             entries: Vec::with_capacity(16),
             may_have_duplicates: false,
             has_numbers: false,
+            may_have_integers: false,
             is_too_deep: false,
             most,
             has_too_many: false,
@@ -231,7 +242,9 @@ impl<'a> Document<'a> {
     }
 }
 
+/// The text, without a byte order mark.
 fn utf8(text: &[u8]) -> Result<&str, Error> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     std::str::from_utf8(text).map_err(|_| Error::new(Code::Invalid, "$", "must be UTF-8"))
 }
 
@@ -254,17 +267,6 @@ impl<'d, 'a> Node<'d, 'a> {
     pub fn text(self) -> Option<&'d Cow<'a, str>> {
         match self.scalar() {
             Scalar::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The number's text, if the value is a number: exactly as it is written in the JSON text.
-    #[must_use]
-    pub fn number(self) -> Option<Cow<'a, str>> {
-        match self.scalar() {
-            // JSON has one way to write an integer, and `-0` is not an `Integer`.
-            Scalar::Integer(value) => Some(Cow::Owned(value.to_string())),
-            Scalar::Number(text) => Some(Cow::Borrowed(text)),
             _ => None,
         }
     }

@@ -1,4 +1,35 @@
-//! Finds the numbers of a JSON text, exactly as they are written. Pure.
+//! Finds the numbers of a JSON text, exactly as they are written, and reads them. Pure.
+
+use std::borrow::Cow;
+
+use super::{Node, Scalar};
+
+impl<'a> Node<'_, 'a> {
+    /// The number's text, if the value is a number: exactly as it is written in the JSON text.
+    #[must_use]
+    pub fn number(self) -> Option<Cow<'a, str>> {
+        match self.scalar() {
+            // JSON has one way to write an integer, and `-0` is not an `Integer`.
+            Scalar::Integer(value) => Some(Cow::Owned(value.to_string())),
+            Scalar::Number(text) => Some(Cow::Borrowed(text)),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is an integer; its fraction may have zeros (`18.0`).
+    #[must_use]
+    pub fn integer(self) -> Option<i64> {
+        match self.scalar() {
+            Scalar::Integer(value) => Some(*value),
+            Scalar::Number(text) => {
+                let (whole, fraction) = text.split_once('.')?;
+                let is_whole = fraction.bytes().all(|digit| digit == b'0');
+                whole.parse().ok().filter(|_| is_whole)
+            }
+            _ => None,
+        }
+    }
+}
 
 /// The numbers of a valid JSON text, in order, each exactly as it is written.
 pub(super) struct Numbers<'a> {

@@ -139,7 +139,8 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
         }
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.document.may_have_integers |= value.trunc() == value;
         self.number()
     }
 

@@ -1,4 +1,4 @@
-//! Parsing decimal text, exactly and in one pass, and the integers that a [`Decimal`] is made of.
+//! Parsing decimal text, exactly and in one pass, as scaled integers, which a [`Decimal`] is made of.
 //!
 //! The text is a JSON number (RFC 8259, 6): Python writes 0.000049 as `4.9e-05`, the European Central Bank 0.8595 as
 //! `0.85950`. The parser of `Decimal` accepts more (`+1`, `1_000`, `.5`) and may round. How many decimals and digits a
@@ -13,13 +13,24 @@ pub(super) enum DecimalError {
     TooManyDigits,
 }
 
-/// Parses a JSON number of at most so many decimals and digits (at most 21, so that it stays exact), in one pass over a
-/// text of any length. Zeros that do not change the value count neither as decimals nor as digits.
+/// Parses a JSON number of at most so many decimals (at most 28) and digits (at most 21, so that it stays exact).
 pub(super) fn parse_decimal(
     text: &str,
     max_decimals: u32,
     max_digits: u32,
 ) -> Result<Decimal, DecimalError> {
+    let (mantissa, scale) = parse_scaled(text, max_decimals, max_digits)?;
+    Ok(decimal_from_parts(mantissa, scale))
+}
+
+/// Parses a JSON number of at most so many decimals and digits (at most 28) as a mantissa and its decimals, in one pass over
+/// a text of any length. Zeros that do not change the value count neither as decimals nor as digits.
+#[inline(never)]
+pub(super) fn parse_scaled(
+    text: &str,
+    max_decimals: u32,
+    max_digits: u32,
+) -> Result<(i128, u32), DecimalError> {
     let number = Number::parse(text.as_bytes()).ok_or(DecimalError::NotADecimal)?;
     let mut mantissa: i128 = 0;
     let mut digits: i64 = 0;
@@ -40,7 +51,7 @@ pub(super) fn parse_decimal(
         zeros = 0;
     }
     if digits == 0 {
-        return Ok(Decimal::ZERO);
+        return Ok((0, 0));
     }
     // The value is mantissa × 10^shift, and the mantissa does not end with a zero.
     let decimals = i64::try_from(number.fraction.len()).unwrap_or(i64::MAX);
@@ -57,7 +68,7 @@ pub(super) fn parse_decimal(
     mantissa *= power_of_ten(shift);
     let scale = u32::try_from(-shift).unwrap_or(0);
     let mantissa = if number.negative { -mantissa } else { mantissa };
-    Ok(decimal_from_parts(mantissa, scale))
+    Ok((mantissa, scale))
 }
 
 /// The parts of a JSON number (RFC 8259, 6).

@@ -2,7 +2,8 @@
 //!
 //! Values are stored as [`Decimal`] but computed on integers: every result is one integer division, `div_round`, which
 //! rounds once. The multiplication and division of `Decimal` round to 28 digits first, and a second rounding would have
-//! to be proved harmless. The bounds below keep everything within an `i128`.
+//! to be proved harmless. The bounds below keep everything within an `i128`, but for an amount times a rate, which is
+//! computed in two halves.
 //!
 //! Input is a number as JSON writes it, with an exponent or trailing zeros perhaps: only its value counts. Output has
 //! neither: 1.10 becomes 1.1 (`rates.md`, "Setting rates").
@@ -11,13 +12,13 @@ use std::fmt;
 
 use rust_decimal::Decimal;
 
-use super::decimal::{DecimalError, decimal_from_parts, parse_decimal, power_of_ten};
+use super::decimal::{DecimalError, decimal_from_parts, parse_decimal, parse_scaled, power_of_ten};
 
 /// The most decimals of a rate (`given.md`, 8).
 const DECIMALS: u32 = 6;
 /// 1 in millionths, the unit that rates are computed in.
 pub(super) const ONE: i128 = 1_000_000;
-/// The most significant digits of a rate or an amount: no JSON parser loses any of them (`rates.md`, "Setting rates").
+/// The most significant digits of a rate: no JSON parser loses any of them (`rates.md`, "Setting rates").
 const DIGITS: u32 = 15;
 /// A rate without its decimal point is less than this.
 const MANTISSA_LIMIT: i128 = 10_i128.pow(DIGITS);
@@ -27,8 +28,12 @@ pub(super) const MARKUP_DECIMALS: u32 = 4;
 pub const MAX_MINOR_UNIT: u8 = 6;
 /// A [`Value`] in millionths is less than this.
 const VALUE_LIMIT: i128 = 10_i128.pow(DIGITS + DECIMALS);
-/// The digits of a converted amount, as an integer, are less than this: 28 digits, which any [`Decimal`] holds.
-const AMOUNT_LIMIT: i128 = 10_i128.pow(28);
+/// The most significant digits of an amount, before and after it is converted: any [`Decimal`] holds so many.
+const AMOUNT_DIGITS: u32 = 28;
+/// The most decimals of an amount that is to be converted: more than any 64-bit float has that is not 0.
+const AMOUNT_DECIMALS: u32 = 400;
+/// The digits of a converted amount, as an integer, are less than this.
+const AMOUNT_LIMIT: u128 = 10_u128.pow(AMOUNT_DIGITS);
 
 /// Why a value is invalid; continues a sentence that its path begins: `must be greater than 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +73,13 @@ pub struct Value(Decimal);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percentage(Decimal);
 
-/// An amount of money, negative for a refund: at most six decimals and 15 significant digits. Unit prices have more
-/// decimals than a currency's minor unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Amount(Decimal);
+/// An amount of money, negative for a refund: at most 28 significant digits and 400 decimals. Unit prices have more
+/// decimals than a currency's minor unit, and sums in binary floats have more digits: 0.1 + 0.2 is 0.30000000000000004.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Amount {
+    mantissa: i128,
+    scale: u32,
+}
 
 impl Rate {
     /// Parses a rate.
@@ -211,13 +219,26 @@ impl Amount {
     /// # Errors
     /// If it is not a decimal or has too many digits.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        parse_six_decimals(text, DIGITS, FIFTEEN_DIGITS).map(Self)
+        match parse_scaled(text, AMOUNT_DECIMALS, AMOUNT_DIGITS) {
+            Ok((mantissa, scale)) => Ok(Self { mantissa, scale }),
+            Err(DecimalError::NotADecimal) => Err(NOT_A_DECIMAL),
+            Err(DecimalError::TooManyDecimals) => Err(Invalid("must have at most 400 decimals")),
+            Err(DecimalError::TooManyDigits) => {
+                Err(Invalid("must have at most 28 significant digits"))
+            }
+        }
     }
+}
 
-    /// The amount as a decimal.
-    #[must_use]
-    pub const fn value(self) -> Decimal {
-        self.0
+impl fmt::Display for Amount {
+    /// All decimals, without an exponent.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = usize::try_from(self.scale).unwrap_or_default();
+        let digits = format!("{:0>1$}", self.mantissa.unsigned_abs(), decimals + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - decimals);
+        let sign = if self.mantissa < 0 { "-" } else { "" };
+        let point = if decimals > 0 { "." } else { "" };
+        write!(f, "{sign}{whole}{point}{fraction}")
     }
 }
 
@@ -230,15 +251,44 @@ pub fn convert(amount: Amount, rate: Value, minor_unit: u8) -> Result<Decimal, I
     if minor_unit > MAX_MINOR_UNIT {
         return Err(Invalid("must be rounded to at most six decimals"));
     }
-    // Less than 10^15 × 10^21, with scale + 6 decimals, of which minor_unit remain.
-    let product = amount.0.mantissa() * millionths(rate.0);
+    // The product has scale + 6 decimals, of which minor_unit remain.
     let decimals = u32::from(minor_unit);
-    let dropped = amount.0.scale() + DECIMALS - decimals;
-    let converted = div_round(product, power_of_ten(dropped.into()));
-    if converted.abs() >= AMOUNT_LIMIT {
-        return Err(Invalid("must convert to at most 28 digits"));
-    }
+    let dropped = amount.scale + DECIMALS - decimals;
+    let millionths = millionths(rate.0).unsigned_abs();
+    let converted = multiplied(amount.mantissa.unsigned_abs(), millionths, dropped)
+        .and_then(|converted| i128::try_from(converted).ok())
+        .ok_or(Invalid("must convert to at most 28 digits"))?;
+    let converted = if amount.mantissa < 0 {
+        -converted
+    } else {
+        converted
+    };
     Ok(decimal_from_parts(converted, decimals))
+}
+
+/// a × b without the last `dropped` digits, rounded half up; `None` if that has more than 28 digits. Both have at most 28
+/// digits, and their product up to 56: it is computed in halves of 14 digits.
+fn multiplied(a: u128, b: u128, dropped: u32) -> Option<u128> {
+    const HALF: u128 = 10_u128.pow(AMOUNT_DIGITS / 2);
+    let power = |exponent: u32| power_of_ten(exponent.into()).unsigned_abs();
+    let middle = (a / HALF) * (b % HALF) + (a % HALF) * (b / HALF);
+    let mut low = (a % HALF) * (b % HALF) + middle % HALF * HALF;
+    let mut high = (a / HALF) * (b / HALF) + middle / HALF;
+    // The product is high × 10^28 + low; what is added is half of what one digit counts that remains.
+    match dropped.checked_sub(AMOUNT_DIGITS + 1) {
+        None if dropped > 0 => low += 5 * power(dropped - 1),
+        None => {}
+        // Less than half of it.
+        Some(more) if more >= AMOUNT_DIGITS => return Some(0),
+        Some(more) => high += 5 * power(more),
+    }
+    high += low / AMOUNT_LIMIT;
+    low %= AMOUNT_LIMIT;
+    match AMOUNT_DIGITS.checked_sub(dropped) {
+        Some(_) if high >= power(dropped) => None,
+        Some(kept) => Some(high * power(kept) + low / power(dropped)),
+        None => Some(high / power(dropped - AMOUNT_DIGITS)),
+    }
 }
 
 /// The quotient, rounded half away from zero. The divisor is positive; twice either number fits an `i128`.
@@ -297,4 +347,4 @@ macro_rules! display_as_decimal {
     )*};
 }
 
-display_as_decimal!(Rate, Value, Percentage, Amount);
+display_as_decimal!(Rate, Value, Percentage);

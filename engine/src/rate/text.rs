@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `opposite` | `rate` | `{ rate }`: 1 ÷ rate; a rate whose opposite rounds to 0.000000 is a fault |
 //! | `markup` | `rate`, `markupPercentage`, `opposite?` | `{ rate }`: the rate with the markup subtracted; with `opposite: true`, the unrounded opposite with the markup subtracted |
-//! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of that currency or 0 to 6; `rate` may include a markup and may be 0 |
+//! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of that currency or 0 to 6; `amount` has at most 28 significant digits, `rate` may include a markup and may be 0 |
 //! | `cross` | `rate`, `per` | `{ rate }`: rate ÷ per, of two quotes for one unit of the same currency; a result that rounds to 0.000000, or has more digits than a rate may have, is a fault of `rate` |
 //! | `deviation` | `old`, `new`, `tolerancePercentage` | `{ percent, exceeds, hint? }`: [how far](super::Deviation) a rate moves from old to new, whether that is more than the tolerance, and whether it looks `INVERTED` or like a slipped `DECIMAL_POINT` |
 //! | `used` | `levels` | `{ rates }`: the [rates that a shop uses](super::UsedRate) by these levels |

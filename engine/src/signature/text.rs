@@ -5,7 +5,7 @@
 use super::standard::{self, Headers};
 use super::{SharedKey, TOLERANCE_S, VerifyError, sign_body, sign_data, verify_body, verify_data};
 use crate::error::Error;
-use crate::json::{Document, Faults, Node, Scalar, write_text};
+use crate::json::{Document, Faults, Node, write_text};
 
 const MAX_ID: usize = 256;
 
@@ -167,10 +167,9 @@ fn read_times(call: Node<'_, '_>, faults: &mut Faults) -> (Option<u64>, Option<u
 
 fn read_time(call: Node<'_, '_>, member: &str, faults: &mut Faults) -> Option<u64> {
     let node = faults.required(call, member)?;
-    let seconds = match node.scalar() {
-        Scalar::Integer(seconds) => u64::try_from(*seconds).ok(),
-        _ => None,
-    };
+    let seconds = node
+        .integer()
+        .and_then(|seconds| u64::try_from(seconds).ok());
     if seconds.is_none() {
         faults.add(node, "must be a whole number of seconds, 0 or more");
     }

@@ -27,6 +27,7 @@ use bytes::{Buf, Bytes};
 use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
+use tillgate_engine::json::BYTE_ORDER_MARK;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 use warp::Filter;
@@ -297,7 +298,13 @@ impl Server {
                 limit => {
                     let bodies = self.bodies_of(caller.is_some());
                     match read(body, limit, unread.announced, bodies).await {
-                        Ok(body) => (body, Unread::NOTHING),
+                        Ok(mut body) => {
+                            let is_json = matches!(route.takes, Takes::Json(_));
+                            if is_json && body.starts_with(BYTE_ORDER_MARK) {
+                                body.advance(BYTE_ORDER_MARK.len());
+                            }
+                            (body, Unread::NOTHING)
+                        }
                         Err(why) => return (refuse_body(&why, limit, route, correlation), unread),
                     }
                 }

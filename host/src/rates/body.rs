@@ -242,7 +242,7 @@ pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
                 rate_type: rate_type?,
                 pair,
             },
-            amount: amount?.value().to_string(),
+            amount: amount?.to_string(),
             with_markup: with_markup?.unwrap_or(false),
         })
     })

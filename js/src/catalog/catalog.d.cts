@@ -14,7 +14,7 @@ import type {
   Row,
   RowOutcome,
 } from "../shared/decision.cjs";
-import type { CatalogDocument } from "./document.cjs";
+import type { CatalogDocument, Held } from "./document.cjs";
 import type { FailedCatalogTest, TestReport } from "./tests.cjs";
 
 export * from "./document.cjs";
@@ -22,7 +22,7 @@ export * from "./document.cjs";
 /** A prepared catalog, to be evaluated many times. */
 export class Catalog {
   /** @throws {TillgateError} `invalid`, with every fault of the document. */
-  constructor(document: CatalogDocument);
+  constructor(document: Held<CatalogDocument>);
   /** @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`. */
   evaluateCondition(
     conditionId: string,

@@ -3,7 +3,7 @@
  * this only gives the requests their shape.
  */
 
-import { current, toText } from "../shared/engine.js";
+import { current, toDocument, toText } from "../shared/engine.js";
 import { TillgateError, requireConditionId, unknownCondition } from "../shared/error.js";
 import { runTestsOf } from "./tests.js";
 
@@ -22,7 +22,7 @@ export class Catalog {
 
   /** Prepares the answer of `GET /api/v1/catalog`, or a document of this shape: `{ global, tenant, projects? }`. */
   constructor(document) {
-    this.#text = toText(document, "document");
+    this.#text = toDocument(document, "document");
     this.#prepare();
   }
 

@@ -2,6 +2,15 @@
 
 import type { ConditionRequest, Decision, ProjectRequest, Reason } from "../shared/decision.cjs";
 
+/** A document as JavaScript may hold it: an object may be a Map, an array a Set, and an integer a BigInt. */
+export type Held<T> = T extends number
+  ? T | bigint
+  : T extends readonly (infer Element)[]
+    ? readonly Held<Element>[] | ReadonlySet<Held<Element>>
+    : T extends object
+      ? { [Name in keyof T]: Held<T[Name]> } | ReadonlyMap<string, unknown>
+      : T;
+
 /** What a test expects. Without reasons, any will do; their order does not matter. */
 export interface Expectation {
   decision: Decision;

@@ -1,6 +1,6 @@
 // What is wrong with a rule, and what a change of it does.
 
-import type { EntityCondition, Project } from "./catalog.cjs";
+import type { EntityCondition, Held, Project } from "./catalog.cjs";
 import type { Context, Decision, Properties } from "../shared/decision.cjs";
 
 /** A condition with that of the other scope, or a project: in force, or a draft. */
@@ -48,11 +48,11 @@ export type Comparison =
  *
  * @throws {TillgateError} `invalid`, with every fault of the rule.
  */
-export function findings(rule: Rule): readonly Finding[];
+export function findings(rule: Held<Rule>): readonly Finding[];
 
 /**
  * Whether two versions of a rule decide the same about everything, or a request that they decide differently.
  *
  * @throws {TillgateError} `invalid`, with every fault of both.
  */
-export function compare(before: Rule | null, after: Rule | null): Comparison;
+export function compare(before: Held<Rule> | null, after: Held<Rule> | null): Comparison;

@@ -1,7 +1,7 @@
 // What comes of running the tests beside rules.
 
 import type { Decision, Reason } from "../shared/decision.cjs";
-import type { EntityCondition, Expectation, Project } from "./document.cjs";
+import type { EntityCondition, Expectation, Held, Project } from "./document.cjs";
 
 /** A document whose tests are run. It may be a draft. */
 export type TestedDocument =
@@ -39,4 +39,4 @@ export interface FailedCatalogTest extends FailedTest {
  *
  * @throws {TillgateError} `invalid`, with every fault of the document and its tests.
  */
-export function runTests(document: TestedDocument): TestReport;
+export function runTests(document: Held<TestedDocument>): TestReport;

@@ -3,11 +3,11 @@
  * runs them, by what it decides with.
  */
 
-import { current, toText } from "../shared/engine.js";
+import { current, toDocument } from "../shared/engine.js";
 import { TillgateError } from "../shared/error.js";
 
 /** Runs the tests of one document: `{ condition, other? }` or `{ project }`. Returns `{ passed, failed }`. */
-export const runTests = (document) => current().tests(toText(document, "document"));
+export const runTests = (document) => current().tests(toDocument(document, "document"));
 
 /** Runs the tests of every condition and project in the JSON text of a catalog. */
 export function runTestsOf(catalog) {

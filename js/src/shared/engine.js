@@ -73,13 +73,25 @@ export function current() {
  * The JSON of a value; `name` is what it is. A value that is left out or has no JSON is an `invalid` error, as malformed
  * JSON is for the engine.
  */
-export function toText(value, name) {
+export function toText(value, name, replacer) {
   if (value === undefined) throw new TillgateError({ code: "invalid", message: `the ${name} is missing` });
   try {
-    return JSON.stringify(value) ?? "undefined";
+    return JSON.stringify(value, replacer) ?? "undefined";
   } catch (cause) {
     throw new TillgateError({ code: "invalid", message: `the input cannot be written as JSON: ${cause.message}`, cause });
   }
+}
+
+/**
+ * The JSON of a document that is set up once, such as a catalog. It may hold what JavaScript has and JSON has not: a `Map`
+ * is an object, a `Set` an array, a `BigInt` an integer.
+ */
+export const toDocument = (value, name) => toText(value, name, inJson);
+
+function inJson(_, value) {
+  if (typeof value === "bigint") return Number(value);
+  if (value instanceof Map) return Object.fromEntries(value);
+  return value instanceof Set ? [...value] : value;
 }
 
 class Instance {

@@ -222,8 +222,8 @@ fn texts(forgery: &Forgery) -> Vec<Case> {
         ("two of them", claims.repeat(2).into_bytes()),
         ("a brace more", format!("{claims}}}").into_bytes()),
         (
-            "a byte order mark",
-            format!("\u{feff}{claims}").into_bytes(),
+            "two byte order marks",
+            format!("\u{feff}\u{feff}{claims}").into_bytes(),
         ),
         ("NUL after", format!("{claims}\0").into_bytes()),
         ("invalid UTF-8", [claims.as_bytes(), b"\xff"].concat()),

@@ -123,7 +123,7 @@ fn texts() -> Vec<Case> {
         ("a comment", format!("/* */{good}")),
         ("a form", "softwareId=till&tenantId=acme".to_owned()),
         ("YAML", "softwareId: till\n".to_owned()),
-        ("a byte order mark", format!("\u{feff}{good}")),
+        ("a byte order mark alone", "\u{feff}".to_owned()),
         ("half a surrogate", se("\\ud83d")),
         ("a line break in a text", se("S\nE")),
         ("NaN", number("NaN")),

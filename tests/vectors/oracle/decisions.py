@@ -192,7 +192,7 @@ class Refused(Exception):
 
 
 class Fraction:
-    """A number that is not an integer: with a point or an exponent, or negative zero."""
+    """A number that is not an integer: with a fraction or an exponent, or negative zero."""
 
 
 class Members(list):
@@ -206,7 +206,7 @@ def read(data):
     def fraction(text):
         if float(text) in (float("inf"), float("-inf")):
             raise ValueError("a number beyond what is read")
-        return Fraction()
+        return int(text[: text.index(".")]) if re.fullmatch(r"-?[0-9]+\.0+", text) else Fraction()
 
     def refuse(text):
         raise ValueError(text)
@@ -231,7 +231,7 @@ def read(data):
         return value
 
     try:
-        value = json.loads(data.decode(), parse_int=integer, parse_float=fraction, parse_constant=refuse,
+        value = json.loads(data.removeprefix(b"\xef\xbb\xbf").decode(), parse_int=integer, parse_float=fraction, parse_constant=refuse,
                            object_pairs_hook=Members)
         value = settle(value, "$", 0)
     except (ValueError, RecursionError):

@@ -47,8 +47,8 @@ def shortest(value):
 
 
 def significant_digits(value):
-    """Those of a value of at most six decimals. The zeros at the end of an integer count."""
-    places = next(n for n in range(7) if (value * 10**n).denominator == 1)
+    """Those of a value of at most 400 decimals. The zeros at the end of an integer count."""
+    places = next(n for n in range(401) if (value * 10**n).denominator == 1)
     return len(str(abs(int(value * 10**places))))
 
 
@@ -80,7 +80,7 @@ class Call:
         zero = not re.search("[1-9]", re.split("[eE]", text)[0])
         value = Fraction(0) if zero else Fraction(text)
         if (value * 10**decimals).denominator != 1:
-            return self.fault(path, f"must have at most {'six' if decimals == 6 else 'four'} decimals")
+            return self.fault(path, f"must have at most { {4: 'four', 6: 'six'}.get(decimals, decimals) } decimals")
         if digits and significant_digits(value) > digits:
             return self.fault(path, f"must have at most {digits} significant digits")
         if low and value < low[0] or low and low[0] == value and not low[1]:
@@ -244,7 +244,7 @@ def markup(call, obj, path):
 
 
 def convert(call, obj, path):
-    amount, rate = call.number(obj, path, "amount"), call.value(obj, path, "rate")
+    amount, rate = call.number(obj, path, "amount", 400, 28), call.value(obj, path, "rate")
     has_currency, minor = obj.get("currency") is not None, obj.get("minorUnit")
     if has_currency and minor is not None:
         return call.fault(f"{path}.minorUnit", "must not be combined with currency")
@@ -427,10 +427,15 @@ def sorted_faults(result):
     return {"code": error["code"], "faults": sorted(map(json.dumps, error["faults"]))}
 
 
+def whole_or_float(text):
+    """JSON Schema: a number without a fraction is an integer."""
+    return int(text[: text.index(".")]) if re.fullmatch(r"-?[0-9]+\.0+", text) else float(text)
+
+
 def expected(call):
     text = call["ratesText"] if "ratesText" in call else json.dumps(call["rates"])
     try:
-        return answer(json.loads(text))
+        return answer(json.loads(text.removeprefix("\ufeff"), parse_float=whole_or_float))
     except json.JSONDecodeError:
         return None
 

@@ -1,7 +1,8 @@
 //! A zip file of one document, as the ECB publishes its CSV.
 //!
-//! It is unpacked in memory, up to a bound; the name of what is in it is not used. A file with several entries, a folder or
-//! a password is refused: which document would be meant, and which of the contents was checked, must not be a guess.
+//! It is unpacked in memory, up to a bound. A file with several entries, a folder or a password is refused: which document
+//! would be meant, and which of the contents was checked, must not be a guess. Entries named `__MACOSX/...` are passed over:
+//! macOS adds one to each file, with its attributes.
 
 use std::fmt::Display;
 use std::io::{Cursor, Read};
@@ -13,6 +14,9 @@ use super::text::shown;
 
 /// The most bytes of what is in it: as many as of a document that is sent as it is.
 const MAX_UNPACKED: usize = 16 << 20;
+
+/// The folder of what macOS adds.
+const OF_MACOS: &str = "__MACOSX/";
 
 /// What each entry of a zip file's directory begins with.
 const ENTRY: &[u8] = b"PK\x01\x02";
@@ -45,10 +49,17 @@ pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
     if archive.has_duplicate_names() {
         return Err(not_one("several"));
     }
-    if archive.len() != 1 {
-        return Err(not_one(archive.len()));
-    }
-    let entry = archive.by_index_raw(0).map_err(unreadable)?;
+    let is_added = |index: &usize| {
+        let name = archive.name_for_index(*index).and_then(Result::ok);
+        name.is_some_and(|name| name.starts_with(OF_MACOS))
+    };
+    let documents: Vec<usize> = (0..archive.len())
+        .filter(|index| !is_added(index))
+        .collect();
+    let &[document] = documents.as_slice() else {
+        return Err(not_one(documents.len()));
+    };
+    let entry = archive.by_index_raw(document).map_err(unreadable)?;
     if entry.encrypted() {
         return Err("is a zip file with a password: send it without one".to_owned());
     }
@@ -56,7 +67,7 @@ pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
         return Err("is a zip file with another compression than deflate".to_owned());
     }
     drop(entry);
-    let entry = archive.by_index(0).map_err(unreadable)?;
+    let entry = archive.by_index(document).map_err(unreadable)?;
     let mut unpacked = Vec::new();
     let bound = u64::try_from(MAX_UNPACKED).unwrap_or(0) + 1;
     let read = entry.take(bound).read_to_end(&mut unpacked);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::decision::Decision;
-use tillgate_engine::json::{Faults, Node, Scalar};
+use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
@@ -224,10 +224,7 @@ fn text(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
 }
 
 fn number(node: Node<'_, '_>, faults: &mut Faults) -> Option<u64> {
-    let number = match node.scalar() {
-        Scalar::Integer(number) => u64::try_from(*number).ok(),
-        _ => None,
-    };
+    let number = node.integer().and_then(|number| u64::try_from(number).ok());
     let fits = number.filter(|number| (1..=MAX_SEQUENCE).contains(number));
     or_fault(faults, node, fits, SEQUENCE_RULE)
 }
