@@ -294,7 +294,7 @@ describe("in the editor of a condition", () => {
     await page.getByRole("button", { name: "Discard" }).click();
   }));
 
-  test("a draft of tests alone survives Preview", () => visit(on, "#/conditions", async (page) => {
+  test("a draft of tests alone survives Preview, and is none once it is saved", () => visit(on, "#/conditions", async (page) => {
     await edit(page, "energy-drink");
     await dialog(page).getByRole("button", { name: "Remove the test “fifteen may”" }).click();
     await page.keyboard.press("Escape");
@@ -307,6 +307,11 @@ describe("in the editor of a condition", () => {
     await tests(page).getByText("The test passes.").waitFor();
     await dialog(page).getByRole("button", { name: "Start over" }).click();
     await tests(page).getByText("All 2 tests pass.").waitFor();
+    await dialog(page).getByRole("button", { name: "Remove the test “fifteen may”" }).click();
+    await save(page);
+    await page.getByText("Saved. The change is in force.").waitFor();
+    await hasCount(page.getByText("Draft", { exact: true }), 0, "no rule has changed, and the list is drawn again all the same");
+    await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH]));
   }));
 
   test("the keyboard alone removes a test, and the focus stays in the list", () => visit(on, "#/conditions", async (page) => {

@@ -133,7 +133,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
     explain: (error) => (error.code === "taken" ? (fields.showTaken(), "Choose another id, or open the condition that has it.") : errorText(error)),
   });
   if (existing !== undefined) openExisting(session, find(existing) ?? { id: existing });
-  if (!isSaved) session.changed();
+  session.changed();
   return isSaved;
 }
 

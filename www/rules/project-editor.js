@@ -87,7 +87,7 @@ export async function editProject(session, project, { given, restored, at } = {}
       }),
     isSaved: isSameProject,
   });
-  if (!isSaved) session.changed();
+  session.changed();
   return isSaved;
 }
 
