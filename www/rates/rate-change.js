@@ -21,9 +21,10 @@ export async function typeRates(desk, { key, formOf, ...rest }) {
 
 /**
  * Opens the dialog and returns whether something was saved. `fields` is a form whose value is a change, `{ set?, delete? }`,
- * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once.
+ * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once. With `isRestoring` it goes back
+ * to values that were in force before: however far they are from those of today, they are no slips.
  */
-export async function changeRates(desk, { id, title, fields, ...rest }) {
+export async function changeRates(desk, { id, title, fields, isRestoring = false, ...rest }) {
   const kind = desk.units?.get(id)?.type;
   let seen;
   /** The rates that were set when the form was opened, or reviewed. */
@@ -41,9 +42,10 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const [set, used, inherited, dryRun] = await Promise.all(asked);
     known = set;
     seen = touched(set, change);
-    const changes = withSlips(changesOf(change, { set, used, inherited }), change.set, dryRun.deviations);
+    const meant = changesOf(change, { set, used, inherited });
+    const changes = isRestoring ? meant : withSlips(meant, change.set, dryRun.deviations);
     hasSlips = changes.some(({ slip }) => slip);
-    return effect({ changes, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
+    return effect({ changes, isRestoring, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
   };
 
   /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
@@ -51,7 +53,7 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const { body, etag } = await desk.host.setAtWithVersion(id);
     if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
     try {
-      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips });
+      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips || isRestoring });
       desk.track(correlationId, title);
     } catch (error) {
       if (error.code !== "outdated" || attempts === 1) throw error;
