@@ -384,10 +384,17 @@ describe("changing rates", () => {
     await unset("FI-004", "SALES/NOK/EUR");
   }));
 
-  test("a shop’s own rate is deleted, and it follows the units above again", () => visit(on, "#/rates/FI-005", async (page) => {
+  test("a shop’s own rate is deleted, and it follows the units above again; without one above, it can no longer convert", () => visit(on, "#/rates/FI-005", async (page) => {
+    await set("FI-005", "SALES/MDL/EUR", 140);
+    await row(page, "1 EUR = 140 MDL").getByRole("button", { name: "Delete Sales, 1 EUR in MDL" }).click();
+    await dialog(page).getByText("This shop can then no longer convert between EUR and MDL.").waitFor();
+    assert.equal(await dialog(page).getByText("follows the units above").count(), 0);
+    await press(page, "Save");
+    await row(page, /MDL/).waitFor({ state: "detached" });
     await set("FI-005", SEK, 13);
     await row(page, "1 EUR = 13 SEK").getByRole("button", { name: "Delete Sales, 1 EUR in SEK" }).click();
     await dialog(page).getByText("then follows the units above it again").waitFor();
+    assert.equal(await dialog(page).getByText("no longer convert").count(), 0);
     await press(page, "Save");
     await row(page, /SEK/).getByText("from Nordic Retail").first().waitFor();
     assert.doesNotMatch(await stored("FI-005"), /SEK/);

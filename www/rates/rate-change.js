@@ -42,10 +42,10 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
     const [set, used, inherited, dryRun] = await Promise.all(asked);
     known = set;
     seen = touched(set, change);
-    const meant = changesOf(change, { set, used, inherited });
+    const meant = changesOf(change, { set, used, inherited, isKnown: desk.units?.get(id) !== undefined });
     const changes = isRestoring ? meant : withSlips(meant, change.set, dryRun.deviations);
     hasSlips = changes.some(({ slip }) => slip);
-    return effect({ changes, isRestoring, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
+    return effect({ changes, isRestoring, notes: notesOf(desk.units, id, change, { set, used, inherited }), dryRun, kind, units: desk.units });
   };
 
   /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
@@ -105,7 +105,10 @@ function holds(now, { set = [], delete: gone = [] }) {
   return set.every(isSet) && gone.every((rate) => !values.has(keyOf(rate)));
 }
 
-/** Each rate of a change with its values before and after; those that stay as they are set are left out. */
+/**
+ * Each rate of a change with its values before and after; those that stay as they are set are left out. One that is deleted
+ * `isLast` when the unit is left without a rate of its pair: that can be told where it `isKnown` what is set above.
+ */
 function changesOf({ set = [], delete: gone = [] }, now) {
   const usedNow = valuesOf(now.used);
   const setNow = valuesOf(now.set);
@@ -118,7 +121,8 @@ function changesOf({ set = [], delete: gone = [] }, now) {
     .filter((rate) => setNow.has(keyOf(rate)))
     .map((rate) => {
       const opposite = remaining.get(keyOf(oppositeOf(rate)));
-      return { rate, before: usedNow.get(keyOf(rate)), after: opposite === undefined ? inherited.get(keyOf(rate)) : oppositeRate(opposite) };
+      const after = opposite === undefined ? inherited.get(keyOf(rate)) : oppositeRate(opposite);
+      return { rate, before: usedNow.get(keyOf(rate)), after, isLast: after === undefined && now.isKnown };
     });
   return [...removed, ...written];
 }
@@ -131,8 +135,8 @@ function notesOf(units, id, { set = [], delete: gone = [] }, now) {
   const from = new Map(now.used.map((rate) => [pairKeyOf(rate), rate.setAt]));
   const name = (unit) => units?.name(unit) ?? unit;
   const left = new Set(set.map(pairKeyOf).filter((pair) => !own.has(pair) && from.has(pair)).map((pair) => name(from.get(pair))));
-  const above = units?.get(id)?.parentId;
-  const follows = gone.some((rate) => own.has(pairKeyOf(rate))) && set.length === 0 && above !== undefined;
+  const above = new Set(now.inherited.map(pairKeyOf));
+  const follows = gone.some((rate) => own.has(pairKeyOf(rate)) && above.has(pairKeyOf(rate))) && set.length === 0;
   return [
     left.size > 0 && `${name(id)} then keeps its own rate: changes at ${[...left].join(" or ")} no longer reach it.`,
     follows && `${name(id)} then follows the units above it again.`,
