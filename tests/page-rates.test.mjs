@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { alterAnswers, dialog, expected, flashes, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
+import { alterAnswers, dialog, expected, flashes, hasCount, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
@@ -281,7 +281,7 @@ describe("changing rates", () => {
     await dialog(page).getByText(/^Now 1 EUR = [\d.]+ SEK, from Nordic Retail: \+\d+\.\d\d %\.$/).waitFor();
   }));
 
-  test("a slip is said in money, and set only when that is meant", () => visit(on, "#/rates/FI-008", async (page) => {
+  test("a slip is said in money, and set only when that is meant; beyond twice, that is asked once more", () => visit(on, "#/rates/FI-008", async (page) => {
     await page.getByRole("button", { name: "Set a rate" }).click();
     const { rateValue } = await used("FI-008", SEK);
     const money = (rate) => (100 * rate).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -295,8 +295,19 @@ describe("changing rates", () => {
     await enter(page, { rate: String(1 / rateValue).slice(0, 8) });
     await dialog(page).getByText(/^Looks inverted\. 100 EUR would be \d\.\d\d SEK instead of /).waitFor();
     await press(page, "Back");
+    await enter(page, { rate: String((rateValue * 1.5).toFixed(4)) });
+    await dialog(page).locator("button.primary", { hasText: "Set it anyway" }).waitFor();
+    await press(page, "Back");
     await enter(page, { rate: slipped });
+    await dialog(page).locator("button.danger", { hasText: "Set it anyway" }).waitFor();
     await press(page, "Set it anyway");
+    await dialog(page).getByRole("heading", { name: `Set 1 EUR = ${slipped} SEK?` }).waitFor();
+    await dialog(page).getByText(`That is more than twice what it is now, ${rateValue} SEK. ${said}`).waitFor();
+    await dialog(page).last().getByRole("button", { name: "Cancel" }).click();
+    await hasCount(dialog(page), 1);
+    assert.doesNotMatch(await stored("FI-008"), /SEK/, "nothing is set yet");
+    await press(page, "Set it anyway");
+    await press(page, "Set");
     await row(page, `1 EUR = ${slipped} SEK`).getByText("Set here", { exact: true }).waitFor();
     await unset("FI-008", SEK);
   }));
@@ -328,6 +339,7 @@ describe("changing rates", () => {
     await press(page, "Review");
     await dialog(page).locator(".effect-changes > li").first().getByText(/^Looks like a slipped decimal point\./).waitFor();
     await press(page, "Set it anyway");
+    await press(page, "Set");
     await row(page, "1 EUR = 1.2 SEK", "Purchase").waitFor();
     for (const key of ["PURCHASE/USD/EUR", "PURCHASE/SEK/EUR", "PURCHASE/IDR/EUR"]) await unset("FI-010", key);
   }));

@@ -9,7 +9,7 @@ import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
-import { withSlips } from "./slips.js";
+import { questionAbout, withSlips } from "./slips.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";
 
 /** Opens a form whose draft is kept under a key, `formOf` makes it with a draft or without; returns whether something was saved. */
@@ -31,6 +31,8 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
   let known;
   /** Whether what is shown has rates that look like slips: saving it says that they are meant. */
   let hasSlips = false;
+  /** What is asked once more before that, where a rate moves very far. */
+  let question;
 
   const review = async () => {
     fields.check?.();
@@ -45,6 +47,7 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
     const meant = changesOf(change, { set, used, inherited, isKnown: desk.units?.get(id) !== undefined });
     const changes = isRestoring ? meant : withSlips(meant, change.set, dryRun.deviations);
     hasSlips = changes.some(({ slip }) => slip);
+    question = questionAbout(changes);
     return effect({ changes, isRestoring, notes: notesOf(desk.units, id, change, { set, used, inherited }), dryRun, kind, units: desk.units });
   };
 
@@ -65,7 +68,7 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
   const isOutdated = ({ body }) => known !== undefined && versionOf(body) !== versionOf(touched(known, fields.value()));
   desk.host.setAt(id).then((set) => (known ??= set)).catch(() => {});
   const action = () => (hasSlips ? "Set it anyway" : "Save");
-  const others = { latest, isOutdated, follow: desk.follow, isSaved: holds };
+  const others = { confirm: () => question, latest, isOutdated, follow: desk.follow, isSaved: holds };
   const isSaved = await edit({ ...rest, ...others, title, fields, review, action, save: (change) => save(change), describe, explain, saved: savedText(kind) });
   if (isSaved) desk.reread();
   return isSaved;
