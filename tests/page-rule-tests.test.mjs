@@ -234,6 +234,9 @@ describe("in the editor of a condition", () => {
     await hasCount(failing(page).getByText("fourteen may not"), 0);
     assert.deepEqual(sent, []);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
+    await dialog(page).getByText("The rule does not decide as “fifteen may” expects.").waitFor();
+    assert.deepEqual(sent, [], "it is asked once more");
+    await pressButton(dialog(page), "Save anyway");
     await page.getByText("Saved. The change is in force.").waitFor();
     assert.deepEqual(sent, ["?failingTests=accept"]);
     assert.equal((await stored(ENERGY)).tests.length, 2);
@@ -255,6 +258,7 @@ describe("in the editor of a condition", () => {
     await failing(page).getByText("Expected: Must not be sold. The host decides it otherwise.").waitFor();
     assert.deepEqual((await stored(ENERGY)).tests, [TOO_YOUNG, OLD_ENOUGH]);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
+    await pressButton(dialog(page), "Save anyway");
     await page.getByText("Saved. The change is in force.").waitFor();
     assert.equal((await stored(ENERGY)).tests[0].name, "fourteen may not buy");
     await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH]));
@@ -328,6 +332,7 @@ describe("in the editor of a condition", () => {
     await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH, aged("twenty may", 20, "ALLOW")]));
     await review(page);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
+    await pressButton(dialog(page), "Save anyway");
     const theirs = dialog(page).locator(".side").filter({ hasText: "What they changed" });
     await theirs.getByRole("heading", { name: "Test added" }).waitFor();
     await theirs.getByText("twenty may").waitFor();

@@ -119,6 +119,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
       return checks.review(h("div", { class: "stack" }, reviewed(value, changes, { named, scope: scopeOf(value), original }), effect));
     },
     action: () => checks.action(),
+    confirm: () => checks.question(),
     compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, scope, ...body }, version) {
       try {
