@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, saveForAll, shown, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -355,7 +355,7 @@ describe("a global rule", () => {
       await route.fulfill({ response, headers: { ...response.headers(), "Tillgate-Failing-Tests": "2" } });
     });
     await dialog(page).getByLabel("Minimum age").fill("16");
-    await save(page);
+    await saveForAll(page);
     await page.getByText("2 tests of tenants fail since this change.").waitFor();
   }));
 });
