@@ -103,6 +103,7 @@ describe("nothing that was typed is lost silently", () => {
     await dialog(page).getByLabel("Name").fill("Half a project");
     await page.keyboard.press("Escape");
     await page.getByText("What you entered is kept as a draft.").waitFor();
+    await page.getByRole("button", { name: "New project (draft)", exact: true }).waitFor();
     await page.getByRole("link", { name: "Conditions" }).click();
     await page.getByRole("link", { name: "Projects" }).click();
     await page.getByRole("button", { name: "New project" }).click();
@@ -113,6 +114,8 @@ describe("nothing that was typed is lost silently", () => {
     await dialog(page).first().waitFor({ state: "detached" });
     await page.getByRole("button", { name: "New project" }).click();
     await hasValue(dialog(page).getByLabel("Name"), "");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "New project", exact: true }).waitFor();
   }));
 
   test("a basket survives switching, and other views", () => visit(on, "#/preview/basket", async (page) => {
@@ -143,7 +146,7 @@ describe("nothing that was typed is lost silently", () => {
     await page.getByLabel("Client id").fill(on.host.clientId);
     await page.getByLabel("Secret", { exact: true }).fill(on.host.clientSecret);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("Draft", { exact: true }).waitFor();
+    await page.locator(".rows > li").first().filter({ hasText: "energy-drink" }).getByText("Draft", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Edit energy-drink" }).click();
     await hasValue(dialog(page).getByLabel("Minimum age"), "19");
     await page.keyboard.press("Escape");

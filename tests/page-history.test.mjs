@@ -234,6 +234,7 @@ test("an operator sees and restores a global rule", async () => {
     await restore(page, "Customers must be 18 or older").click();
     await dialog(page).getByText("It is global: it is in force for all tenants.").filter({ visible: true }).waitFor();
     await pressButton(dialog(page), "Save");
+    await pressButton(dialog(page), "Save for all");
     await page.getByText("Saved. The change is in force.").waitFor();
     const { condition_value } = await (await operated.host.api("GET", own("alcohol"))).json();
     assert.deepEqual(condition_value, { minimum_age: 18 });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 
 import { browser, signedIn } from "./support/browser.mjs";
-import { UNREACHABLE, agrees, decision, dialog, expected, go, hasValue, onDemo, onHost, pressButton, save, shown, visit } from "./support/page.mjs";
+import { UNREACHABLE, agrees, alterAnswers, decision, dialog, expected, go, hasValue, onDemo, onHost, pressButton, saveForAll, shown, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -54,6 +54,7 @@ describe("global rules", () => {
     const shop = await clientWith(platform.host, ["ecs.editor"], "shop");
     const stored = async () => (await shop.api("GET", path("fireworks"))).json();
     await visit(platform, "#/conditions", async (page) => {
+      await alterAnswers(page, "**/v1/tenants", (all) => all.splice(0, all.length, {}, {}, {}));
       await page.getByRole("button", { name: "New condition" }).click();
       await dialog(page).getByLabel("Id", { exact: true }).fill("fireworks");
       await dialog(page).getByRole("radio", { name: "All tenants" }).check();
@@ -61,12 +62,15 @@ describe("global rules", () => {
       await dialog(page).getByText("A new global condition: fireworks").waitFor();
       await dialog(page).getByText("It is global: it is in force for all tenants.").last().waitFor();
       await pressButton(dialog(page), "Save");
+      await dialog(page).getByRole("heading", { name: "Save fireworks for all 3 tenants?" }).waitFor();
+      assert.equal((await shop.api("GET", path("fireworks"))).status, 404, "it is asked before anything is saved");
+      await pressButton(dialog(page), "Save for all");
       await page.getByRole("button", { name: "Edit fireworks" }).waitFor();
       assert.deepEqual(await stored(), { id: "fireworks", scope: "GLOBAL", enabled: true, ...age(18) });
 
       await page.getByRole("button", { name: "Edit fireworks" }).click();
       await dialog(page).getByLabel("Minimum age").fill("21");
-      await save(page);
+      await saveForAll(page);
       await page.getByText("Customers must be 21 or older", { exact: true }).waitFor();
       assert.deepEqual((await stored()).condition_value, { minimum_age: 21 });
 
@@ -75,7 +79,7 @@ describe("global rules", () => {
       await page.getByText("Try a change", { exact: true }).click();
       await page.getByLabel("Minimum age").fill("16");
       await pressButton(page, "Save this rule…");
-      await save(page);
+      await saveForAll(page);
       await eventually(async () => assert.deepEqual((await stored()).condition_value, { minimum_age: 16 }));
 
       await go(page, "#/conditions");

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { alterAnswers, dialog, expected, flashes, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
+import { alterAnswers, dialog, expected, flashes, hasCount, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
@@ -19,9 +19,9 @@ const SEK = "SALES/SEK/EUR";
 const on = onDemo();
 
 const unit = (id) => `/api/v1/business-units/${id}`;
-const set = (id, key, rateValue) => {
+const set = (id, key, rateValue, query = "") => {
   const [exchangeRateType, currencyIdFrom, currencyIdTo] = key.split("/");
-  return on.host.api("POST", `${unit(id)}/exchange-rates`, { set: [{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue }] });
+  return on.host.api("POST", `${unit(id)}/exchange-rates${query}`, { set: [{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue }] });
 };
 const unset = (id, key) => on.host.api("DELETE", `${unit(id)}/exchange-rates/${key}`);
 const stored = async (id) => (await on.host.api("GET", `${unit(id)}/exchange-rates`)).text();
@@ -252,11 +252,12 @@ describe("changing rates", () => {
     }
   }));
 
-  test("an earlier value of a shop’s own rate is set again from the history", () => visit(on, "#/rates/FI-002/history/SALES/SEK/EUR", async (page) => {
+  test("an earlier value of a shop’s own rate is set again from the history, and going back is not called a slip", () => visit(on, "#/rates/FI-002/history/SALES/SEK/EUR", async (page) => {
     await set("FI-002", SEK, 11.5);
-    await set("FI-002", SEK, 12.5);
+    await set("FI-002", SEK, 115, "?acceptDeviation=true");
     await page.getByRole("button", { name: /^Go back to this: 11\.5 of/ }).click();
-    await dialog(page).getByText("12.5 SEK").waitFor();
+    await dialog(page).getByText("115 SEK").waitFor();
+    assert.equal(await dialog(page).locator(".effect-warning").count(), 0);
     await press(page, "Save");
     await until(async () => (await used("FI-002", SEK)).rateValue === 11.5, "the earlier rate is in force");
     await page.getByRole("row", { name: /11\.5 .*In force/ }).waitFor();
@@ -280,7 +281,7 @@ describe("changing rates", () => {
     await dialog(page).getByText(/^Now 1 EUR = [\d.]+ SEK, from Nordic Retail: \+\d+\.\d\d %\.$/).waitFor();
   }));
 
-  test("a slip is said in money, and set only when that is meant", () => visit(on, "#/rates/FI-008", async (page) => {
+  test("a slip is said in money, and set only when that is meant; beyond twice, that is asked once more", () => visit(on, "#/rates/FI-008", async (page) => {
     await page.getByRole("button", { name: "Set a rate" }).click();
     const { rateValue } = await used("FI-008", SEK);
     const money = (rate) => (100 * rate).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -294,8 +295,19 @@ describe("changing rates", () => {
     await enter(page, { rate: String(1 / rateValue).slice(0, 8) });
     await dialog(page).getByText(/^Looks inverted\. 100 EUR would be \d\.\d\d SEK instead of /).waitFor();
     await press(page, "Back");
+    await enter(page, { rate: String((rateValue * 1.5).toFixed(4)) });
+    await dialog(page).locator("button.primary", { hasText: "Set it anyway" }).waitFor();
+    await press(page, "Back");
     await enter(page, { rate: slipped });
+    await dialog(page).locator("button.danger", { hasText: "Set it anyway" }).waitFor();
     await press(page, "Set it anyway");
+    await dialog(page).getByRole("heading", { name: `Set 1 EUR = ${slipped} SEK?` }).waitFor();
+    await dialog(page).getByText(`That is more than twice what it is now, ${rateValue} SEK. ${said}`).waitFor();
+    await dialog(page).last().getByRole("button", { name: "Cancel" }).click();
+    await hasCount(dialog(page), 1);
+    assert.doesNotMatch(await stored("FI-008"), /SEK/, "nothing is set yet");
+    await press(page, "Set it anyway");
+    await press(page, "Set");
     await row(page, `1 EUR = ${slipped} SEK`).getByText("Set here", { exact: true }).waitFor();
     await unset("FI-008", SEK);
   }));
@@ -327,6 +339,7 @@ describe("changing rates", () => {
     await press(page, "Review");
     await dialog(page).locator(".effect-changes > li").first().getByText(/^Looks like a slipped decimal point\./).waitFor();
     await press(page, "Set it anyway");
+    await press(page, "Set");
     await row(page, "1 EUR = 1.2 SEK", "Purchase").waitFor();
     for (const key of ["PURCHASE/USD/EUR", "PURCHASE/SEK/EUR", "PURCHASE/IDR/EUR"]) await unset("FI-010", key);
   }));
@@ -383,10 +396,17 @@ describe("changing rates", () => {
     await unset("FI-004", "SALES/NOK/EUR");
   }));
 
-  test("a shop’s own rate is deleted, and it follows the units above again", () => visit(on, "#/rates/FI-005", async (page) => {
+  test("a shop’s own rate is deleted, and it follows the units above again; without one above, it can no longer convert", () => visit(on, "#/rates/FI-005", async (page) => {
+    await set("FI-005", "SALES/MDL/EUR", 140);
+    await row(page, "1 EUR = 140 MDL").getByRole("button", { name: "Delete Sales, 1 EUR in MDL" }).click();
+    await dialog(page).getByText("This shop can then no longer convert between EUR and MDL.").waitFor();
+    assert.equal(await dialog(page).getByText("follows the units above").count(), 0);
+    await press(page, "Save");
+    await row(page, /MDL/).waitFor({ state: "detached" });
     await set("FI-005", SEK, 13);
     await row(page, "1 EUR = 13 SEK").getByRole("button", { name: "Delete Sales, 1 EUR in SEK" }).click();
     await dialog(page).getByText("then follows the units above it again").waitFor();
+    assert.equal(await dialog(page).getByText("no longer convert").count(), 0);
     await press(page, "Save");
     await row(page, /SEK/).getByText("from Nordic Retail").first().waitFor();
     assert.doesNotMatch(await stored("FI-005"), /SEK/);

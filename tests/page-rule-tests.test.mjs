@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, saveForAll, shown, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -234,6 +234,9 @@ describe("in the editor of a condition", () => {
     await hasCount(failing(page).getByText("fourteen may not"), 0);
     assert.deepEqual(sent, []);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
+    await dialog(page).getByText("The rule does not decide as “fifteen may” expects.").waitFor();
+    assert.deepEqual(sent, [], "it is asked once more");
+    await pressButton(dialog(page), "Save anyway");
     await page.getByText("Saved. The change is in force.").waitFor();
     assert.deepEqual(sent, ["?failingTests=accept"]);
     assert.equal((await stored(ENERGY)).tests.length, 2);
@@ -255,6 +258,7 @@ describe("in the editor of a condition", () => {
     await failing(page).getByText("Expected: Must not be sold. The host decides it otherwise.").waitFor();
     assert.deepEqual((await stored(ENERGY)).tests, [TOO_YOUNG, OLD_ENOUGH]);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
+    await pressButton(dialog(page), "Save anyway");
     await page.getByText("Saved. The change is in force.").waitFor();
     assert.equal((await stored(ENERGY)).tests[0].name, "fourteen may not buy");
     await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH]));
@@ -294,7 +298,7 @@ describe("in the editor of a condition", () => {
     await page.getByRole("button", { name: "Discard" }).click();
   }));
 
-  test("a draft of tests alone survives Preview", () => visit(on, "#/conditions", async (page) => {
+  test("a draft of tests alone survives Preview, and is none once it is saved", () => visit(on, "#/conditions", async (page) => {
     await edit(page, "energy-drink");
     await dialog(page).getByRole("button", { name: "Remove the test “fifteen may”" }).click();
     await page.keyboard.press("Escape");
@@ -307,6 +311,11 @@ describe("in the editor of a condition", () => {
     await tests(page).getByText("The test passes.").waitFor();
     await dialog(page).getByRole("button", { name: "Start over" }).click();
     await tests(page).getByText("All 2 tests pass.").waitFor();
+    await dialog(page).getByRole("button", { name: "Remove the test “fifteen may”" }).click();
+    await save(page);
+    await page.getByText("Saved. The change is in force.").waitFor();
+    await hasCount(page.getByText("Draft", { exact: true }), 0, "no rule has changed, and the list is drawn again all the same");
+    await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH]));
   }));
 
   test("the keyboard alone removes a test, and the focus stays in the list", () => visit(on, "#/conditions", async (page) => {
@@ -323,6 +332,7 @@ describe("in the editor of a condition", () => {
     await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH, aged("twenty may", 20, "ALLOW")]));
     await review(page);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
+    await pressButton(dialog(page), "Save anyway");
     const theirs = dialog(page).locator(".side").filter({ hasText: "What they changed" });
     await theirs.getByRole("heading", { name: "Test added" }).waitFor();
     await theirs.getByText("twenty may").waitFor();
@@ -345,7 +355,7 @@ describe("a global rule", () => {
       await route.fulfill({ response, headers: { ...response.headers(), "Tillgate-Failing-Tests": "2" } });
     });
     await dialog(page).getByLabel("Minimum age").fill("16");
-    await save(page);
+    await saveForAll(page);
     await page.getByText("2 tests of tenants fail since this change.").waitFor();
   }));
 });

@@ -40,6 +40,7 @@ describe("values stay as they are", () => {
 
   test("reviewing an unchanged project finds nothing to save", () => visit(on, "#/projects", async (page) => {
     const sent = writes(page);
+    await page.getByText("and 2 more (checked separately)").waitFor();
     await page.getByRole("button", { name: "Edit Two spaces" }).click();
     await review(page);
     await dialog(page).getByText("You have not changed anything.").waitFor();
@@ -66,7 +67,7 @@ describe("values stay as they are", () => {
     await on.host.api("DELETE", project(ODD));
   }));
 
-  test("a rule without values warns", () => visit(on, "#/projects", async (page) => {
+  test("a rule without values warns, and one that is checked separately is reviewed as such", () => visit(on, "#/projects", async (page) => {
     await page.getByRole("button", { name: "New project" }).click();
     await dialog(page).getByRole("button", { name: "Add a rule" }).click();
     await dialog(page).getByText("This rule has no values: with it alone, nothing may be bought.").waitFor();
@@ -74,6 +75,10 @@ describe("values stay as they are", () => {
     await dialog(page).getByText("This rule has no values: it forbids nothing.").waitFor();
     await dialog(page).getByLabel("Values, one per line").fill("x");
     await dialog(page).getByText("This rule has no values").waitFor({ state: "detached" });
+    await dialog(page).getByLabel("Property").fill("size");
+    await dialog(page).getByLabel("Check this rule separately from others of the same kind").check();
+    await review(page);
+    await dialog(page).getByText("Rule, checked separately: size must not be one of").waitFor();
   }));
 });
 

@@ -579,12 +579,13 @@ describe("deliveries", () => {
     await delivered(made, "HELD");
     await visit(on, `#/webhooks/deliveries/webhookId%3D${made.id}`, async (page) => {
       await rows(page).getByText(/^Its webhook is switched off: it is held until \d{1,2} \w+ \d{4}, \d\d:\d\d\.$/).waitFor();
+      await hasCount(page.getByRole("button", { name: "Send these again" }), 0, "none of them can be sent again");
       await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
       await card(page, made.name).getByText("Switched off. Deliveries are held for seven days. 1 delivery waits.").waitFor({ timeout: 30_000 });
     });
   });
 
-  test("those that failed are sent again together, with their progress", async () => {
+  test("those that failed are counted and sent again together, with their progress", async () => {
     const made = await webhook();
     await publish(made.eventTypes[0], {});
     await delivered(made, "DELIVERED");
@@ -595,7 +596,11 @@ describe("deliveries", () => {
       await page.getByText("2 deliveries shown").waitFor();
       endpoint.answer(204);
       await page.getByRole("button", { name: "Send these again" }).click();
-      await dialog(page).getByText(`Failed deliveries to ${made.name}: each is sent again.`).waitFor();
+      await dialog(page).getByText(`Failed deliveries to ${made.name}: 1 delivery is sent again. Receivers that have it already get it twice`).waitFor();
+      await dialog(page).getByRole("radio", { name: "All of them" }).check();
+      await dialog(page).getByText(`All deliveries to ${made.name}: 2 deliveries are sent again.`).waitFor();
+      await dialog(page).getByRole("radio", { name: "Only those that failed" }).check();
+      await dialog(page).getByText("1 delivery is sent again.").waitFor();
       await press(page, "Send again");
       await page.getByText(/^Done: 1 delivery sent again, of [\d,]+ looked at\.$/).first().waitFor();
       await rows(page).filter({ hasText: "Delivered" }).nth(1).waitFor();

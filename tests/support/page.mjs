@@ -148,3 +148,9 @@ export async function save(page) {
   await pressButton(dialog(page), "Review");
   await pressButton(dialog(page), "Save");
 }
+
+/** Saves a global condition that is in the dialog, after its review and the question about all tenants. */
+export async function saveForAll(page) {
+  await save(page);
+  await pressButton(dialog(page), "Save for all");
+}

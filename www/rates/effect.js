@@ -17,23 +17,27 @@ const LARGE = 1000;
 const MAX_CHANGES = 50;
 const MAX_RATES = 8;
 
-/** The effect: `changes` are `{ rate, before?, after?, slip? }`, `notes` are sentences, `dryRun` is the host's answer. */
-export function effect({ changes = [], notes = [], dryRun, kind, units }) {
+/**
+ * The effect: `changes` are `{ rate, before?, after?, slip?, isLast? }`, `notes` are sentences, `dryRun` is the host's answer.
+ * With `isRestoring` large steps are not questioned.
+ */
+export function effect({ changes = [], isRestoring = false, notes = [], dryRun, kind, units }) {
   const shown = changes.slice(0, MAX_CHANGES);
   const more = changes.length - shown.length;
   return h(
     "div",
     { class: "stack effect" },
     h("p", { class: "effect-sentence", role: "status" }, icon(kind === "STORE" ? "shop" : "group"), h("span", {}, effectText(dryRun, kind))),
-    shown.length > 0 && h("ul", { class: "effect-changes" }, shown.map(changeLine), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
+    shown.length > 0 && h("ul", { class: "effect-changes" }, shown.map((change) => changeLine(change, { isRestoring, kind })), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
     notes.map((note) => h("p", { class: "hint" }, note)),
     samples(dryRun, units),
   );
 }
 
-function changeLine({ rate, before, after, slip }) {
+function changeLine({ rate, before, after, slip, isLast }, { isRestoring, kind }) {
   const isLarge = before !== undefined && after !== undefined && Math.abs(growth(before, after) ?? 0) >= LARGE;
-  const warning = slip ?? (isLarge ? "A large step. Is the decimal point right?" : undefined);
+  const step = isLarge && !isRestoring ? "A large step. Is the decimal point right?" : undefined;
+  const warning = isLast ? lastText(rate, kind) : (slip ?? step);
   const value = (rateValue) => (rateValue === undefined ? "not set" : `${rateValue} ${rate.currencyIdFrom}`);
   const spoken = (word) => h("span", { class: "visually-hidden" }, word);
   return h(
@@ -44,6 +48,12 @@ function changeLine({ rate, before, after, slip }) {
     before !== undefined && after !== undefined && h("span", { class: isLarge ? "growth large" : "growth" }, growthText(before, after)),
     warning && h("span", { class: "effect-warning" }, icon("alert"), h("span", {}, warning)),
   );
+}
+
+/** What it means that the last rate of a pair is deleted. */
+function lastText({ currencyIdFrom, currencyIdTo }, kind) {
+  const who = kind === "STORE" ? "This shop" : "Shops that use it";
+  return `${who} can then no longer convert between ${currencyIdTo} and ${currencyIdFrom}.`;
 }
 
 /** What the first shops would be sent. */

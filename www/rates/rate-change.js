@@ -9,7 +9,7 @@ import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
-import { withSlips } from "./slips.js";
+import { questionAbout, withSlips } from "./slips.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";
 
 /** Opens a form whose draft is kept under a key, `formOf` makes it with a draft or without; returns whether something was saved. */
@@ -21,15 +21,18 @@ export async function typeRates(desk, { key, formOf, ...rest }) {
 
 /**
  * Opens the dialog and returns whether something was saved. `fields` is a form whose value is a change, `{ set?, delete? }`,
- * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once.
+ * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once. With `isRestoring` it goes back
+ * to values that were in force before: however far they are from those of today, they are no slips.
  */
-export async function changeRates(desk, { id, title, fields, ...rest }) {
+export async function changeRates(desk, { id, title, fields, isRestoring = false, ...rest }) {
   const kind = desk.units?.get(id)?.type;
   let seen;
   /** The rates that were set when the form was opened, or reviewed. */
   let known;
   /** Whether what is shown has rates that look like slips: saving it says that they are meant. */
   let hasSlips = false;
+  /** What is asked once more before that, where a rate moves very far. */
+  let question;
 
   const review = async () => {
     fields.check?.();
@@ -41,9 +44,11 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const [set, used, inherited, dryRun] = await Promise.all(asked);
     known = set;
     seen = touched(set, change);
-    const changes = withSlips(changesOf(change, { set, used, inherited }), change.set, dryRun.deviations);
+    const meant = changesOf(change, { set, used, inherited, isKnown: desk.units?.get(id) !== undefined });
+    const changes = isRestoring ? meant : withSlips(meant, change.set, dryRun.deviations);
     hasSlips = changes.some(({ slip }) => slip);
-    return effect({ changes, notes: notesOf(desk.units, id, change, { set, used }), dryRun, kind, units: desk.units });
+    question = questionAbout(changes);
+    return effect({ changes, isRestoring, notes: notesOf(desk.units, id, change, { set, used, inherited }), dryRun, kind, units: desk.units });
   };
 
   /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
@@ -51,7 +56,7 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
     const { body, etag } = await desk.host.setAtWithVersion(id);
     if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
     try {
-      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips });
+      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips || isRestoring });
       desk.track(correlationId, title);
     } catch (error) {
       if (error.code !== "outdated" || attempts === 1) throw error;
@@ -63,7 +68,7 @@ export async function changeRates(desk, { id, title, fields, ...rest }) {
   const isOutdated = ({ body }) => known !== undefined && versionOf(body) !== versionOf(touched(known, fields.value()));
   desk.host.setAt(id).then((set) => (known ??= set)).catch(() => {});
   const action = () => (hasSlips ? "Set it anyway" : "Save");
-  const others = { latest, isOutdated, follow: desk.follow, isSaved: holds };
+  const others = { confirm: () => question, latest, isOutdated, follow: desk.follow, isSaved: holds };
   const isSaved = await edit({ ...rest, ...others, title, fields, review, action, save: (change) => save(change), describe, explain, saved: savedText(kind) });
   if (isSaved) desk.reread();
   return isSaved;
@@ -103,7 +108,10 @@ function holds(now, { set = [], delete: gone = [] }) {
   return set.every(isSet) && gone.every((rate) => !values.has(keyOf(rate)));
 }
 
-/** Each rate of a change with its values before and after; those that stay as they are set are left out. */
+/**
+ * Each rate of a change with its values before and after; those that stay as they are set are left out. One that is deleted
+ * `isLast` when the unit is left without a rate of its pair: that can be told where it `isKnown` what is set above.
+ */
 function changesOf({ set = [], delete: gone = [] }, now) {
   const usedNow = valuesOf(now.used);
   const setNow = valuesOf(now.set);
@@ -116,7 +124,8 @@ function changesOf({ set = [], delete: gone = [] }, now) {
     .filter((rate) => setNow.has(keyOf(rate)))
     .map((rate) => {
       const opposite = remaining.get(keyOf(oppositeOf(rate)));
-      return { rate, before: usedNow.get(keyOf(rate)), after: opposite === undefined ? inherited.get(keyOf(rate)) : oppositeRate(opposite) };
+      const after = opposite === undefined ? inherited.get(keyOf(rate)) : oppositeRate(opposite);
+      return { rate, before: usedNow.get(keyOf(rate)), after, isLast: after === undefined && now.isKnown };
     });
   return [...removed, ...written];
 }
@@ -129,8 +138,8 @@ function notesOf(units, id, { set = [], delete: gone = [] }, now) {
   const from = new Map(now.used.map((rate) => [pairKeyOf(rate), rate.setAt]));
   const name = (unit) => units?.name(unit) ?? unit;
   const left = new Set(set.map(pairKeyOf).filter((pair) => !own.has(pair) && from.has(pair)).map((pair) => name(from.get(pair))));
-  const above = units?.get(id)?.parentId;
-  const follows = gone.some((rate) => own.has(pairKeyOf(rate))) && set.length === 0 && above !== undefined;
+  const above = new Set(now.inherited.map(pairKeyOf));
+  const follows = gone.some((rate) => own.has(pairKeyOf(rate)) && above.has(pairKeyOf(rate))) && set.length === 0;
   return [
     left.size > 0 && `${name(id)} then keeps its own rate: changes at ${[...left].join(" or ")} no longer reach it.`,
     follows && `${name(id)} then follows the units above it again.`,

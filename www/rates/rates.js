@@ -11,7 +11,7 @@ import { Received } from "./log.js";
 import { progressList } from "./progress.js";
 import { rereading } from "./rereading.js";
 import { unitTree } from "./tree.js";
-import { createUnit } from "./unit-editor.js";
+import { createUnit, draftKey } from "./unit-editor.js";
 import { unitPage } from "./unit.js";
 import { Units } from "./units.js";
 import { explain } from "./wording.js";
@@ -153,7 +153,8 @@ class RatesView {
     this.#list = next;
     const chooser = mayList ? this.#tree.element : this.#byId.element;
     if (this.#side.firstChild !== chooser) this.#side.replaceChildren(chooser);
-    if (mayList) this.#tree.show({ units: this.#units, id: this.#place.id, mayCreate: this.#session.may("exr.business-unit.write") });
+    const hasDraft = this.#session.memory.get(draftKey()) !== undefined;
+    if (mayList) this.#tree.show({ units: this.#units, id: this.#place.id, mayCreate: this.#session.may("exr.business-unit.write"), hasDraft });
     this.#showNames();
     if (this.#isShop() !== this.#isShopFollowed) this.#follow();
   }

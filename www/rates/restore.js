@@ -18,7 +18,7 @@ export async function restoreRate(desk, { shown, rate, item }) {
     const follow = own.length > 0 && item.setAt !== id ? { delete: own.map(identityOf) } : undefined;
     const inherited = follow && (await inheritedRate(desk, id, rate));
     const title = `Go back to ${rateText({ ...rate, ...item })}`;
-    return await changeRates(desk, { id, title, fields: restoreFields(desk, id, { set, follow, inherited, item }), reviewed: true });
+    return await changeRates(desk, { id, title, fields: restoreFields(desk, id, { set, follow, inherited, item }), reviewed: true, isRestoring: true });
   } catch (error) {
     notify(explain(error));
   }

@@ -4,10 +4,15 @@
  */
 
 import { TillgateError, calculate, convert } from "../../js/src/index.js";
-import { keyOf } from "./wording.js";
+import { counted } from "../shared/messages.js";
+import { growth } from "./decimal.js";
+import { keyOf, rateText } from "./wording.js";
 
 /** From how many percent on a step is asked about. */
 const ASKED_FROM = 20;
+
+/** How far up and down a step may go before it is asked about once more, in hundredths of a percent: twice, and half. */
+const [TWICE, HALF] = [10_000, -5000];
 
 /** The amounts that an example may have: a weak currency needs a large one. */
 const AMOUNTS = ["100", "10000", "1000000", "100000000"];
@@ -34,6 +39,17 @@ function slipOf({ rate, before, after }, isRefused) {
   // A decimal in words needs no more than this: what is refused is the host's to decide.
   if (!isRefused && Math.abs(Number(percent)) < ASKED_FROM) return undefined;
   return [HINTS[hint] ?? "A large step", example(rate, before, after)].filter(Boolean).join(". ") + ".";
+}
+
+/** What to ask before rates are set to more than twice what they are, or to less than half; undefined when none is. */
+export function questionAbout(changes) {
+  const isFar = ({ slip, before, after }) => slip !== undefined && (growth(before, after) > TWICE || growth(before, after) < HALF);
+  const [first, ...others] = changes.filter(isFar);
+  if (first === undefined) return undefined;
+  const { rate, before, after, slip } = first;
+  const title = `Set ${rateText({ ...rate, rateValue: after })}${others.length > 0 ? `, and ${counted(others.length, "more rate")}` : ""}?`;
+  const step = growth(before, after) > 0 ? "more than twice" : "less than half of";
+  return [title, `That is ${step} what it is now, ${before} ${rate.currencyIdFrom}. ${slip}`, "Set"];
 }
 
 /** What it means in money: 100 EUR would be 110.50 SEK instead of 1,105.00 SEK. */

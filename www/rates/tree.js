@@ -37,12 +37,13 @@ class UnitTree {
     this.element = h("div", { class: "tree" }, search, this.#items, h("div", { class: "tree-foot" }, this.#status, this.#create));
   }
 
-  /** Shows the units, with the path to the chosen one opened. */
-  show({ units, id, mayCreate }) {
+  /** Shows the units, with the path to the chosen one opened. `hasDraft` says whether there is a draft of a new one. */
+  show({ units, id, mayCreate, hasDraft }) {
     const isOther = id !== this.#chosen;
     this.#units = units;
     this.#chosen = id;
     this.#create.hidden = !mayCreate;
+    this.#create.lastChild.data = hasDraft ? "New unit (draft)" : "New unit";
     this.#rows.show(units, id, isOther);
     if (isOther && id !== undefined) this.#current = id;
     this.#draw();

@@ -7,7 +7,7 @@ import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { icon } from "../shared/icon.js";
-import { errorText } from "../shared/messages.js";
+import { counted, errorText } from "../shared/messages.js";
 import { ageChart, decisionsByAge } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { historyButton } from "./history-link.js";
@@ -76,6 +76,8 @@ export async function editCondition(session, condition, { given, isNew = false, 
   const checks = conditionChecks(session, form, { id: condition?.id, scopeOf: (value) => scopeOf(value), stored: () => stored?.body });
   const { fields } = checks;
   let stored;
+  /** How many tenants there are, once a global condition was reviewed by someone who may know. */
+  let tenants;
   const scopeOf = ({ scope }) => stored?.body.scope ?? scope ?? scopes[0];
   const documents = (value, theirs) => compared(session, { ...value, scope: scopeOf(value) }, theirs ?? stored?.body);
   const effects = whatIf(session, () => documents(fields.value()));
@@ -111,14 +113,19 @@ export async function editCondition(session, condition, { given, isNew = false, 
     before,
     reviewFirst: restored !== undefined,
     draft: isNew || restored ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key), stays: given !== undefined },
-    review(value, theirs) {
+    async review(value, theirs) {
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
+      if (scopeOf(value) === "GLOBAL") tenants = await tenantCount(session);
       const effect = whatIfReviewed(session, documents(value, theirs));
       return checks.review(h("div", { class: "stack" }, reviewed(value, changes, { named, scope: scopeOf(value), original }), effect));
     },
     action: () => checks.action(),
+    confirm() {
+      const value = fields.value();
+      return joined([scopeOf(value) === "GLOBAL" && globalQuestion(value.id, tenants), checks.question()].filter(Boolean));
+    },
     compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, scope, ...body }, version) {
       try {
@@ -133,7 +140,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
     explain: (error) => (error.code === "taken" ? (fields.showTaken(), "Choose another id, or open the condition that has it.") : errorText(error)),
   });
   if (existing !== undefined) openExisting(session, find(existing) ?? { id: existing });
-  if (!isSaved) session.changed();
+  session.changed();
   return isSaved;
 }
 
@@ -164,6 +171,25 @@ function aboutText(scope, original, id) {
   const license = original.rule === "LICENSE_REQUIREMENT" ? " The id is also that of the license that customers need." : "";
   return `Your rule decides where tills ask for ${own}. Where they ask for “${original.id}”, ${other} goes on deciding: the id of a global rule cannot be given to another one.${license}`;
 }
+
+/** How many tenants there are; undefined where the user may not know, or it cannot be told right now. */
+async function tenantCount(session) {
+  if (!session.may("iam.tenants.write")) return undefined;
+  try {
+    return (await (await session.request("/v1/tenants")).json()).length;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is asked before a global condition is saved. */
+function globalQuestion(id, tenants) {
+  const all = tenants === undefined ? "all tenants" : tenants === 1 ? "the one tenant" : `all ${counted(tenants, "tenant")}`;
+  return [`Save ${id} for ${all}?`, "It is in force for them as soon as it is saved. How many of their tests fail then can only be told afterwards.", "Save for all"];
+}
+
+/** Several questions as one: what the first asks, with all their details. */
+const joined = ([first, ...others]) => first && [first[0], [first, ...others].map(([, detail]) => detail).join(" "), first[2]];
 
 /** Opens the condition that has the id that was to be a new one's. */
 function openExisting(session, condition) {

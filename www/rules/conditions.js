@@ -26,6 +26,7 @@ export function conditions(session, rest = []) {
     text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
     row: (condition) => row(session, condition),
     shown: ({ id }) => [...[WRITE, WRITE_GLOBAL, DELETE].map((permission) => session.may(permission)), session.inPlaceOf(id) !== undefined, session.memory.get(draftKey(id)) !== undefined],
+    hasDraft: (condition) => session.memory.get(draftKey(condition?.id)) !== undefined,
     create: () => mayCreate(session) && (() => editCondition(session)),
     templates: () => conditionTemplates(session),
     labels: {

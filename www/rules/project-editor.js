@@ -79,6 +79,7 @@ export async function editProject(session, project, { given, restored, at } = {}
       return checks.review(h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules, whatIfReviewed(session, documents(value, theirs))));
     },
     action: () => checks.action(),
+    confirm: () => checks.question(),
     compare: (one, other) => changeList(projectChanges(one, other)),
     save: (body, version) => checks.write(projectPath(id), body, version),
     latest: () =>
@@ -87,7 +88,7 @@ export async function editProject(session, project, { given, restored, at } = {}
       }),
     isSaved: isSameProject,
   });
-  if (!isSaved) session.changed();
+  session.changed();
   return isSaved;
 }
 

@@ -29,6 +29,7 @@ export function projects(session, rest = []) {
     text: searched,
     row: (project, sought) => row(session, project, sought),
     shown: (project, sought) => [session.may(WRITE), session.memory.get(draftKey(project.projectId)) !== undefined, ...findings(project, sought)],
+    hasDraft: (project) => session.memory.get(draftKey(project?.projectId)) !== undefined,
     create: () => session.may(WRITE) && (() => editProject(session)),
     templates: () => projectTemplates(session),
     labels: {

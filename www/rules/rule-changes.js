@@ -57,7 +57,8 @@ function ruleChanges(before, after) {
   const [old, now] = [before, after].map((rule) => rule && listed(rule));
   if (before === undefined || after === undefined) {
     const values = (rule, list) => rule && (list.length > 0 ? shownValues(list) : ["no value"]);
-    return [{ label: `Rule: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
+    const kind = (after ?? before).exclusive ? "Rule, checked separately" : "Rule";
+    return [{ label: `${kind}: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
   }
   return [
     listChange(label, old, now),

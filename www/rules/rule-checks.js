@@ -110,8 +110,17 @@ class RuleChecks {
 
   /** The text of the button that saves what was reviewed. */
   action() {
-    const { length } = this.#reviewed.failures;
-    return length > 0 ? `Save although ${counted(length, "test")} ${length === 1 ? "fails" : "fail"}` : "Save";
+    const { failures } = this.#reviewed;
+    return failures.length > 0 ? saveAlthough(failures) : "Save";
+  }
+
+  /** What is asked before a rule that fails tests is saved; undefined when none fails. */
+  question() {
+    const { failures } = this.#reviewed;
+    if (failures.length === 0) return undefined;
+    const [{ name }, ...others] = failures;
+    const expected = others.length === 0 ? `“${name}” expects` : `“${name}” and ${counted(others.length, "more test")} expect`;
+    return [`${saveAlthough(failures)}?`, `The rule does not decide as ${expected}. Its history will say that it was saved all the same.`, "Save anyway"];
   }
 
   /** Writes the rule. Tests that fail are accepted if the review has said which, and are reviewed otherwise. */
@@ -185,6 +194,8 @@ class RuleChecks {
     location.hash = this.#subject.addressOf(request);
   }
 }
+
+const saveAlthough = ({ length }) => `Save although ${counted(length, "test")} ${length === 1 ? "fails" : "fail"}`;
 
 /** The tests that fail, as a part of a review. */
 const failing = (failures) =>

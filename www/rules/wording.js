@@ -42,8 +42,10 @@ export const OFF =
   "Tills that ask for it get an error, and in a basket the items that need it may not be sold. " +
   "If a global rule with the same id is in force, that one decides instead.";
 
-/** What a restriction requires. */
-export function restrictionText(restriction) {
+/** What a restriction requires, and that it is checked by itself. */
+export const restrictionText = (restriction) => `${requiredText(restriction)}${restriction.exclusive ? " (checked separately)" : ""}`;
+
+function requiredText(restriction) {
   switch (restriction.type) {
     case "WHITELIST":
       if (restriction.allowedValues.length === 0) return `no value of ${restriction.propertyName} is allowed`;

@@ -30,6 +30,8 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * or, where the form says it, false when it cannot be saved. With `reviewed` it is shown at once, below the form, and again
  * whenever the form changes; with `reviewFirst` it is what is shown first, in place of the form. It gets the value, and the
  * version that another user has saved in the meantime, if any.
+ * `confirm` returns what is asked once more before what was reviewed is saved, as `confirmed` takes it; undefined where the
+ * button that saves it will do.
  * `compare` returns the element of the difference between two versions, for both sides of a conflict; without it, `describe`
  * describes each.
  *
@@ -167,15 +169,17 @@ class Editor {
     this.#message.replaceChildren();
     this.#back.hidden = this.#reviewPane.hidden = true;
     this.#submit.lastChild.data = review ? "Review" : action;
+    this.#submit.className = "primary";
     this.#firstControl()?.focus();
   }
 
   #showReview(element) {
-    const { fields, reviewed, action } = this.#given;
+    const { fields, reviewed, action, confirm } = this.#given;
     this.#isReviewed = true;
     this.#reviewPane.replaceChildren(element);
     this.#reviewPane.hidden = false;
     this.#submit.lastChild.data = typeof action === "function" ? action() : action;
+    this.#submit.className = confirm?.() ? "danger" : "primary";
     if (reviewed) return;
     fields.element.hidden = true;
     this.#back.hidden = false;
@@ -184,9 +188,12 @@ class Editor {
 
   /** What the button does: it reviews first, and then saves. */
   async #go() {
-    const { fields, review } = this.#given;
+    const { fields, review, confirm } = this.#given;
     this.#actions.hidden = fields.element.inert = false;
-    await this.#busy(() => (review && !this.#isReviewed ? this.#review() : this.#write()));
+    const isToReview = review && !this.#isReviewed;
+    const question = isToReview ? undefined : confirm?.();
+    if (question && !(await confirmed(...question))) return;
+    await this.#busy(() => (isToReview ? this.#review() : this.#write()));
   }
 
   /** Does something during which the button does nothing. */

@@ -13,10 +13,11 @@ export const draftTag = () => h("span", { class: "tag draft-tag", title: "You ha
 /**
  * The list: `read` returns the entries, each the same object until it changes, and `row` the element of one, given what the
  * filter seeks; `shown` returns what else a row shows than its entry, as a list. `key` identifies an entry, `text` is what the
- * filter searches, and `create` returns what creates an entry, unless the user may not. `templates` returns what an empty
- * list offers to start from. `labels` are `{ title, noun, empty, about, refused }`.
+ * filter searches, and `create` returns what creates an entry, unless the user may not. `hasDraft` tells whether an entry has a
+ * draft, or without one, what is to be created. `templates` returns what an empty list offers to start from. `labels` are
+ * `{ title, noun, empty, about, refused }`.
  */
-export function list({ read, row, shown, key, text, create, templates, labels }) {
+export function list({ read, row, shown, key, text, create, hasDraft, templates, labels }) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, spellcheck: "false", oninput: draw });
   const count = h("p", { class: "hint", role: "status" });
   const emptyState = h("div", { class: "empty-state" });
@@ -24,14 +25,18 @@ export function list({ read, row, shown, key, text, create, templates, labels })
   const refused = h("p", { class: "hint refused" }, icon("lock"), labels.refused);
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count);
   const search = searching(text);
+  // These may be of a session that has ended. A row whose draft is kept while the list is open stays where it is.
+  const first = new Set(read().filter(hasDraft).map(key));
   let sought = "";
   const rows = longList({ name: "rows", keyOf: key, rowOf: (entry) => row(entry, sought), shownOf: (entry) => shown(entry, sought) });
 
   function draw() {
     const all = read();
     sought = filter.value.trim().toLowerCase();
-    const found = search(all, sought);
+    const matching = search(all, sought);
+    const found = first.size === 0 ? matching : [true, false].flatMap((isFirst) => matching.filter((entry) => first.has(key(entry)) === isFirst));
     createButton.hidden = !create();
+    createButton.lastChild.data = `New ${labels.noun}${hasDraft() ? " (draft)" : ""}`;
     refused.hidden = !createButton.hidden;
     rows.show(found, all);
     count.textContent = foundText(found.length, all.length, labels.noun);

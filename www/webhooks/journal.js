@@ -10,7 +10,7 @@ import { Deliveries } from "./deliveries.js";
 import { deliveryTable } from "./delivery-table.js";
 import { deliveryFilter } from "./filter.js";
 import { publishEvent } from "./publish.js";
-import { replayList, replayThose } from "./replay.js";
+import { mayReplay, replayList, replayThose } from "./replay.js";
 import { deliveriesText, filterText } from "./wording.js";
 
 /** The part of the view. */
@@ -35,7 +35,7 @@ export function journal(desk) {
     about.textContent = !deliveries.isRead ? "Reading…" : all.length === 0 ? "" : `${deliveriesText(all.length)} shown`;
     older.hidden = !deliveries.hasOlder;
     older.textContent = isSearching ? "Looking for older ones…" : all.length === 0 ? "Go on looking" : "Show older ones";
-    again.hidden = !desk.may("exe.delivery.replay") || all.length === 0;
+    again.hidden = !desk.may("exe.delivery.replay") || !mayReplay(desk, filter.value(), { shown: all, hasOlder: deliveries.hasOlder });
     publish.hidden = !desk.may("exe.event.publish");
     empty.hidden = all.length > 0 || !deliveries.isRead;
     empty.replaceChildren(...emptyTexts(filter.value(), deliveries.hasOlder));

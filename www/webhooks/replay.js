@@ -1,22 +1,68 @@
 /**
- * Sending all deliveries that a filter finds again: the choice of which, and how far it has come.
+ * Sending all deliveries that a filter finds again: the choice of which, how many that are, and how far it has come.
  */
 
 import { button, choice, h, notify, openDialog } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { settled } from "../shared/lost.js";
-import { asked } from "./deliveries.js";
+import { asked, isUnsettled } from "./deliveries.js";
 import { deliveriesText, explain, filterText } from "./wording.js";
 
 const FIRST_MS = 200;
 const LAST_MS = 2000;
 
-/** Asks which of the deliveries to send again, and begins. */
+/** The deliveries of a page that are counted, and the most pages. */
+const PAGE = 200;
+const MAX_PAGES = 20;
+
+const TWICE = "Receivers that have it already get it twice, with the same event id.";
+const NONE = "none can be sent again. What waits is sent by itself, and nothing is sent to a webhook that is switched off or deleted.";
+
+const isOn = (desk, webhookId) => desk.find(webhookId)?.enabled === true;
+
+/** Whether a delivery can be sent again with others: it has arrived or has failed, and its webhook is switched on. */
+const isReplayable = (desk, delivery) => !isUnsettled(delivery) && isOn(desk, delivery.webhookId);
+
+/** Whether any of the deliveries that a filter finds can be sent again: of those that are shown, or of older ones. */
+export function mayReplay(desk, filter, { shown, hasOlder }) {
+  const mayFind = !isUnsettled(filter) && (filter.webhookId === undefined || isOn(desk, filter.webhookId));
+  return shown.some((delivery) => isReplayable(desk, delivery)) || (hasOlder && mayFind);
+}
+
+/** How many deliveries of a filter can be sent again, as far as they are counted: `{ count, isMore }`; stops once it is not wanted. */
+async function countOf(desk, filter, isWanted) {
+  let count = 0;
+  let cursor;
+  for (let page = 0; page < MAX_PAGES && isWanted(); page += 1) {
+    const { items, next } = await desk.host.deliveries(asked(filter), { limit: PAGE, cursor });
+    count += items.filter((delivery) => isReplayable(desk, delivery)).length;
+    if (next === undefined) return { count, isMore: false };
+    cursor = next;
+  }
+  return { count, isMore: true };
+}
+
+function countedText({ count, isMore }) {
+  if (count === 0) return isMore ? `each that has arrived or failed is sent again. ${TWICE}` : NONE;
+  return `${isMore ? "at least " : ""}${deliveriesText(count)} ${count === 1 ? "is" : "are"} sent again. ${TWICE}`;
+}
+
+/** Asks which of the deliveries to send again, says how many those are, and begins. */
 export async function replayThose(desk, replays, filter) {
   let status = filter.status ?? "FAILED";
-  const sentence = h("p", { id: "replay-detail" });
-  const show = () => {
-    sentence.textContent = `${filterText({ ...filter, status: status || undefined }, desk.name)}: each is sent again. Receivers that have it already get it twice, with the same event id.`;
+  let turns = 0;
+  const sentence = h("p", { id: "replay-detail", role: "status" });
+  const send = button("Send again", { class: "primary", onclick: () => dialog.close("yes") });
+  const show = async () => {
+    const turn = (turns += 1);
+    const wanted = { ...filter, status: status || undefined };
+    const say = (text) => (sentence.textContent = `${filterText(wanted, desk.name)}: ${text}`);
+    send.disabled = true;
+    say("counting…");
+    const found = await countOf(desk, wanted, () => turn === turns).catch(() => ({ count: 0, isMore: true }));
+    if (turn !== turns) return;
+    send.disabled = found.count === 0 && !found.isMore;
+    say(countedText(found));
   };
   const which = choice("Which ones", [["FAILED", "Only those that failed"], ["", "All of them"]], status, (chosen) => ((status = chosen), show()));
   const dialog = h(
@@ -28,11 +74,13 @@ export async function replayThose(desk, replays, filter) {
       "div",
       { class: "stack" },
       filter.status === undefined && which,
-      h("div", { class: "actions" }, button("Cancel", { class: "plain", autofocus: true, onclick: () => dialog.close("") }), button("Send again", { class: "primary", onclick: () => dialog.close("yes") })),
+      h("div", { class: "actions" }, button("Cancel", { class: "plain", autofocus: true, onclick: () => dialog.close("") }), send),
     ),
   );
   show();
-  if ((await openDialog(dialog)) !== "yes") return;
+  const isMeant = (await openDialog(dialog)) === "yes";
+  turns += 1;
+  if (!isMeant) return;
   const wanted = { ...filter, status: status || undefined };
   try {
     const advice = "The list of deliveries is read again and shows what was. Receivers that get it twice get it with the same event id.";

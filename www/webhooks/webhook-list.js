@@ -40,6 +40,7 @@ export function webhookList(desk) {
     rows.show(found, all);
     count.textContent = foundText(found.length, all.length, "webhook");
     create.hidden = !desk.may("exe.webhook.write");
+    create.lastChild.data = hasDraft(desk, {}) ? "New webhook (draft)" : "New webhook";
     filter.closest(".search").hidden = count.hidden = all.length === 0;
     showEmpty(all, found);
   }
