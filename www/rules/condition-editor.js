@@ -95,7 +95,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
     fields.show(stored?.body ?? newCondition(), { named });
     onchange();
   };
-  const history = stored && !restored && mayEdit(session, stored.body) && historyButton(session, { kind: "condition", name: condition.id, path: conditionPath(condition.id, stored.body.scope), mayRestore: true }, (version) => {
+  const history = stored && !restored && mayEdit(session, stored.body) && historyButton(session, { kind: "condition", name: condition.id, path: conditionPath(condition.id, stored.body.scope), mayRestore: () => true }, (version) => {
     fields.show(version, { named });
     onchange();
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));

@@ -131,8 +131,9 @@ pub(in crate::conditions::http) fn condition_history() -> Operation {
     let operation = Operation::new(
         "getConditionHistory",
         Tag::Conditions,
-        "Get the history of a condition of the tenant",
-    );
+        "Get the history of a condition",
+    )
+    .says("That of the tenant's own, where it has or had one with this id, otherwise that of the global one.");
     paged(with_condition_id(operation))
         .answers(
             200,
@@ -151,7 +152,8 @@ pub(in crate::conditions::http) fn global_condition_history() -> Operation {
         "getGlobalConditionHistory",
         Tag::Conditions,
         "Get the history of a global condition",
-    );
+    )
+    .says("Who has made a change is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
     paged(with_condition_id(operation))
         .answers(
             200,
