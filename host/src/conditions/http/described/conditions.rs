@@ -32,7 +32,7 @@ pub(in crate::conditions::http) fn get_condition() -> Operation {
 
 fn put_of(operation: Operation) -> Operation {
     with_condition_id(operation)
-        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first.")
+        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
         .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
         .takes(schema::condition_put, json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } }))
         .or_takes("license", json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} }))
