@@ -68,6 +68,10 @@ test("a global rule says that it is global, and can be copied as an own one", ()
   await dialog(page).getByText("Your rule decides where tills ask for “own-alcohol”. Where they ask for “alcohol”, the global rule goes on deciding").waitFor();
   await dialog(page).getByLabel("Id", { exact: true }).fill("");
   await dialog(page).getByText("Your rule decides where tills ask for its own id.").waitFor();
+  await dialog(page).getByLabel("Id", { exact: true }).fill("alcohol");
+  await pressButton(dialog(page), "Review");
+  await dialog(page).getByText("The global rule has the id “alcohol”, so your rule needs another one.").waitFor();
+  assert.equal(await dialog(page).getByText(/goes on deciding|This id exists/).count(), 0, "nothing else is said of it");
   await dialog(page).getByLabel("Id", { exact: true }).fill("own-alcohol");
   await save(page);
   await page.getByText("Saved. The change is in force.").waitFor();

@@ -24,6 +24,7 @@ function onProvider(options) {
     on.host = await configuredHost(on.provider.settings);
     on.provider.register(on.host.url);
     on.context = await browser();
+    assert.equal((await on.host.api("PUT", "/v1/tenants/shop", {})).status, 201);
     const adult = { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } };
     for (const id of ["alcohol", "fireworks"]) assert.equal((await on.host.api("PUT", `/api/v1/global-entity-conditions/${id}`, adult)).status, 201);
   });
@@ -227,6 +228,12 @@ describe("a provider that gives none", () => {
       await atProvider(page).click();
       await accept(page).click();
       await alert(page, "You are signed in at the identity provider, but the host does not accept its token");
+      on.claims.tenant = "shpo";
+      await atProvider(page).click();
+      const refusal = page.getByRole("alert").getByText("The tenant “shpo” does not exist on this host, so nobody can sign in to it.");
+      await accept(page).or(refusal).first().waitFor();
+      if (await accept(page).isVisible()) await accept(page).click();
+      await refusal.waitFor();
       await context.close();
     } finally {
       on.claims.tenant = CLAIMS.tenant;

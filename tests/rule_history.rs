@@ -69,7 +69,7 @@ async fn another_tenants_history_is_404_and_reading_takes_the_permission_to_read
 }
 
 #[tokio::test]
-async fn a_global_conditions_history_is_for_those_who_may_write_it() {
+async fn of_a_global_condition_tenants_see_when_it_changed_and_what_but_not_who() {
     let shop = Shop::open().await;
     let operator = shop.host.token("platform", &["platform.operator"]).await;
     assert_eq!(shop.asked(GLOBAL_BEER, "", &operator).await.0, 404);
@@ -84,15 +84,51 @@ async fn a_global_conditions_history_is_for_those_who_may_write_it() {
     assert_eq!(status, 200, "{page}");
     assert_eq!(steps(&page), ["REPLACED 18 -> 20", "CREATED - -> 18"]);
     assert_eq!(page["items"][0]["after"]["scope"], "GLOBAL");
-    assert_eq!(shop.asked(GLOBAL_BEER, "", &shop.token()).await.0, 403);
-    // The tenant has none of its own under this id, but the rule is there.
-    assert_eq!(shop.history(BEER, "").await, json!({ "items": [] }));
+    assert_eq!(page["items"][0]["by"]["name"], "test 1");
+    let mut without_who = page;
+    for item in without_who["items"].as_array_mut().unwrap() {
+        item["by"] = json!({ "name": "The platform" });
+    }
+    let viewer = shop.host.token("shop", &["ecs.viewer"]).await;
+    for path in [GLOBAL_BEER, BEER] {
+        assert_eq!(
+            shop.asked(path, "", &viewer).await,
+            (200, without_who.clone()),
+            "{path}"
+        );
+    }
+    let (_, first) = shop.asked(BEER, "?limit=1", &viewer).await;
+    let next = format!("?cursor={}", first["next"].as_str().unwrap());
+    let (_, rest) = shop.asked(BEER, &next, &viewer).await;
+    assert_eq!(
+        (steps(&rest), &rest["items"][0]),
+        (vec!["CREATED - -> 18".to_owned()], &without_who["items"][1])
+    );
+    let evaluator = shop.host.token("shop", &["ecs.evaluator"]).await;
+    assert_eq!(shop.asked(GLOBAL_BEER, "", &evaluator).await.0, 403);
     let deleted = shop.host.request(Method::DELETE, GLOBAL_BEER, &operator);
     assert_eq!(deleted.send().await.unwrap().status(), 204);
-    let (status, page) = shop.asked(GLOBAL_BEER, "?limit=1", &operator).await;
+    for (path, token) in [
+        (GLOBAL_BEER, &operator),
+        (GLOBAL_BEER, &viewer),
+        (BEER, &viewer),
+    ] {
+        let (status, page) = shop.asked(path, "?limit=1", token).await;
+        assert_eq!(
+            (status, steps(&page)),
+            (200, vec!["DELETED 20 -> -".to_owned()])
+        );
+    }
+    // Once the tenant has a rule of its own with this id, that is the one that its address means.
+    assert_eq!(shop.put(BEER, &age(16)).await, 201);
+    let page = shop.history(BEER, "").await;
     assert_eq!(
-        (status, steps(&page)),
-        (200, vec!["DELETED 20 -> -".to_owned()])
+        (steps(&page), &page["items"][0]["by"]["name"]),
+        (vec!["CREATED - -> 16".to_owned()], &json!("test 1"))
+    );
+    assert_eq!(
+        shop.asked(GLOBAL_BEER, "?limit=1", &viewer).await.1["items"][0]["action"],
+        "DELETED"
     );
 }
 

@@ -76,12 +76,14 @@ async fn tests_are_stored_with_a_condition_in_the_order_of_the_contract_and_with
     let (list, _) = text(&host, "/api/v1/entity-conditions", &token).await;
     assert_eq!(list, format!("[{stored}]"));
 
-    // Without tests, and with an empty list of them, what is stored is what it always was.
+    // Without the member they are kept. With an empty list there are none, and what is stored is what it always was.
     let plain = r#"{"id":"games","rule":"AGE_RESTRICTION","scope":"TENANT","enabled":true,"condition_value":{"minimum_age":18}}"#;
-    assert_eq!(send(plain).await, (200, plain.to_owned()));
-    let (_, without) = text(&host, GAMES, &token).await;
+    assert_eq!(send(plain).await, (200, stored.to_owned()));
+    assert_eq!(text(&host, GAMES, &token).await.1, etag);
     let empty = plain.replace("18}}", "18},\"tests\":[]}");
     assert_eq!(send(&empty).await, (200, plain.to_owned()));
+    let (_, without) = text(&host, GAMES, &token).await;
+    assert_eq!(send(plain).await, (200, plain.to_owned()));
     assert_eq!(text(&host, GAMES, &token).await.1, without);
     assert_ne!(without, etag);
 }
@@ -150,6 +152,51 @@ async fn tests_that_fail_are_409_that_names_each_and_nothing_is_stored() {
     let message = "$.tests[0] \"foam\": expected ALLOW, is HARD_DENY";
     assert_eq!((status, &problem["message"]), (409, &json!([message])));
     assert_eq!(host.get(PROJECT, &token).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_put_without_tests_keeps_those_that_are_there_and_runs_them() {
+    let host = Host::start().await;
+    let operator = host.token("platform", &["platform.operator"]).await;
+    let token = host.token("shop", ROLES).await;
+    let silent = |minimum: u8| json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum } });
+    let tests = [test(16, "HARD_DENY")];
+    for (path, token) in [(GAMES, &token), (GLOBAL_GAMES, &operator)] {
+        let accepting = format!("{path}?failingTests=accept");
+        assert_eq!(put(&host, path, token, &condition(18, &tests)).await.0, 201);
+        let (status, problem) = put(&host, path, token, &silent(15)).await;
+        let message = "$.tests[0] \"aged 16\": expected HARD_DENY, is ALLOW";
+        assert_eq!((status, &problem["message"]), (409, &json!([message])));
+        for (path, minimum) in [(path, 17), (accepting.as_str(), 15)] {
+            let (status, stored) = put(&host, path, token, &silent(minimum)).await;
+            assert_eq!((status, &stored["tests"]), (200, &json!(tests)));
+            assert_eq!(stored["condition_value"]["minimum_age"], minimum);
+            assert_eq!(host.get(GAMES, token).await.1, stored);
+        }
+        for body in [condition(15, &[]), silent(16)] {
+            let (status, stored) = put(&host, path, token, &body).await;
+            assert_eq!((status, stored.get("tests")), (200, None));
+        }
+    }
+    let mut body = project(&json!({ "item": { "id": "foam" } }), "HARD_DENY");
+    assert_eq!(put(&host, PROJECT, &token, &body).await.0, 201);
+    let tests = body.as_object_mut().unwrap().remove("tests");
+    body["name"] = json!("School");
+    let (status, stored) = put(&host, PROJECT, &token, &body).await;
+    assert_eq!((status, stored.get("tests")), (200, tests.as_ref()));
+    assert_eq!(stored["name"], "School");
+    let open = json!({ "restrictions": [] });
+    let (status, problem) = put(&host, PROJECT, &token, &open).await;
+    let message = "$.tests[0] \"foam\": expected HARD_DENY, is ALLOW";
+    assert_eq!((status, &problem["message"]), (409, &json!([message])));
+    let deleted = host.request(Method::DELETE, PROJECT, &token).send().await;
+    assert_eq!(deleted.unwrap().status(), 204);
+    let (status, stored) = put(&host, PROJECT, &token, &open).await;
+    assert_eq!(
+        (status, stored.get("tests")),
+        (201, None),
+        "a new one has none"
+    );
 }
 
 #[tokio::test]

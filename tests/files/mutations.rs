@@ -43,7 +43,7 @@ async fn mutate(shop: &Shop, number: usize) -> &'static str {
         }
         2 => {
             put("/api/v1/entity-conditions/beer", |body| {
-                drop(body.as_object_mut().unwrap().remove("tests"))
+                body["tests"] = json!([])
             })
             .await;
             "$.tests: + [{"
@@ -71,7 +71,12 @@ async fn mutate(shop: &Shop, number: usize) -> &'static str {
             "~ change  global-conditions/alcohol"
         }
         6 => {
-            put(&project, |body| body["name"] = json!("B")).await;
+            put(&project, |body| {
+                body["name"] = json!("B");
+                let request = json!({ "item": { "id": "a" } });
+                body["tests"] = json!([{ "name": "a", "request": request, "expect": { "decision": "HARD_DENY" } }]);
+            })
+            .await;
             "$.name: \"B\" -> \"A\""
         }
         7 => {

@@ -67,6 +67,33 @@ async fn a_user_acts_for_the_tenant_of_the_claim_with_the_roles_of_their_groups(
 }
 
 #[tokio::test]
+async fn a_user_whose_tenant_does_not_exist_is_refused_by_its_name_when_they_sign_in() {
+    let (service, issuer, key) = trusting().await;
+    let path = "/api/v1/caller";
+    let claims = changed(
+        &service,
+        &issuer,
+        "https://example.com/tenant",
+        json!("shpo"),
+    );
+    let token = key.sign(&claims);
+    let answer = service.get(path, &token).await;
+    let message = "the token names the tenant shpo, which does not exist here";
+    assert_eq!(
+        (answer.status, &answer.body["message"]),
+        (403, &json!(message))
+    );
+    let operator = service.operator().await;
+    let created = service.put("/v1/tenants/shpo", &operator, json!({})).await;
+    assert_eq!(created.status, 201);
+    let answer = service.get(path, &token).await;
+    assert_eq!(
+        (answer.status, &answer.body["tenantId"]),
+        (200, &json!("shpo"))
+    );
+}
+
+#[tokio::test]
 async fn permissions_are_taken_from_a_list_or_a_text_and_the_platforms_are_left_out() {
     let (service, issuer, key) = trusting().await;
     let list = json!([

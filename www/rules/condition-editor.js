@@ -72,7 +72,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
     about.hidden = about.textContent === "";
     effects.refresh();
   };
-  const form = conditionFields({ onchange, scopes, isTaken: (id) => !named && find(id) !== undefined, onopen });
+  const form = conditionFields({ onchange, scopes, isTaken: (id) => !named && find(id) !== undefined, onopen, copied: original?.id });
   const checks = conditionChecks(session, form, { id: condition?.id, scopeOf: (value) => scopeOf(value), stored: () => stored?.body });
   const { fields } = checks;
   let stored;
@@ -97,7 +97,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
     fields.show(stored?.body ?? newCondition(), { named });
     onchange();
   };
-  const history = stored && !restored && mayEdit(session, stored.body) && historyButton(session, { kind: "condition", name: condition.id, path: conditionPath(condition.id, stored.body.scope), mayRestore: true }, (version) => {
+  const history = stored && !restored && mayEdit(session, stored.body) && historyButton(session, { kind: "condition", name: condition.id, path: conditionPath(condition.id, stored.body.scope), mayRestore: () => true }, (version) => {
     fields.show(version, { named });
     onchange();
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
@@ -162,10 +162,10 @@ function reviewed(value, changes, { named, scope, original }) {
   return h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), notes.map((note) => h("p", { class: "hint" }, note)), off);
 }
 
-/** Whom a global condition is for, or which one decides once a global condition was copied. */
+/** Whom a global condition is for, or which one decides once a global condition was copied. Its own id is a fault of the form. */
 function aboutText(scope, original, id) {
   if (scope === "GLOBAL") return "It is global: it is in force for all tenants.";
-  if (original === undefined) return "";
+  if (original === undefined || original.id === id) return "";
   const own = id === "" ? "its own id" : `“${id}”`;
   const other = original.isReplaced ? "your other rule" : "the global rule";
   const license = original.rule === "LICENSE_REQUIREMENT" ? " The id is also that of the license that customers need." : "";

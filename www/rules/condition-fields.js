@@ -19,10 +19,11 @@ const MAX_ID = 64;
 
 /**
  * The form: `show` fills it, `value` reads it, `differs` compares it with a stored condition, `check` and `showFaults`
- * show faults at their fields. `isTaken` says whether an id exists already, and `onopen` shows the condition that has it.
+ * show faults at their fields. `isTaken` says whether an id exists already, and `onopen` shows the condition that has it;
+ * `copied` is the id of the global condition that a new one is a copy of.
  * With several `scopes`, the value of a new condition names one. `placeOf` returns the field that a path is about, if any.
  */
-export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
+export function conditionFields({ onchange, isTaken, onopen, copied, scopes = [] }) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
   const idField = field("Id", id, { hint: "Tills refer to the condition by this id. A license has the same id." });
   let rule = "AGE_RESTRICTION";
@@ -48,7 +49,7 @@ export function conditionFields({ onchange, isTaken, onopen, scopes = [] }) {
   const idFault = (typed) => faultOfId(typed) ?? (isTaken(typed) ? taken(typed) : undefined);
 
   /** An id that exists is opened, never overwritten. */
-  const taken = (typed) => ["This id exists: ", button("open it", { class: "link", onclick: () => onopen(typed) })];
+  const taken = (typed) => (typed === copied ? `The global rule has the id “${typed}”, so your rule needs another one.` : ["This id exists: ", button("open it", { class: "link", onclick: () => onopen(typed) })]);
 
   const ageFault = () => {
     const years = age.value === "" ? NaN : Number(age.value);

@@ -47,17 +47,16 @@ const args = (id, scope) => [id, scope === "GLOBAL" && "global"].filter(Boolean)
 function historyOf(session, id, scope) {
   const restore = ({ document, at }) => {
     const existing = session.condition(id);
-    const isThere = existing?.scope === scope;
+    const isThere = existing?.scope === document.scope;
     return editCondition(session, isThere ? existing : undefined, { given: document, isNew: !isThere, restored: restoredText({ at }) });
   };
-  return { kind: "condition", name: id, path: conditionPath(id, scope), mayRestore: mayEdit(session, { scope }), restore };
+  return { kind: "condition", name: id, path: conditionPath(id, scope), mayRestore: (document) => mayEdit(session, document), restore };
 }
 
 function row(session, condition) {
   const { id, scope, enabled, rule } = condition;
   const isGlobal = scope === "GLOBAL";
   const mayDelete = session.may(isGlobal ? WRITE_GLOBAL : DELETE);
-  const seen = historyScope(session, condition);
   return h(
     "li",
     { class: enabled ? "row" : "row off" },
@@ -75,7 +74,7 @@ function row(session, condition) {
       "div",
       { class: "row-actions" },
       h("a", { class: "button plain", href: `#/preview/condition/${encodeURIComponent(id)}`, "aria-label": `Preview ${id}` }, icon("eye"), h("span", {}, "Preview")),
-      seen && historyLink(LIST, args(id, seen), id),
+      historyLink(LIST, args(id, historyScope(session, condition)), id),
       isGlobal && session.may(WRITE) && button("Copy", { image: "copy", class: "plain", "aria-label": `Copy ${id} as my own rule`, onclick: () => copyCondition(session, condition) }),
       mayEdit(session, condition) && button("Edit", { image: "pencil", class: "plain", "aria-label": `Edit ${id}`, onclick: () => editCondition(session, condition) }),
       mayDelete && button(`Delete ${id}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(session, condition) }),
@@ -83,11 +82,8 @@ function row(session, condition) {
   );
 }
 
-/** Whose history the user may see: that of a global condition takes the permission to write it. */
-function historyScope(session, { id, scope }) {
-  if (scope === "TENANT" || session.may(WRITE_GLOBAL)) return scope;
-  return session.inPlaceOf(id) && "TENANT";
-}
+/** Whose history a row leads to: where the tenant's own rule decides in place of a global one, its own, except for operators. */
+const historyScope = (session, { id, scope }) => (session.inPlaceOf(id) && !session.may(WRITE_GLOBAL) ? "TENANT" : scope);
 
 function remove(session, { id, scope }) {
   const all = scope === "GLOBAL" ? "It is in force for all tenants. " : "";

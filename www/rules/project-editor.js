@@ -52,7 +52,7 @@ export async function editProject(session, project, { given, restored, at } = {}
     note.remove();
     fields.show(begin);
   };
-  const history = stored && !restored && historyButton(session, { kind: "project", name: projectName(project), path: projectPath(id), mayRestore: true }, (version) => {
+  const history = stored && !restored && historyButton(session, { kind: "project", name: projectName(project), path: projectPath(id), mayRestore: () => true }, (version) => {
     fields.show(version, begin);
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
   });

@@ -47,7 +47,7 @@ export function projects(session, rest = []) {
 function historyOf(session, projectId) {
   const project = session.project(projectId);
   const restore = ({ document, at }) => editProject(session, session.project(projectId), { given: document, restored: restoredText({ at }) });
-  return { kind: "project", name: project ? projectName(project) : projectId, path: projectPath(projectId), mayRestore: session.may(WRITE), restore };
+  return { kind: "project", name: project ? projectName(project) : projectId, path: projectPath(projectId), mayRestore: () => session.may(WRITE), restore };
 }
 
 /** What the filter searches: the names, the rules, and every value in their lists. */

@@ -31,7 +31,7 @@ function projectText({ name, restrictions }) {
 
 /**
  * Opens the time line and returns the version that the user chooses to restore, `{ document, at }`, or undefined. `path` is
- * where the host has the rule, `kind` a condition or a project, `mayRestore` whether versions can be chosen. An abort of
+ * where the host has the rule, `kind` a condition or a project, `mayRestore` says whether a version can be chosen. An abort of
  * `signal` closes it.
  */
 export const openHistory = (session, subject, signal) => new RuleHistory(session, subject).open(signal);
@@ -99,7 +99,7 @@ class RuleHistory {
     this.#last = items.at(-1) ?? this.#last;
     this.#next = next;
     if (next === undefined && this.#last?.before && this.#last.action !== "CREATED") drawn.push(this.#beginning(this.#last));
-    this.#status.textContent = isFirst ? summary(items) : "";
+    this.#status.textContent = isFirst ? summary(items, this.#mayRestore) : "";
     this.#more.textContent = "Show earlier changes";
     this.#more.hidden = next === undefined;
     this.#moments.append(...drawn);
@@ -148,7 +148,7 @@ class RuleHistory {
     const tag = (text) => h("p", {}, h("span", { class: "tag" }, icon("check"), text));
     if (isNewest) return tag("As it is now");
     if (JSON.stringify(document) === JSON.stringify(this.#now)) return tag("The same as now");
-    if (!this.#mayRestore) return undefined;
+    if (!this.#mayRestore(document)) return undefined;
     const onclick = () => {
       this.#chosen = { document, at };
       this.#dialog.close("chosen");
@@ -158,7 +158,8 @@ class RuleHistory {
 }
 
 /** What there is to see. */
-function summary(items) {
-  if (items.length === 0) return "It has not been changed since its history is kept.";
-  return items[0].after ? "The newest change comes first." : "It is deleted. Restoring a version creates it again.";
+function summary([newest], mayRestore) {
+  if (newest === undefined) return "It has not been changed since its history is kept.";
+  if (newest.after) return "The newest change comes first.";
+  return newest.before && !mayRestore(newest.before) ? "It is deleted." : "It is deleted. Restoring a version creates it again.";
 }

@@ -148,6 +148,9 @@ const UNACCEPTED = {
   provider: "You are signed in at the identity provider, but the host does not accept its token: the audience, the tenant or your groups are not what the host expects. Tell those who run it.",
 };
 
+/** The tenant that the host says does not exist, if it does. */
+const missingTenant = ({ message }) => /the tenant (\S+), which does not exist/.exec(message)?.[1];
+
 function refusalText(error, method) {
   switch (error.code) {
     // What is typed is empty but for white space.
@@ -155,6 +158,7 @@ function refusalText(error, method) {
     case "unauthenticated":
       return UNACCEPTED[method];
     case "denied":
+      if (missingTenant(error)) return `The tenant “${missingTenant(error)}” does not exist on this host, so nobody can sign in to it. Tell those who run the host.`;
       return `${method === "provider" ? "You" : "This client"} may see neither rules, rates nor webhooks. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.`;
     default:
       return error.message;

@@ -81,7 +81,7 @@ struct Report {
 
 /// The tests of a document that fail. Without any, the module is not asked.
 fn failing(app: &App, beside: Beside<'_>, text: &Text) -> Result<Vec<Failed>> {
-    if !text.has_tests() {
+    if text.tests().is_none() {
         return Ok(Vec::new());
     }
     let name: &[u8] = match beside {

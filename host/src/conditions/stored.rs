@@ -33,16 +33,23 @@ pub struct StoredCondition {
 }
 
 impl StoredCondition {
-    /// The condition of a PUT's body, as it will be stored.
+    /// The condition of a PUT's body, as it will be stored, and whether it keeps the tests that are there: `before`.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body.
-    pub(super) fn from_put(id: ConditionId, scope: Scope, body: &[u8]) -> Result<Self> {
+    pub(super) fn from_put(
+        id: ConditionId,
+        scope: Scope,
+        body: &[u8],
+        before: Option<&Bytes>,
+    ) -> Result<(Self, bool)> {
         let document = json::Document::parse(body)?;
         let read = tests::condition_from_put(id, scope, &document);
         let ((condition, tests), managed_by) = with_label(read, document.root())?;
-        let text = Text::of(&condition, managed_by.as_ref(), &tests)?;
-        Ok(Self::with_text(condition, text))
+        let keeps_tests = document.root().member("tests").is_none();
+        let kept = before.filter(|_| keeps_tests);
+        let text = Text::of(&condition, managed_by.as_ref(), &tests, kept)?;
+        Ok((Self::with_text(condition, text), keeps_tests))
     }
 
     fn with_text(condition: EntityCondition, text: Text) -> Self {
@@ -97,16 +104,22 @@ pub struct StoredProject {
 }
 
 impl StoredProject {
-    /// The project of a PUT's body, as it will be stored.
+    /// The project of a PUT's body, as it will be stored, and whether it keeps the tests that are there: `before`.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body.
-    pub(super) fn from_put(id: ProjectId, body: &[u8]) -> Result<Self> {
+    pub(super) fn from_put(
+        id: ProjectId,
+        body: &[u8],
+        before: Option<&Bytes>,
+    ) -> Result<(Self, bool)> {
         let document = json::Document::parse_members(body, PROJECT_MEMBERS)?;
         let read = tests::project_from_put(id, &document);
         let ((project, tests), managed_by) = with_label(read, document.root())?;
-        let text = Text::of(&project, managed_by.as_ref(), &tests)?;
-        Ok(Self::with_text(id, text))
+        let keeps_tests = document.root().member("tests").is_none();
+        let kept = before.filter(|_| keeps_tests);
+        let text = Text::of(&project, managed_by.as_ref(), &tests, kept)?;
+        Ok((Self::with_text(id, text), keeps_tests))
     }
 
     /// The project of a record.

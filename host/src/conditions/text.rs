@@ -68,11 +68,12 @@ impl Text {
         text
     }
 
-    /// What is put, as it will be stored.
+    /// What is put, as it will be stored, with its own tests or with those that are kept.
     pub(super) fn of(
         document: &impl Serialize,
         managed_by: Option<&ManagedBy>,
         tests: &Tests<'_>,
+        kept: Option<&Bytes>,
     ) -> Result<Self> {
         let mut json = to_json(document)?;
         if let Some(label) = managed_by
@@ -82,7 +83,15 @@ impl Text {
             json.extend_from_slice(label.as_str().as_bytes());
             json.extend_from_slice(b"\"}");
         }
-        tests.append_to(&mut json);
+        match kept {
+            None => tests.append_to(&mut json),
+            Some(kept) => {
+                json.pop();
+                json.extend_from_slice(b",\"tests\":");
+                json.extend_from_slice(kept);
+                json.push(b'}');
+            }
+        }
         Ok(Self::new(json.into()))
     }
 
@@ -107,9 +116,9 @@ impl Text {
         &self.rule
     }
 
-    /// Whether it has tests.
-    pub(super) const fn has_tests(&self) -> bool {
-        self.tests.is_some()
+    /// Its tests, if it has any.
+    pub(super) const fn tests(&self) -> Option<&Bytes> {
+        self.tests.as_ref()
     }
 
     /// As it is stored and answered.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
+use tillgate_engine::tests;
 
-use super::cache::{PartitionCache, condition_key, project_key};
+use super::cache::{Content, PartitionCache};
 use super::failing_tests::{Beside, OnFailingTests, test};
 use super::history::{By, Entry, RECORDED, Recorded, Recorder};
+use super::owner::Owner;
 use super::stored::{StoredCondition, StoredProject};
-use super::usage::{Counted, USED, Used};
+use super::target::Target;
+use super::usage::{USED, Used};
 use super::{Conditions, INLINE};
 use crate::app::App;
 use crate::data::etag::{self, Etag, Preconditions, Written};
@@ -19,19 +22,6 @@ use crate::data::outbox::{Action, Event};
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-
-/// The types of the events of a tenant's conditions and projects (`webhooks.md`, "Events").
-pub(super) const CONDITION_EVENTS: &str = "entity-conditions.events.v1";
-const PROJECT_EVENTS: &str = "projects.events.v1";
-
-/// Whose conditions are written.
-#[derive(Clone, Copy, Debug)]
-pub enum Owner<'a> {
-    /// The platform's.
-    Platform,
-    /// A tenant's.
-    Tenant(&'a TenantId),
-}
 
 /// Who writes, and what must hold before.
 #[derive(Clone, Debug)]
@@ -50,6 +40,8 @@ struct Write<'a> {
     owner: Owner<'a>,
     target: &'a Target,
     editor: &'a Editor,
+    /// Whether the document has the tests of the one that it replaces.
+    keeps_tests: bool,
     /// How many of the document's tests fail.
     failing_tests: usize,
 }
@@ -63,37 +55,6 @@ pub struct Put {
     pub before: Option<Etag>,
     /// How many of its tests fail, which was accepted.
     pub failing_tests: usize,
-}
-
-/// A condition or project that is written.
-#[derive(Clone, Debug)]
-pub(super) struct Target {
-    /// The key of its record.
-    key: String,
-    /// Its id.
-    id: String,
-    event_type: &'static str,
-    counted_as: Counted,
-}
-
-impl Target {
-    fn condition(id: &ConditionId) -> Self {
-        Self {
-            key: condition_key(id.as_str()),
-            id: id.as_str().to_owned(),
-            event_type: CONDITION_EVENTS,
-            counted_as: Counted::Conditions,
-        }
-    }
-
-    fn project(id: ProjectId) -> Self {
-        Self {
-            key: project_key(id),
-            id: id.to_string(),
-            event_type: PROJECT_EVENTS,
-            counted_as: Counted::Projects,
-        }
-    }
 }
 
 impl Conditions {
@@ -115,18 +76,22 @@ impl Conditions {
         };
         let target = Target::condition(&id);
         self.refuse_global_id(owner, &target.key).await?;
+        let before = self.content(owner).await?;
         let on_failing = editor.on_failing_tests;
         let read = move |app: &App, body: &[u8]| {
-            let stored = StoredCondition::from_put(id, scope, body)?;
+            let before = before.conditions.get(id.as_str());
+            let before = before.and_then(|stored| stored.text.tests());
+            let (stored, keeps_tests) = StoredCondition::from_put(id, scope, body, before)?;
             let failing = test(app, Beside::Condition(None), &stored.text, on_failing)?;
-            Ok((stored, failing))
+            Ok((stored, keeps_tests, failing))
         };
-        let (stored, failing) = self.read_put(body, read).await?;
+        let (stored, keeps_tests, failing_tests) = self.read_put(body, read).await?;
         let write = Write {
             owner,
             target: &target,
             editor,
-            failing_tests: failing,
+            keeps_tests,
+            failing_tests,
         };
         let put = self.put(write, &stored.text.json()).await?;
         Ok((put, Arc::new(stored)))
@@ -149,6 +114,7 @@ impl Conditions {
             owner,
             target: &target,
             editor,
+            keeps_tests: false,
             failing_tests: 0,
         };
         self.delete(write, "no condition has this id").await
@@ -166,18 +132,22 @@ impl Conditions {
         body: Bytes,
         editor: &Editor,
     ) -> Result<(Put, Arc<StoredProject>)> {
+        let before = self.content(Owner::Tenant(tenant)).await?;
         let on_failing = editor.on_failing_tests;
         let read = move |app: &App, body: &[u8]| {
-            let stored = StoredProject::from_put(id, body)?;
+            let before = before.projects.get(&id);
+            let before = before.and_then(|stored| stored.text.tests());
+            let (stored, keeps_tests) = StoredProject::from_put(id, body, before)?;
             let failing = test(app, Beside::Project, &stored.text, on_failing)?;
-            Ok((stored, failing))
+            Ok((stored, keeps_tests, failing))
         };
-        let (stored, failing) = self.read_put(body, read).await?;
+        let (stored, keeps_tests, failing_tests) = self.read_put(body, read).await?;
         let write = Write {
             owner: Owner::Tenant(tenant),
             target: &Target::project(id),
             editor,
-            failing_tests: failing,
+            keeps_tests,
+            failing_tests,
         };
         let put = self.put(write, &stored.text.json()).await?;
         Ok((put, Arc::new(stored)))
@@ -209,6 +179,7 @@ impl Conditions {
             owner: Owner::Tenant(tenant),
             target: &Target::project(id),
             editor,
+            keeps_tests: false,
             failing_tests: 0,
         };
         self.delete(write, "no project has this id").await
@@ -232,6 +203,7 @@ impl Conditions {
             owner,
             target,
             editor,
+            keeps_tests,
             failing_tests,
         } = write;
         let cache = self.cache(owner).await?;
@@ -245,6 +217,11 @@ impl Conditions {
             } = Read::of(records, &target.key).await?;
             let etag = stored.as_ref().map(|stored| etag::of_text(&stored.record));
             editor.preconditions.check(etag.as_ref())?;
+            let there = stored.as_ref().map(|stored| &stored.record);
+            if keeps_tests && there.and_then(tests_in) != tests_in(document) {
+                // They have changed since: what was tested is not what would be kept.
+                return Ok((Change::default(), None));
+            }
             let written = Written::new(stored.is_some());
             let action = match written {
                 Written::Created => Action::Created,
@@ -271,9 +248,9 @@ impl Conditions {
                 before: etag,
                 failing_tests,
             };
-            Ok((change, put))
+            Ok((change, Some(put)))
         };
-        let put = records.change(plan).await?;
+        let put = records.change(plan).await?.ok_or(Error::Busy)?;
         cache.catch_up().await?;
         Ok(put)
     }
@@ -343,6 +320,13 @@ impl Conditions {
         self.app.outbox.publish(&event, records, change).await
     }
 
+    /// What an owner has now.
+    async fn content(&self, owner: Owner<'_>) -> Result<Arc<Content>> {
+        let cache = self.cache(owner).await?;
+        cache.catch_up().await?;
+        Ok(cache.content())
+    }
+
     /// The cache of what an owner writes.
     async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
         Ok(match owner {
@@ -350,6 +334,11 @@ impl Conditions {
             Owner::Tenant(id) => Arc::clone(self.tenant(id).await?.0.own()),
         })
     }
+}
+
+/// The tests in a document as it is stored.
+fn tests_in(document: &Bytes) -> Option<&[u8]> {
+    tests::split(document).map(|(_, tests)| tests)
 }
 
 /// What a write reads, of one state of the partition.

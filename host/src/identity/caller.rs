@@ -34,6 +34,12 @@ impl Caller {
         Err(lacks(permission))
     }
 
+    /// Whether they are a user of a trusted issuer: no client id has a `|`, which stands between an issuer and a subject.
+    #[must_use]
+    pub fn is_user(&self) -> bool {
+        self.subject.contains('|')
+    }
+
     /// Succeeds when the caller may act on a tenant: its own, or any tenant when the caller is the platform's.
     ///
     /// # Errors

@@ -96,6 +96,22 @@ impl Tokens {
         Tenant::new(tenant.to_string(), read.record)
     }
 
+    /// Refuses a user whose tenant does not exist: an issuer may name any. A client's tenant exists, or it could not have
+    /// registered. While the store is unavailable, nobody is kept out.
+    ///
+    /// # Errors
+    /// [`Error::Denied`] naming the tenant.
+    pub(super) async fn require_existing_tenant(&self, caller: &Caller) -> Result<()> {
+        if caller.is_user() && matches!(self.tenant(&caller.tenant).await, Err(Error::NotFound(_)))
+        {
+            let tenant = &caller.tenant;
+            return Err(Error::Denied(format!(
+                "the token names the tenant {tenant}, which does not exist here"
+            )));
+        }
+        Ok(())
+    }
+
     /// Every tenant, by id.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use reqwest::header::HeaderValue;
+use tillgate_engine::json::Document;
 
 use super::document::Named;
 use super::host::{AT_ONCE, Host};
@@ -127,10 +128,22 @@ async fn make(
             {
                 secrets.add_to(&mut json);
             }
+            if step.kind.has_tests() {
+                say_no_tests(&mut json);
+            }
             label(&mut json, manner.me);
             put(host, step, &json, manner).await
         }
         (_, _, None) => Ok(()),
+    }
+}
+
+/// Says that there are no tests where there are none: a PUT that does not mention them keeps those of the host.
+fn say_no_tests(json: &mut Vec<u8>) {
+    let parsed = Document::parse(json);
+    let is_silent = parsed.is_ok_and(|document| document.root().member("tests").is_none());
+    if is_silent && json.pop() == Some(b'}') {
+        json.extend_from_slice(br#","tests":[]}"#);
     }
 }
 

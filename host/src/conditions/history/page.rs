@@ -10,8 +10,8 @@ use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
 use super::{By, RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
-use crate::conditions::Conditions;
 use crate::conditions::cache::{condition_key, project_key};
+use crate::conditions::{Conditions, Owner};
 use crate::data::outbox::Action;
 use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
@@ -20,9 +20,6 @@ use crate::store::Entry;
 
 /// The versions of a page are at most so many bytes, unless its first item alone has more.
 const MAX_BYTES: usize = 8 << 20;
-
-/// The page of a document that has no history.
-const NONE: Bytes = Bytes::from_static(br#"{"items":[]}"#);
 
 /// The number of a row, in a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +54,7 @@ struct Page<'a> {
 #[serde(rename_all = "camelCase")]
 struct Item<'a> {
     at: String,
-    by: &'a By,
+    by: Who<'a>,
     action: Action,
     before: Option<&'a RawValue>,
     after: Option<&'a RawValue>,
@@ -66,6 +63,17 @@ struct Item<'a> {
     /// Only where one that there was is not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     documents_kept: Option<bool>,
+}
+
+/// Who made a change, as it is answered.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum Who<'a> {
+    Known(&'a By),
+    /// A client or a person of the platform, for its tenants: it has a name alone.
+    Platform {
+        name: &'static str,
+    },
 }
 
 /// What a document was before or after a change.
@@ -105,38 +113,45 @@ struct Found<'a> {
 }
 
 impl Conditions {
-    /// A page of the history of a tenant's own condition: `{ items, next? }`. A condition that has none, such as a global
-    /// one, has no items.
+    /// Whose condition a tenant means by an id: its own, where there is one or a history of one, otherwise the platform's.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn owner_of_history<'a>(
+        &self,
+        tenant: &'a TenantId,
+        id: &ConditionId,
+    ) -> Result<Owner<'a>> {
+        let key = condition_key(id.as_str());
+        let records = self.app.records(tenant.partition());
+        let is_own = records.get_bytes(&key).await?.is_some()
+            || !records
+                .scan(&rows_of(&key), None, 1)
+                .await?
+                .entries
+                .is_empty();
+        Ok(if is_own {
+            Owner::Tenant(tenant)
+        } else {
+            Owner::Platform
+        })
+    }
+
+    /// A page of the history of a condition: `{ items, next? }`. Without `says_who`, the changes are the platform's, whoever
+    /// made them.
     ///
     /// # Errors
     /// [`Error::NotFound`] when there is neither such a condition nor a history; when the store is unavailable.
     pub async fn condition_history(
         &self,
-        tenant: &TenantId,
+        owner: Owner<'_>,
         id: &ConditionId,
         query: PageQuery,
+        says_who: bool,
     ) -> Result<Bytes> {
-        let key = condition_key(id.as_str());
-        let records = self.app.records(tenant.partition());
-        if let Some(page) = page(&records, &key, query).await? {
-            return Ok(page);
-        }
-        let global = self.global.records().get_bytes(&key).await?;
-        global.map(|_| NONE).ok_or_else(no_condition)
-    }
-
-    /// A page of the history of a global condition.
-    ///
-    /// # Errors
-    /// As [`Conditions::condition_history`].
-    pub async fn global_condition_history(
-        &self,
-        id: &ConditionId,
-        query: PageQuery,
-    ) -> Result<Bytes> {
-        let key = condition_key(id.as_str());
-        let page = page(self.global.records(), &key, query).await?;
-        page.ok_or_else(no_condition)
+        let records = self.records_of(owner);
+        let page = page(&records, &condition_key(id.as_str()), query, says_who).await?;
+        page.ok_or_else(|| Error::NotFound("no condition has this id".to_owned()))
     }
 
     /// A page of the history of a project.
@@ -150,17 +165,26 @@ impl Conditions {
         query: PageQuery,
     ) -> Result<Bytes> {
         let records = self.app.records(tenant.partition());
-        let page = page(&records, &project_key(id), query).await?;
+        let page = page(&records, &project_key(id), query, true).await?;
         page.ok_or_else(|| Error::NotFound("no project has this id".to_owned()))
+    }
+
+    /// Where the conditions of an owner are, and their history.
+    fn records_of(&self, owner: Owner<'_>) -> Records {
+        match owner {
+            Owner::Platform => self.global.records().clone(),
+            Owner::Tenant(tenant) => self.app.records(tenant.partition()),
+        }
     }
 }
 
-fn no_condition() -> Error {
-    Error::NotFound("no condition has this id".to_owned())
-}
-
 /// A page of the history of the document of a key; `None` when there is neither.
-async fn page(records: &Records, key: &str, query: PageQuery) -> Result<Option<Bytes>> {
+async fn page(
+    records: &Records,
+    key: &str,
+    query: PageQuery,
+    says_who: bool,
+) -> Result<Option<Bytes>> {
     let keys = [key.to_owned(), RECORDED.to_owned()];
     let mut read = records.entries(&keys).await?.into_iter();
     let current = read.next().flatten().map(|entry| entry.value);
@@ -180,7 +204,7 @@ async fn page(records: &Records, key: &str, query: PageQuery) -> Result<Option<B
     let is_last = taken == found.len() && !more;
     let (found, _) = found.split_at(taken);
     let versions = versions(records, found).await?;
-    let items = found.iter().map(|found| item(found, &versions));
+    let items = found.iter().map(|found| item(found, says_who, &versions));
     let page = Page {
         items: items.collect::<Result<_>>()?,
         next: found
@@ -209,19 +233,18 @@ impl Conditions {
         Ok(versions + 2 * self.bytes_of_project(tenant, id).await?)
     }
 
-    /// The same for the versions of a tenant's condition, or of a global one, without the current condition.
+    /// The same for the versions of a condition, without the current condition.
     ///
     /// # Errors
     /// When the store is unavailable.
     pub async fn bytes_of_condition_history(
         &self,
-        tenant: Option<&TenantId>,
+        owner: Owner<'_>,
         id: &ConditionId,
         query: PageQuery,
     ) -> Result<usize> {
-        let own = tenant.map(|tenant| self.app.records(tenant.partition()));
-        let records = own.as_ref().unwrap_or_else(|| self.global.records());
-        bytes_of_versions(records, &condition_key(id.as_str()), query).await
+        let records = self.records_of(owner);
+        bytes_of_versions(&records, &condition_key(id.as_str()), query).await
     }
 }
 
@@ -318,13 +341,23 @@ async fn versions(records: &Records, found: &[Found<'_>]) -> Result<HashMap<Uuid
         .collect())
 }
 
-fn item<'a>(found: &Found<'a>, versions: &'a HashMap<Uuid, Bytes>) -> Result<Item<'a>> {
+fn item<'a>(
+    found: &Found<'a>,
+    says_who: bool,
+    versions: &'a HashMap<Uuid, Bytes>,
+) -> Result<Item<'a>> {
     let (before, has_before) = document(found.before, versions)?;
     let (after, has_after) = document(found.after, versions)?;
     let row = found.row;
     Ok(Item {
         at: row.at.to_millis_text(),
-        by: &row.by,
+        by: if says_who {
+            Who::Known(&row.by)
+        } else {
+            Who::Platform {
+                name: "The platform",
+            }
+        },
         action: row.action,
         before,
         after,

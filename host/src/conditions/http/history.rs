@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_engine::condition::ConditionId;
 
 use super::conditions::condition_id;
 use super::described;
 use super::projects::project_id;
-use crate::conditions::{Conditions, PageQuery, Sequence};
+use crate::conditions::{Conditions, Owner, PageQuery, Sequence};
 use crate::error::Result;
 use crate::http::{Access, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -15,8 +16,7 @@ use crate::identity::Permission as P;
 /// The bytes of the rows of a page. They say how large its versions are.
 const ROWS: usize = 1 << 20;
 
-/// The routes. That of global conditions names those who operate the platform, so reading it takes what only they have,
-/// though every tenant reads the conditions themselves.
+/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let none = Takes::Nothing;
     vec![
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
         Route::new(
             Method::GET,
             "/api/v1/global-entity-conditions/{conditionId}/history",
-            Access::With(P::GlobalConditionWrite),
+            Access::Either(&[P::ConditionRead, P::GlobalConditionWrite]),
             none,
             of_global_condition,
         )
@@ -56,18 +56,35 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
 async fn of_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (condition_id(&request)?, page_query(&request)?);
     let tenant = &request.caller()?.tenant;
-    let bytes = conditions.bytes_of_condition_history(Some(tenant), &id, query);
-    request.reserve(ROWS + 2 * MAX_BODY + bytes.await?).await?;
-    let page = conditions.condition_history(tenant, &id, query).await?;
-    Ok(Reply::json(StatusCode::OK, page))
+    let owner = conditions.owner_of_history(tenant, &id).await?;
+    condition_history(&conditions, &request, owner, &id, query).await
 }
 
 async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (id, query) = (condition_id(&request)?, page_query(&request)?);
-    let bytes = conditions.bytes_of_condition_history(None, &id, query);
+    condition_history(&conditions, &request, Owner::Platform, &id, query).await
+}
+
+/// A page of the history of a condition. Of a global one, tenants see when it has changed and what, and not who of the platform
+/// has changed it.
+async fn condition_history(
+    conditions: &Conditions,
+    request: &Request,
+    owner: Owner<'_>,
+    id: &ConditionId,
+    query: PageQuery,
+) -> Result<Reply> {
+    let bytes = conditions.bytes_of_condition_history(owner, id, query);
     request.reserve(ROWS + 2 * MAX_BODY + bytes.await?).await?;
-    let page = conditions.global_condition_history(&id, query).await?;
-    Ok(Reply::json(StatusCode::OK, page))
+    let says_who = match owner {
+        Owner::Platform => request
+            .caller()?
+            .permissions
+            .contains(P::GlobalConditionWrite),
+        Owner::Tenant(_) => true,
+    };
+    let page = conditions.condition_history(owner, id, query, says_who);
+    Ok(Reply::json(StatusCode::OK, page.await?))
 }
 
 async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {

@@ -88,8 +88,9 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
 }
 
 /// The caller's tenant and permissions, so that the page offers only what the caller may do.
-async fn get_caller(_: Arc<Tokens>, request: Request) -> Result<Reply> {
+async fn get_caller(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
+    tokens.require_existing_tenant(caller).await?;
     let permissions = caller.permissions.iter().map(Permission::as_str);
     let answer = json!({
         "tenantId": caller.tenant.as_str(),

@@ -32,7 +32,7 @@ pub(in crate::conditions::http) fn get_condition() -> Operation {
 
 fn put_of(operation: Operation) -> Operation {
     with_condition_id(operation)
-        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first.")
+        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
         .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
         .takes(schema::condition_put, json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } }))
         .or_takes("license", json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} }))
@@ -131,8 +131,9 @@ pub(in crate::conditions::http) fn condition_history() -> Operation {
     let operation = Operation::new(
         "getConditionHistory",
         Tag::Conditions,
-        "Get the history of a condition of the tenant",
-    );
+        "Get the history of a condition",
+    )
+    .says("That of the tenant's own, where it has or had one with this id, otherwise that of the global one.");
     paged(with_condition_id(operation))
         .answers(
             200,
@@ -151,7 +152,8 @@ pub(in crate::conditions::http) fn global_condition_history() -> Operation {
         "getGlobalConditionHistory",
         Tag::Conditions,
         "Get the history of a global condition",
-    );
+    )
+    .says("Who has made a change is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
     paged(with_condition_id(operation))
         .answers(
             200,

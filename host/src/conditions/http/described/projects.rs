@@ -52,7 +52,7 @@ pub(in crate::conditions::http) fn get_restrictions() -> Operation {
 
 pub(in crate::conditions::http) fn put_project() -> Operation {
     with_project_id(Operation::new("putProject", Tag::Projects, "Create or replace a project"))
-        .says("Restrictions of a type and property that are not exclusive are one check over all of their values. Tests are run first.")
+        .says("Restrictions of a type and property that are not exclusive are one check over all of their values. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
         .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
         .takes(schema::project_put, json!({ "name": "School, new building", "restrictions": restrictions_example() }))
         .or_takes("every type", json!({ "restrictions": [

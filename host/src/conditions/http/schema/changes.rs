@@ -23,7 +23,7 @@ fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> 
                             "at": { "type": "string", "format": "date-time" },
                             "by": {
                                 "type": "object",
-                                "description": "Who made the change: a client, or a person of a trusted issuer.",
+                                "description": "Who made the change: a client, or a person of a trusted issuer; or just the name `The platform`.",
                                 "properties": {
                                     "clientId": { "type": "string" }, "issuer": { "type": "string" },
                                     "subject": { "type": "string" }, "name": { "type": "string" },

@@ -17,7 +17,7 @@ pub(super) fn tests(
     component(generator, name, |_| {
         json_schema!({
             "type": "array", "maxItems": 200,
-            "description": "Requests, and how they must be decided: at most 64 KiB of JSON, names that differ. They decide nothing.",
+            "description": "Requests, and how they must be decided: at most 64 KiB of JSON, names that differ. They decide nothing. A PUT without them keeps those that are there; an empty list removes them.",
             "items": {
                 "type": "object", "required": ["name", "request", "expect"], "additionalProperties": false,
                 "properties": {

@@ -145,6 +145,7 @@ pub(in crate::tokens::http) fn get_caller() -> Operation {
             json!({ "tenantId": "acme", "permissions": ["ecs.condition.read", "ecs.condition.evaluate"] }),
         )
         .may_be_stale()
+        .refuses(403, "The token of a trusted issuer names a tenant that does not exist.")
 }
 
 pub(in crate::tokens::http) fn register() -> Operation {
