@@ -136,7 +136,8 @@ async fn the_demo_is_applied_to_an_empty_host() {
             "--operator-file",
         ])
         .arg(&operator)
-        .env("TILLGATE_WEBHOOKS__ALLOW_HTTP", "true");
+        .env("TILLGATE_WEBHOOKS__ALLOW_HTTP", "true")
+        .env("TILLGATE_WEBHOOKS__ALLOW_PRIVATE", "127.0.0.0/8");
     let empty = Program::spawn(&mut command, "");
     let key = [("WEBHOOK_ERP_SHARED_KEY", "correct horse battery staple")];
     let printed = done(&fixture::tillgate(

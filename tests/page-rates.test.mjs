@@ -399,7 +399,7 @@ describe("changing rates", () => {
   test("a shop’s own rate is deleted, and it follows the units above again; without one above, it can no longer convert", () => visit(on, "#/rates/FI-005", async (page) => {
     await set("FI-005", "SALES/MDL/EUR", 140);
     await row(page, "1 EUR = 140 MDL").getByRole("button", { name: "Delete Sales, 1 EUR in MDL" }).click();
-    await dialog(page).getByText("This shop can then no longer convert between EUR and MDL.").waitFor();
+    await dialog(page).getByText("This shop can then no longer convert between EUR and MDL (Sales).").waitFor();
     assert.equal(await dialog(page).getByText("follows the units above").count(), 0);
     await press(page, "Save");
     await row(page, /MDL/).waitFor({ state: "detached" });

@@ -291,6 +291,13 @@ test("a rule or project that is not there decides nothing, from an address or on
   await on.host.api("PUT", own, rule);
   await shown(decision(page), "May be sold");
   await on.host.api("DELETE", own);
+  // The draft in an address becomes that of a new rule: it is no other rule's.
+  const draft = { id: "cider", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 21 } };
+  await go(page, `#/preview/condition/cider?age=30&draft=${encodeURIComponent(JSON.stringify(draft))}`);
+  await page.getByText("Tills that ask for it get an error.").waitFor();
+  await hasCount(page.getByText("(draft)"), 0);
+  await page.getByRole("button", { name: "Discard" }).click();
+  await go(page, "#/preview/condition/cider");
   await page.getByRole("link", { name: "See its history" }).click();
   await page.getByRole("dialog").getByText("It is deleted. Restoring a version creates it again.").waitFor();
 }));

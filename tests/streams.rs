@@ -166,7 +166,8 @@ impl Nginx {
         };
         let ready = format!("{}/healthz", nginx.url);
         until("nginx answers", async || {
-            host.http.get(&ready).send().await.is_ok()
+            let answer = host.http.get(&ready).send().await;
+            answer.is_ok_and(|answer| answer.status().is_success())
         })
         .await;
         nginx

@@ -177,7 +177,7 @@ fn all_faults_are_told_at_once_in_words_of_people() {
     assert_told(&refused(Some(&lines.concat()), &[]), &keys);
 
     // Any text is a header, or may be an origin.
-    let any = ["webhooks.signature_headers", "cors.origins"];
+    let any = ["webhooks.signature_headers", "cors.origins", "cors.headers"];
     let wrong = SETTINGS.iter().map(|(key, ..)| *key);
     let wrong = wrong.filter(|key| !default(key).is_string() && !any.contains(key));
     let names: Vec<String> = wrong.map(variable).collect();

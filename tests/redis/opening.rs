@@ -117,7 +117,7 @@ async fn a_server_that_cannot_do_what_the_store_needs_is_refused_with_the_reason
     for (command, reason) in [
         ("EVAL", "it must run Lua scripts, and refuses EVAL: "),
         ("EVALSHA", "it must run Lua scripts, and refuses EVALSHA: "),
-        ("HELLO", "it must speak RESP3 (HELLO 3)"),
+        ("HELLO", "A server must speak RESP3 (HELLO 3)"),
         ("SUBSCRIBE", "let hosts subscribe to a channel"),
     ] {
         let server = without(&[command], &["always", "--requirepass", "hunter2"]);

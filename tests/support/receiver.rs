@@ -22,6 +22,8 @@ use super::wait::DEADLINE;
 pub enum Answer {
     /// A status, with headers such as `Retry-After: 7\r\n` and a body.
     Status(u16, &'static str, &'static str),
+    /// 422 to an event whose data is this text in JSON, and 204 to all others.
+    Refusing(&'static str),
     /// These bytes, and then the end of the connection.
     Raw(Vec<u8>),
     /// A body without end, as fast as it is read.
@@ -143,10 +145,14 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 async fn talk(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     while let Some(request) = read(&mut stream).await? {
+        let mut answer = shared.answer.lock().unwrap().clone();
+        if let Answer::Refusing(data) = answer {
+            let status = if request.data() == data { 422 } else { 204 };
+            answer = Answer::Status(status, "", "");
+        }
         shared
             .received
             .send_modify(|received| received.push(request));
-        let answer = shared.answer.lock().unwrap().clone();
         if !reply(&mut stream, answer).await? {
             break;
         }
@@ -218,7 +224,7 @@ async fn reply(stream: &mut BufReader<TcpStream>, answer: Answer) -> std::io::Re
             }
         }
         Answer::Hang => std::future::pending().await,
-        Answer::Close => {}
+        Answer::Close | Answer::Refusing(_) => {}
     }
     Ok(false)
 }

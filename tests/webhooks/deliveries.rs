@@ -197,6 +197,39 @@ async fn an_event_that_its_receiver_refuses_keeps_its_schedule_while_others_are_
 }
 
 #[tokio::test]
+async fn an_event_that_fails_again_when_it_is_released_waits_for_its_time_and_loses_no_attempt() {
+    let shop = Shop::open_with(|config| {
+        super::shop::local(config);
+        config.webhooks.retry_delays = vec![minutes(12 * 60)];
+    });
+    let (shop, receiver) = (shop.await, Receiver::start().await);
+    shop.webhook(&receiver.url, json!({})).await;
+    let refused = async || shop.deliveries("status=RETRYING").await.remove(0);
+    receiver.answer(Answer::Refusing("bad"));
+    shop.publish(json!("bad")).await;
+    shop.run().await;
+    let first = refused().await;
+    for number in 0..3 {
+        shop.after(minutes(2)).await;
+        shop.publish(json!(number)).await;
+        until("it was released, and refused again", async || {
+            shop.run().await;
+            refused().await["attemptCount"] == 2
+        })
+        .await;
+        let wait = |delivery: &Value| delivery["nextAttemptAt"].clone();
+        assert_eq!(wait(&refused().await), wait(&first));
+    }
+    shop.after(minutes(12 * 60)).await;
+    until("it has had its attempts", async || {
+        shop.run().await;
+        !shop.deliveries("status=FAILED").await.is_empty()
+    })
+    .await;
+    assert_eq!(shop.deliveries("status=FAILED").await[0]["attemptCount"], 3);
+}
+
+#[tokio::test]
 async fn retry_after_is_followed_within_bounds_and_nonsense_is_not() {
     let rows = [
         (429, "Retry-After: 300\r\n", 300),
@@ -222,9 +255,10 @@ async fn retry_after_is_followed_within_bounds_and_nonsense_is_not() {
         let wait = at("nextAttemptAt") - at("updatedAt");
         let most = if least < 60 { 66 } else { least };
         assert!((least..=most).contains(&wait), "{header}: {wait}");
-        // The next row is not to meet a breaker.
+        // The next row is to meet neither a breaker nor the release of what waits.
         receiver.answer(Answer::Status(204, "", ""));
         shop.after(minutes(15)).await;
+        shop.run().await;
     }
 }
 

@@ -51,9 +51,9 @@ function changeLine({ rate, before, after, slip, isLast }, { isRestoring, kind }
 }
 
 /** What it means that the last rate of a pair is deleted. */
-function lastText({ currencyIdFrom, currencyIdTo }, kind) {
+function lastText({ exchangeRateType, currencyIdFrom, currencyIdTo }, kind) {
   const who = kind === "STORE" ? "This shop" : "Shops that use it";
-  return `${who} can then no longer convert between ${currencyIdTo} and ${currencyIdFrom}.`;
+  return `${who} can then no longer convert between ${currencyIdTo} and ${currencyIdFrom} (${TYPES[exchangeRateType]}).`;
 }
 
 /** What the first shops would be sent. */

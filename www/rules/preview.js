@@ -19,9 +19,9 @@ const MODES = {
   basket: async () => (await import("./basket.js")).basketMode,
 };
 
-/** What a mode decides by, if that can be missing. The draft of a condition that was deleted becomes that of a new one. */
+/** What a mode decides by, if that can be missing. */
 const FIND = {
-  condition: (session, id) => session.condition(id) ?? session.memory.get(draftKey(id)),
+  condition: (session, id) => session.condition(id),
   project: (session, id) => session.project(id),
 };
 
@@ -60,16 +60,27 @@ export function preview(session, [kind, id] = [], query) {
 
   const show = async (name, { id, ...given } = last.states[name] ?? {}) => {
     chosen = name;
+    shownId = undefined;
     const open = await MODES[name]().catch(() => undefined);
     if (chosen !== name || !isOpen) return;
     if (!open) return notify("The host cannot be reached, so this cannot be loaded. Try again in a moment.");
     mode?.close();
     const state = Object.keys(given).length > 0 ? given : undefined;
     shownId = id;
-    if (!given.draft && isMissing()) return showMissing();
-    mode = open(session, { id, state, remember: remember(name) });
+    if (isMissing() && !becomesNew(given.draft)) return showMissing();
+    mode = open(session, { id: shownId, state, remember: remember(name) });
     panes.replaceChildren(...panesOf(mode));
     mode.refresh();
+  };
+
+  /** The draft of a condition that is missing, from the address or kept, becomes that of a new one, if there is no other. */
+  const becomesNew = (given) => {
+    const draft = given ? { ...given, tests: undefined } : memory.get(draftKey(shownId));
+    if (chosen !== "condition" || draft === undefined || memory.get(draftKey())) return false;
+    memory.set(draftKey(), { ...draft, id: shownId });
+    memory.delete(draftKey(shownId));
+    shownId = undefined;
+    return true;
   };
 
   const isMissing = (id = shownId) => id !== undefined && chosen in FIND && !FIND[chosen](session, id);
@@ -98,7 +109,8 @@ export function preview(session, [kind, id] = [], query) {
   };
 
   const refresh = () => {
-    if (!isGuided && shownId !== undefined && isMissing() === Boolean(mode)) show(chosen, { ...last.states[chosen], id: shownId });
+    const keepsDraft = mode && chosen === "condition" && memory.get(draftKey(shownId)) && !memory.get(draftKey());
+    if (!isGuided && shownId !== undefined && !keepsDraft && isMissing() === Boolean(mode)) show(chosen, { ...last.states[chosen], id: shownId });
     else if (!isGuided) mode?.refresh();
     else if (session.conditions().length > 0 || session.projects().length > 0) begin();
   };

@@ -102,8 +102,8 @@ class List {
       if (turn !== this.#turn) return;
       const refused = binaryText(bytes);
       if (refused) {
-        this.#result.say("");
-        return this.#fileField.showFault(refused);
+        this.#fileField.showFault(refused);
+        return this.#decide();
       }
       await this.#take(decodeText(bytes), file.name);
     } catch {

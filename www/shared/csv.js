@@ -30,6 +30,8 @@ const FORMULA = /^['\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\t\r\nï
 /** What files that are not text begin with, what else stands near their beginning, and what people call them. */
 const BINARIES = [
   ["\xd0\xcf\x11\xe0", "", "an Excel workbook"],
+  ["PK\x03\x04", "word/", "a Word document"],
+  ["PK\x03\x04", "ppt/", "a presentation"],
   ["PK\x03\x04", "[Content_Types].xml", "an Excel workbook"],
   ["PK\x03\x04", "opendocument.spreadsheet", "an OpenDocument spreadsheet"],
   ["PK\x03\x04", "", "a zip archive"],
@@ -46,7 +48,7 @@ export function binaryText(bytes) {
   const found = BINARIES.find(([begin, name]) => head.startsWith(begin) && (!name || head.includes(name)));
   if (found) return `This is ${found[2]}. ${/workbook|spreadsheet/.test(found[2]) ? "Save it as CSV." : "Choose a CSV or text file."}`;
   const isUtf16 = /^(\xff\xfe|\xfe\xff|[^\0]\0|\0[^\0])/.test(head);
-  const isText = isUtf16 || !/[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head);
+  const isText = isUtf16 || !head.includes("\0");
   return isText ? undefined : "This is not a text file. Choose a CSV or text file.";
 }
 

@@ -292,6 +292,12 @@ class Editor {
     this.#message.scrollIntoView({ block: "nearest" });
   }
 
+  /** Saves in place of another version, after asking where saving asks. */
+  async #replace() {
+    const { confirm } = this.#given;
+    if (!confirm || (await confirm())) await this.#write();
+  }
+
   async #showConflict() {
     const { fields, latest, base, review, compare, describe } = this.#given;
     try {
@@ -310,7 +316,7 @@ class Editor {
     const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => this.#dialog.close("discarded") });
     const change = compare && button("Change mine", { class: "plain", onclick: () => this.#showForm() });
     const replaceText = review && !compare ? "Review mine again" : "Save mine instead";
-    const replace = button(replaceText, { class: "danger", onclick: () => (compare ? this.#write() : this.#go()) });
+    const replace = button(replaceText, { class: "danger", onclick: () => (compare ? this.#replace() : this.#go()) });
     this.#message.replaceChildren(conflict({ base, theirs: theirs?.body, mine: fields.value(), compare, describe }, [keep, change, replace]));
     // The only choice left is between the two versions: what is shown as yours is what would be saved.
     this.#actions.hidden = true;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::answer::Json;
 use super::credentials::Credentials;
-use super::output::{print, print_line, shown_path, table, text};
+use super::output::{print, print_line, print_on, shown_path, table, text};
 use super::session::{HostOptions, Requires, Session, segment};
 use crate::server::write_private;
 use crate::tokens::client::Status;
@@ -44,7 +44,7 @@ Examples:
         #[command(flatten)]
         client: ClientArguments,
         #[command(flatten)]
-        roles: Roles,
+        roles: ClientRoles,
     },
     /// List the clients of one tenant or of all tenants
     #[command(after_help = "Examples:
@@ -84,7 +84,7 @@ struct NewClient {
     #[arg(long, value_name = "TENANT")]
     tenant: String,
     #[command(flatten)]
-    roles: Roles,
+    roles: ClientRoles,
     /// Name of its software, by which the clients of a tenant differ
     #[arg(long, value_name = "NAME", default_value = "client")]
     software: String,
@@ -94,7 +94,7 @@ struct NewClient {
 }
 
 #[derive(Args, Debug)]
-struct Roles {
+struct ClientRoles {
     /// Role of the client; several with commas between them
     #[arg(
         long = "role",
@@ -105,7 +105,7 @@ struct Roles {
     ids: Vec<String>,
 }
 
-impl Roles {
+impl ClientRoles {
     fn to_json(&self) -> Value {
         let roles = self.ids.iter().map(|id| json!({ "roleId": id }));
         roles.collect()
@@ -155,7 +155,7 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
 }
 
 /// The body of a request that sets roles.
-fn roles_document(roles: &Roles) -> Vec<u8> {
+fn roles_document(roles: &ClientRoles) -> Vec<u8> {
     json!({ "roles": roles.to_json() }).to_string().into_bytes()
 }
 
@@ -216,7 +216,7 @@ async fn register(session: &Session, new: &NewClient) -> Result<Json, String> {
 }
 
 /// Sets the roles of a client, since its template may have others, and authorizes it.
-async fn authorize(session: &Session, path: &str, roles: &Roles) -> Result<Json, String> {
+async fn authorize(session: &Session, path: &str, roles: &ClientRoles) -> Result<Json, String> {
     let document = Some(roles_document(roles));
     let roles = format!("{path}/roles");
     let set = session.write(Method::PUT, &roles, Requires::Nothing, document);
@@ -235,7 +235,10 @@ fn hand_over(
 ) -> Result<(), String> {
     let content = credentials.to_text()?;
     let Some(file) = &new.client_file else {
-        return print(&content);
+        let is_read = print_on(&content)?;
+        return is_read
+            .then_some(())
+            .ok_or_else(|| "nobody reads the output, which has the secret".to_owned());
     };
     let shown = shown_path(file);
     write_private(file, &content).map_err(|cause| format!("{shown} cannot be written: {cause}"))?;

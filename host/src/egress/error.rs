@@ -66,7 +66,14 @@ pub(super) fn in_full(error: reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
-        text = format!("{text}: {error}");
+        // What the other end says of it in words is left out: it may be long, and repeat what was sent.
+        let reason = error
+            .downcast_ref::<h2::Error>()
+            .and_then(h2::Error::reason);
+        text = match reason {
+            Some(reason) => format!("{text}: {reason}"),
+            None => format!("{text}: {error}"),
+        };
         cause = error.source();
     }
     text

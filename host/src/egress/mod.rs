@@ -23,7 +23,7 @@ mod trust;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -54,6 +54,10 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How long nothing may come over a connection of HTTP/2 on which a request waits until the other end is asked whether it is
 /// there. If it does not answer that either, within the deadline of a request, later ones get another connection.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// How soon a connection that was closed while it was idle shows that: later than within this time, the request itself may be
+/// why it was closed.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The most headers of an answer over HTTP/1.1.
 const MAX_HEADERS: usize = 1_000;
@@ -257,20 +261,26 @@ impl Client {
         &self,
         url: &Url,
         headers: &HeaderMap,
-        mut body: Bytes,
+        body: Bytes,
     ) -> Result<Response, EgressError> {
-        loop {
+        let execute = async |body: Bytes| {
             let spare = body.clone();
             // A body that is read once: reqwest would hold a copy for a repetition until there is an answer.
             let body_once = reqwest::Body::wrap(Full::new(body));
             let request = self.request(Method::POST, url.clone());
             let request = request.headers(headers.clone()).body(body_once);
             let (http, request) = self.checked(request)?;
-            match with_spare(spare, http.execute(request)).await {
-                (Err(cause), Some(spare)) if was_closed(&cause) => body = spare,
-                (sent, _) => return sent.map_err(|cause| failure(cause, self.limits.deadline)),
+            Ok::<_, EgressError>(with_spare(spare, http.execute(request)).await)
+        };
+        let begin = Instant::now();
+        let sent = match execute(body).await? {
+            // Once, and not after a while: what then closes a connection is that the receiver failed over this request.
+            (Err(cause), Some(spare)) if was_closed(&cause) && begin.elapsed() < AT_ONCE => {
+                execute(spare).await?.0
             }
-        }
+            (sent, _) => sent,
+        };
+        sent.map_err(|cause| failure(cause, self.limits.deadline))
     }
 
     /// Sends a request, and reads the head of the answer.

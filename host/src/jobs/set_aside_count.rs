@@ -21,44 +21,63 @@ const PAUSES: u32 = 50;
 const MIN_PAUSE: Duration = Duration::from_secs(2);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
+/// How many jobs of each queue are set aside in a partition: at most a page of them.
+type Counts = BTreeMap<String, usize>;
+
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct SetAsideCount {
-    by_queue: Mutex<BTreeMap<String, usize>>,
-    /// The partitions that may have such jobs.
-    partitions: Mutex<BTreeSet<Partition>>,
+    /// The partitions that have such jobs, or may have.
+    partitions: Mutex<BTreeMap<Partition, Counts>>,
+    /// Those where a job was set aside since the last look began.
+    added: Mutex<BTreeSet<Partition>>,
     /// Whether all partitions that there were at the start are or were among these.
     knows_all: AtomicBool,
 }
 
 impl SetAsideCount {
-    /// How many jobs of a queue there were at the last look: of one partition at most a page.
+    /// How many jobs of a queue there were at the last look.
     pub(super) fn of(&self, queue: &str) -> usize {
-        self.by_queue.lock().get(queue).copied().unwrap_or_default()
+        let partitions = self.partitions.lock();
+        partitions
+            .values()
+            .filter_map(|counts| counts.get(queue))
+            .sum()
     }
 
     /// Has a partition looked into, because a job of it was set aside.
     pub(super) fn add(&self, partition: &Partition) {
-        self.partitions.lock().insert(partition.clone());
+        self.added.lock().insert(partition.clone());
     }
 
     /// Looks, and answers how long it is until the next look.
     pub(super) async fn look(&self, store: &Arc<dyn Store>) -> Duration {
         let begin = Instant::now();
+        let mut new = mem::take(&mut *self.added.lock());
         if !self.knows_all.load(Ordering::Relaxed)
             && let Ok(all) = all_partitions(store).await
         {
-            self.partitions.lock().extend(all);
+            new.extend(all);
             self.knows_all.store(true, Ordering::Relaxed);
         }
-        let partitions = mem::take(&mut *self.partitions.lock());
-        match count(store, &partitions).await {
-            Ok((by_queue, having)) => {
-                *self.by_queue.lock() = by_queue;
-                self.partitions.lock().extend(having);
+        let known: Vec<Partition> = {
+            let mut partitions = self.partitions.lock();
+            for partition in new {
+                partitions.entry(partition).or_default();
             }
-            // While the store is unavailable, what is known stays.
-            Err(_) => self.partitions.lock().extend(partitions),
+            partitions.keys().cloned().collect()
+        };
+        for partition in known {
+            // While one cannot be read, what is known of it stays.
+            let Ok(counts) = count(store, &partition).await else {
+                continue;
+            };
+            let mut partitions = self.partitions.lock();
+            if counts.is_empty() {
+                partitions.remove(&partition);
+            } else {
+                partitions.insert(partition, counts);
+            }
         }
         (PAUSES * begin.elapsed()).clamp(MIN_PAUSE, MAX_PAUSE)
     }
@@ -77,23 +96,14 @@ async fn all_partitions(store: &Arc<dyn Store>) -> Result<Vec<Partition>> {
     }
 }
 
-/// How many jobs of each queue are set aside in these partitions, and which of these have any.
-async fn count(
-    store: &Arc<dyn Store>,
-    partitions: &BTreeSet<Partition>,
-) -> Result<(BTreeMap<String, usize>, Vec<Partition>)> {
-    let (mut by_queue, mut having) = (BTreeMap::new(), Vec::new());
-    for partition in partitions {
-        let records = Records::new(Arc::clone(store), partition.clone());
-        let page = records.scan(DEAD_LETTERS, None, PAGE).await?;
-        if !page.entries.is_empty() {
-            having.push(partition.clone());
-        }
-        for (key, _) in &page.entries {
-            let name = key.strip_prefix(DEAD_LETTERS).unwrap_or(key);
-            let queue = name.split('/').next().unwrap_or(name);
-            *by_queue.entry(queue.to_owned()).or_default() += 1;
-        }
+async fn count(store: &Arc<dyn Store>, partition: &Partition) -> Result<Counts> {
+    let records = Records::new(Arc::clone(store), partition.clone());
+    let page = records.scan(DEAD_LETTERS, None, PAGE).await?;
+    let mut counts = Counts::new();
+    for (key, _) in &page.entries {
+        let name = key.strip_prefix(DEAD_LETTERS).unwrap_or(key);
+        let queue = name.split('/').next().unwrap_or(name);
+        *counts.entry(queue.to_owned()).or_default() += 1;
     }
-    Ok((by_queue, having))
+    Ok(counts)
 }

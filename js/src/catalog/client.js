@@ -38,6 +38,8 @@ export class CatalogClient extends Follower {
   #document;
   /** When the catalog was last known to be up to date, in milliseconds since 1970. */
   #asOf;
+  /** The same on a clock that is never set, unless that was in an earlier run. */
+  #received;
   #maxStaleMs;
   #report;
   #snapshots;
@@ -73,6 +75,7 @@ export class CatalogClient extends Follower {
 
   /** How old the catalog is: the time since `asOf`. While the state is READY, at most the pause between heartbeats. */
   get ageMs() {
+    if (this.#received !== undefined) return performance.now() - this.#received;
     return this.#asOf === undefined ? undefined : Math.max(0, Date.now() - this.#asOf);
   }
 
@@ -122,6 +125,7 @@ export class CatalogClient extends Follower {
   async #restore() {
     const kept = await this.#snapshots?.get();
     if (kept === undefined || this.#catalog !== undefined || this.state === "CLOSED") return false;
+    this.#asOf = kept.asOf;
     this.#use(kept);
     return true;
   }
@@ -136,7 +140,7 @@ export class CatalogClient extends Follower {
       // A heartbeat: there was nothing more to send.
       else if (this.state !== "READY") continue;
       if (signal.aborted) return;
-      this.#asOf = Date.now();
+      this.#isCurrent();
       upToDate();
       this.#snapshots?.keep({ asOf: this.#asOf, document: this.#document });
     }
@@ -151,15 +155,21 @@ export class CatalogClient extends Follower {
       if (document.digest === this.#document?.digest) continue;
       const catalog = new Catalog(document);
       if (signal.aborted) return catalog.free();
-      this.#use({ asOf: Date.now(), document, catalog });
+      this.#isCurrent();
+      this.#use({ document, catalog });
     }
   }
 
-  #use({ asOf, document, catalog }) {
+  /** What is here is what the host has now. */
+  #isCurrent() {
+    this.#asOf = Date.now();
+    this.#received = performance.now();
+  }
+
+  #use({ document, catalog }) {
     // The previous one is not freed: callers may still hold it.
     this.#catalog = catalog;
     this.#document = document;
-    this.#asOf = asOf;
     emit(this, "change", { document });
   }
 }

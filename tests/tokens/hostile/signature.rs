@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use super::super::fixture::Forge;
 use super::{
-    ALGORITHM, Case, Forgery, HEADER, ISSUER, KEY, NOT_BEARER, NOT_JWS, SIGNATURE, bearer, rows,
+    ALGORITHM, Case, Forgery, HEADER, ISSUER, KEY, LONG, NOT_JWS, SIGNATURE, bearer, rows,
 };
 use crate::support::wait::until;
 
@@ -219,7 +219,7 @@ fn keys(forgery: &Forgery, jwks: &Value) -> Vec<Case> {
         rows(401, HEADER, [("no kid", without)], |header| {
             bearer(forgery.under(&header))
         }),
-        rows(401, NOT_BEARER, long, with),
+        rows(401, LONG, long, with),
         rows(401, SIGNATURE, strangers, strange),
         rows(
             200,

@@ -14,7 +14,8 @@ const CREDENTIALS: &str = "export TILLGATE_CREDENTIALS";
 /// The file, which is removed when this is dropped.
 pub(super) struct EnvFile {
     file: PathBuf,
-    lines: String,
+    /// Where it is until it is complete.
+    beside: PathBuf,
 }
 
 impl EnvFile {
@@ -45,19 +46,25 @@ impl EnvFile {
             (CREDENTIALS, credentials_file.display().to_string()),
         ];
         let lines = lines.map(|(name, value)| format!("{name}={}\n", quoted(&value)));
-        let lines = lines.concat();
-        Ok(Self { file, lines })
+        // Beside its place, so that a folder that cannot be written is told before anything is served.
+        let mut beside = file.clone().into_os_string();
+        beside.push(".new");
+        let beside = PathBuf::from(beside);
+        write_private(&beside, &lines.concat()).map_err(|cause| cannot(&file, &cause))?;
+        Ok(Self { file, beside })
     }
 
     /// Writes the file: from now on a shell may go on.
     pub(super) fn write(&self) -> Result<(), String> {
-        write_private(&self.file, &self.lines).map_err(|cause| cannot(&self.file, &cause))
+        std::fs::rename(&self.beside, &self.file).map_err(|cause| cannot(&self.file, &cause))
     }
 }
 
 impl Drop for EnvFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
+        for file in [&self.file, &self.beside] {
+            let _ = std::fs::remove_file(file);
+        }
     }
 }
 

@@ -56,7 +56,10 @@ fn certificate(config: &Config) -> Option<Finding> {
     };
     let renew = "renew it, and write it to the files in tls.cert and tls.key";
     Some(match files.expiry() {
-        Err(why) => fail(CERTIFICATE, format!("clients refuse it: {why}"), renew),
+        Err(why) => {
+            let remedy = "have a valid one in the files in tls.cert and tls.key, and see that the clock of this machine is right";
+            fail(CERTIFICATE, format!("clients refuse it: {why}"), remedy)
+        }
         Ok(end) => {
             let what = format!("it is valid until {}", end.to_millis_text());
             match files.expires_soon() {

@@ -62,11 +62,13 @@ impl Request {
         caller.ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
     }
 
-    /// The caller, if it is the platform's and the request is about what belongs to its own tenant.
+    /// The caller, if it is the platform's and the request is about what belongs to its own tenant: neither what is global, nor
+    /// the rates of a tenant that the body names.
     pub(in crate::http) fn operator(&self) -> Option<Arc<Caller>> {
         let caller = self.caller.as_ref().filter(|caller| caller.platform)?;
-        let path = self.head.uri.path();
-        path.starts_with("/api/").then(|| Arc::clone(caller))
+        let path = self.head.uri.path().strip_prefix("/api/v1/")?;
+        let is_elsewhere = path.starts_with("global-") || path == "initial-state";
+        (!is_elsewhere).then(|| Arc::clone(caller))
     }
 
     /// All headers.

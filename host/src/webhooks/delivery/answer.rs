@@ -121,6 +121,7 @@ fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
         }
         _ if status.is_redirection() => {
             let to = head.headers.get(LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.map(|to| to.get(..MAX_PREFIX).unwrap_or(to));
             let to = to.filter(|to| !secrets.are_in(to));
             let to = to.map(|to| format!(" to {}", to.get(..MAX_LOCATION).unwrap_or(to)));
             let to = to.unwrap_or_default();

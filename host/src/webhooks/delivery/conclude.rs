@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::webhooks::events::delivery::{Delivery, Job, LATER, Status};
 use crate::webhooks::registry::webhook::Webhook;
 
-/// For how long every attempt at a webhook must have failed for a success to release what waits for it. A receiver that
-/// refuses one event and takes the others is not sent that one again each time: it keeps its schedule.
+/// For how long every attempt at a webhook must have failed for a success to release what waits for it. What is released and
+/// fails again keeps its schedule, and is not released before its time by that.
 const MIN_OUTAGE: Duration = Duration::from_secs(60);
 
 /// Writes the result of an attempt, and disables the webhook where that follows from it.
@@ -44,19 +44,27 @@ pub(in crate::webhooks) async fn conclude(
         (None, false) => change.put(&failing_key(webhook.id), &Failing { since: now })?,
         _ => {}
     }
+    let scheduled = delivery.scheduled_at.take().filter(|at| *at > now);
     let delay = settings.retry_delays.get(delivery.failures);
-    let step = next_step(result, delay.map(|delay| jittered(*delay)), now);
+    let delay = delay.map(|delay| jittered(*delay));
+    let delay = scheduled.map(|at| at.since(now)).or(delay);
+    let step = next_step(result, delay, now);
     claim.work.settle(&mut change);
     let waiting = waiting_key(webhook.id, claim.id);
     if let NextStep::Retry(at) = step {
         let job = Job::of(delivery).to_bytes()?;
         change.enqueue(LATER, &claim.work.job.id, at, job);
-        change.put_bytes(&waiting, Bytes::from_static(b"{}"));
-    } else if delivery.failures > 0 {
-        change.delete(&waiting);
+    }
+    match step {
+        // What was released is released again only after an attempt at its scheduled time.
+        NextStep::Retry(_) if scheduled.is_none() => {
+            change.put_bytes(&waiting, Bytes::from_static(b"{}"));
+        }
+        _ if delivery.failures > 0 => change.delete(&waiting),
+        _ => {}
     }
     delivery.add(result.attempt.clone());
-    delivery.failures += usize::from(!result.has_succeeded());
+    delivery.failures += usize::from(!result.has_succeeded() && scheduled.is_none());
     match step {
         NextStep::Delivered => delivery.end(Status::Delivered, now),
         NextStep::Retry(at) => delivery.wait(Status::Retrying, now, at),

@@ -107,7 +107,10 @@ pub(in crate::webhooks) struct Delivery {
     pub(in crate::webhooks) updated_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) next_attempt_at: Option<Timestamp>,
-    /// How many attempts have failed since it was accepted or replayed.
+    /// When it is tried again by the schedule, while it is sent before that time because its receiver answers again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) scheduled_at: Option<Timestamp>,
+    /// How many attempts have failed since it was accepted or replayed, but for those before their scheduled time.
     #[serde(default)]
     pub(in crate::webhooks) failures: usize,
     #[serde(default)]
@@ -179,9 +182,16 @@ impl Delivery {
             created_at: now,
             updated_at: now,
             next_attempt_at: Some(now),
+            scheduled_at: None,
             failures: 0,
             attempts: Vec::new(),
         }
+    }
+
+    /// Has one that waits for its next attempt tried now. If that fails, it waits for the same time again.
+    pub(in crate::webhooks) fn bring_forward(&mut self, now: Timestamp) {
+        self.scheduled_at = self.next_attempt_at;
+        self.wait(Status::Retrying, now, now);
     }
 
     /// Adds an attempt. Of a delivery that is replayed many times the newest ones are kept.

@@ -46,14 +46,17 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
                 .and_then(|id| Uuid::try_parse(id).ok());
             let id = DeliveryId(id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?);
             change.delete(key);
-            let Some(mut delivery) = records.get::<Delivery>(&id.key()).await? else {
+            let stored = records.get::<Delivery>(&id.key()).await?;
+            // An attempt that ends meanwhile may write its key again: then the page is planned anew.
+            change.expect(&id.key(), stored.as_ref());
+            let Some(mut delivery) = stored else {
                 continue;
             };
             match delivery.record.status {
                 Status::Held => requeue(&mut change, id, &mut delivery, now)?,
                 // One that is due already is being sent.
                 Status::Retrying if delivery.record.next_attempt_at.is_some_and(|at| at > now) => {
-                    delivery.record.wait(Status::Retrying, now, now);
+                    delivery.record.bring_forward(now);
                     send_now(&mut change, id, &delivery, now)?;
                 }
                 _ => {}

@@ -254,7 +254,7 @@ async fn check_understands(shared: &Shared, node: &Node) -> Result<(), String> {
     let (client, channel) = (shared.router.client(address)?, shared.keyspace.channel());
     let opened = Link::open(address.clone(), &client, channel, drop).await;
     opened.map(drop).map_err(|why| {
-        format!("{why}: it must speak RESP3 (HELLO 3), and let hosts subscribe to a channel")
+        format!("{why}. A server must speak RESP3 (HELLO 3), and let hosts subscribe to a channel")
     })
 }
 
