@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { OUTPUT, signedIn } from "./support/browser.mjs";
-import { agrees, decision, dialog, hasValue, onDemo, pick, pressButton, save, shown, visit } from "./support/page.mjs";
+import { expected, agrees, decision, dialog, hasValue, onDemo, pick, pressButton, save, shown, visit } from "./support/page.mjs";
 import { clientWith } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 
@@ -123,6 +123,8 @@ describe("nothing that was typed is lost silently", () => {
   }));
 
   test("a basket survives switching, and other views", () => visit(on, "#/preview/basket", async (page) => {
+    // The host is asked as well about a line that has no id yet.
+    expected(page, 400);
     await page.getByLabel("Item id").first().fill("salt");
     await pressButton(page, "Add a line");
     await page.getByLabel("Item id").last().fill("pepper");
@@ -206,7 +208,7 @@ test("what Preview shows is in its address, to share", () => visit(on, "#/previe
 
   for (const hash of ["#/preview/basket?lines=[{\"id\":7}]&licenses={}", "#/preview/condition/%E0%A4%A?draft={\"rule\":1}&age=x", "#/preview/project/x?properties={\"a\":{}}"]) {
     const odd = await signedIn(on.context, on.host, hash);
-    await decision(odd).waitFor();
+    await decision(odd).or(odd.getByText("Nothing is decided here.")).waitFor();
     assert.deepEqual(odd.faults, [], hash);
     await odd.close();
   }

@@ -282,7 +282,7 @@ test("a rule or project that is not there decides nothing, from an address or on
   const own = "/api/v1/entity-conditions/cider";
   const rule = { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 16 } };
   await on.host.api("PUT", own, rule);
-  await page.getByText("A condition", { exact: true }).click();
+  await page.getByRole("radio", { name: "A condition" }).check();
   await go(page, "#/preview/condition/cider?age=30");
   await shown(decision(page), "May be sold");
   await on.host.api("DELETE", own);

@@ -43,9 +43,9 @@ export async function open(context, url) {
   const note = (fault) => page.expected.some((text) => fault.includes(text)) || page.faults.push(fault);
   // A page asks on its own, also while it is closed: what then answers in its place may fail.
   const close = page.close.bind(page);
-  page.close = async () => {
-    await page.unrouteAll({ behavior: "ignoreErrors" });
-    await close();
+  page.close = async (options) => {
+    if (!page.isClosed()) await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close(options);
   };
   page.on("pageerror", (error) => note(String(error)));
   page.on("console", (message) => message.type() === "error" && note(message.text()));

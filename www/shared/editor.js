@@ -294,8 +294,8 @@ class Editor {
 
   /** Saves in place of another version, after asking where saving asks. */
   async #replace() {
-    const { confirm } = this.#given;
-    if (!confirm || (await confirm())) await this.#write();
+    const question = this.#given.confirm?.();
+    if (!question || (await confirmed(...question))) await this.#write();
   }
 
   async #showConflict() {
