@@ -50,9 +50,9 @@ describe("the tarball", () => {
     assert.deepEqual(names, ["LICENSE", "README.md", "engine/engine.js", "engine/module.js", "package.json", ...sources].sort());
   });
 
-  test("has at most 150 kB, because it holds the module once", () => {
+  test("has at most 160 kB, because it holds the module once", () => {
     const { size } = statSync(join(place, "js/tillgate-0.1.0.tgz"));
-    assert.ok(size <= 150_000, `${size} bytes`);
+    assert.ok(size <= 160_000, `${size} bytes`);
   });
 
   test("has what its README links to and names", () => {
