@@ -250,7 +250,7 @@ test("a list whose columns have other names is asked about before anything is sa
   await energyDrinksFrom(page, 16);
   await opened(page);
   await list(page).fill("id,years\nred-can,15\nblue-can,40\ngreen-can,old");
-  await page.getByText("Which column has the customer’s age? Choose it below, or that it is not in the list.").waitFor();
+  await page.getByText("Which column has the customer’s age? Choose it under “Columns”, or that it is not in the list.").waitFor();
   await hasCount(page.getByText(/^(The|No) decision/), 0);
   await hasValue(page.getByRole("combobox", { name: "Age", exact: true }), "");
   await page.getByRole("combobox", { name: "Age", exact: true }).selectOption("years");
@@ -261,7 +261,7 @@ test("a list whose columns have other names is asked about before anything is sa
   await editProject(page, "Kiosk");
   await page.getByLabel("Must be").first().selectOption("yes");
   await opened(page);
-  await page.getByText("Which column has the property fragile? Choose it below, or that it is not in the list.").waitFor();
+  await page.getByText("Which column has the property fragile? Choose it under “Columns”, or that it is not in the list.").waitFor();
   await page.getByLabel("Property fragile").selectOption("not in the list");
   await page.getByText("Which column has the property category?").waitFor();
   await page.getByLabel("Property category").selectOption("not in the list");
