@@ -114,7 +114,7 @@ impl App {
         });
     }
 
-    /// Keeps counting the jobs that are set aside, for as long as the app is there.
+    /// Starts a task that counts the jobs set aside. It ends when the app is dropped.
     fn count_set_aside(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         self.workers.handle().spawn(async move {
@@ -266,7 +266,7 @@ impl App {
         });
         let set_aside = MetricFamily::gauge(
             "tillgate_queue_jobs_set_aside",
-            "Jobs that are set aside, by queue, as far as this host knows",
+            "Jobs that are set aside now, by queue, in the tenants that this host looks into",
         );
         self.collect_queues(set_aside, |labels, queue, _| {
             Sample::count(labels, queue.set_aside_now)

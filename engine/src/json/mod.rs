@@ -27,7 +27,7 @@ use crate::swar::equal;
 /// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 32;
 
-/// What some programs write before UTF-8.
+/// The byte order mark in UTF-8. Some programs write it at the beginning of a file.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The most values, arrays, objects and members in the text of a request: more than any valid request has, and little
@@ -82,7 +82,7 @@ pub struct Document<'a> {
     may_have_duplicates: bool,
     /// Whether there is a [`Scalar::Number`].
     has_numbers: bool,
-    /// Whether one of them may be an integer with a fraction, such as `18.0`.
+    /// Whether a [`Scalar::Number`] may be an integer that is written with a fraction, such as `18.0`.
     may_have_integers: bool,
     /// Whether reading ended at a value that is nested too deep.
     is_too_deep: bool,
@@ -142,8 +142,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// The same, but the text of every [`Scalar::Number`] is empty unless one may be an integer: a decision does not depend
-    /// on the others, and would take a third longer for an item with a price. There may be `most` values.
+    /// Parses at most `most` values, and leaves out the texts of numbers when none of them can be an integer. Decisions do not
+    /// read those texts, and keeping them would slow down an item with a price by a third.
     pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
         let text = utf8(text)?;
         let mut document = Self::read(text, most, None)?;

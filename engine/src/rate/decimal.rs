@@ -13,7 +13,7 @@ pub(super) enum DecimalError {
     TooManyDigits,
 }
 
-/// Parses a JSON number of at most so many decimals (at most 28) and digits (at most 21, so that it stays exact).
+/// Parses a JSON number. `max_decimals` is at most 28; `max_digits` is at most 21, so that the result is exact.
 pub(super) fn parse_decimal(
     text: &str,
     max_decimals: u32,
@@ -23,8 +23,8 @@ pub(super) fn parse_decimal(
     Ok(decimal_from_parts(mantissa, scale))
 }
 
-/// Parses a JSON number of at most so many decimals and digits (at most 28) as a mantissa and its decimals, in one pass over
-/// a text of any length. Zeros that do not change the value count neither as decimals nor as digits.
+/// Parses a JSON number of any length in one pass, and returns its mantissa and how many decimals it has. `max_digits` is at
+/// most 28. Zeros that do not change the value count neither as decimals nor as digits.
 #[inline(never)]
 pub(super) fn parse_scaled(
     text: &str,

@@ -28,7 +28,7 @@ pub(super) const MARKUP_DECIMALS: u32 = 4;
 pub const MAX_MINOR_UNIT: u8 = 6;
 /// A [`Value`] in millionths is less than this.
 const VALUE_LIMIT: i128 = 10_i128.pow(DIGITS + DECIMALS);
-/// The most significant digits of an amount, before and after it is converted: any [`Decimal`] holds so many.
+/// An amount has at most this many significant digits, before and after it is converted. A [`Decimal`] always holds them.
 const AMOUNT_DIGITS: u32 = 28;
 /// The most decimals of an amount that is to be converted: more than any 64-bit float has that is not 0.
 const AMOUNT_DECIMALS: u32 = 400;

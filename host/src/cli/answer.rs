@@ -47,17 +47,17 @@ pub(super) struct Json {
 }
 
 impl Answer {
-    /// Whether the resource does not exist.
+    /// Whether the status is 404 Not Found.
     pub(super) fn is_missing(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
     }
 
-    /// Whether the request contradicts what is there.
+    /// Whether the status is 409 Conflict.
     pub(super) fn is_conflict(&self) -> bool {
         self.status == StatusCode::CONFLICT
     }
 
-    /// Whether what is there is not what the request required.
+    /// Whether the status is 412 Precondition Failed.
     pub(super) fn is_outdated(&self) -> bool {
         self.status == StatusCode::PRECONDITION_FAILED
     }

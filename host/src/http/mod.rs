@@ -50,8 +50,9 @@ use self::route::audit::Asked;
 pub use self::route::audit::{Audited, Audits};
 pub use self::route::caller::Authenticate;
 use self::route::caller::{caller_of, named};
-pub use self::route::operation::{Operation, Tag};
+pub use self::route::operation::Operation;
 pub use self::route::request::Request;
+pub use self::route::tag::Tag;
 pub use self::route::{Described, Describes, Route, Table};
 use self::route::{Measured, values_of};
 use crate::app::App;
@@ -388,23 +389,9 @@ impl Server {
 
 /// The answer to a request whose body could not be read.
 fn refuse_body(why: &BodyError, limit: usize, route: &Route, correlation: Uuid) -> Reply {
-    let (status, detail) = match why {
-        BodyError::Overloaded => {
-            let error = Error::Overloaded("too many large bodies are being read");
-            return Reply::error(&error, correlation);
-        }
-        BodyError::TooLarge => (
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("the body must be at most {limit} bytes"),
-        ),
-        BodyError::TooSlow => (
-            StatusCode::REQUEST_TIMEOUT,
-            "the body arrived too slowly".to_owned(),
-        ),
-        BodyError::Broken => (
-            StatusCode::BAD_REQUEST,
-            "the body did not arrive whole".to_owned(),
-        ),
+    let Some((status, detail)) = why.answer(limit) else {
+        let error = Error::Overloaded("too many large bodies are being read");
+        return Reply::error(&error, correlation);
     };
     (route.write_error)(status, &detail, correlation)
 }

@@ -134,6 +134,6 @@ pub struct QueueStatus {
     pub failures: u64,
     /// How many jobs have become dead letters since the start.
     pub set_aside: u64,
-    /// How many dead letters there are, as far as this host knows.
+    /// How many dead letters the host found at its last look (`set_aside_count.rs`).
     pub set_aside_now: usize,
 }

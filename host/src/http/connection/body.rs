@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::{FutureExt, Stream, StreamExt};
-use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
+use http::{HeaderMap, StatusCode};
 
 use crate::http::MAX_BODY;
 use crate::load::Requester;
@@ -92,6 +92,28 @@ pub(in crate::http) enum BodyError {
     /// There is no room for it now.
     Overloaded,
     Broken,
+}
+
+impl BodyError {
+    /// The status and the sentence of the answer; `None` when the host is overloaded, which has an answer of its own.
+    pub(in crate::http) fn answer(&self, limit: usize) -> Option<(StatusCode, String)> {
+        let (status, detail) = match self {
+            Self::Overloaded => return None,
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body must be at most {limit} bytes"),
+            ),
+            Self::TooSlow => (
+                StatusCode::REQUEST_TIMEOUT,
+                "the body arrived too slowly".to_owned(),
+            ),
+            Self::Broken => (
+                StatusCode::BAD_REQUEST,
+                "the body did not arrive whole".to_owned(),
+            ),
+        };
+        Some((status, detail))
+    }
 }
 
 /// Reads the whole body. A large one is counted against what its requester may take, for as long as its bytes are there.

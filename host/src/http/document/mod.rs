@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use self::errors::{refusals_of, responses};
 use super::route::access::{Access, Takes};
-use super::route::operation::{Answer, Content, Operation, Parameter, Place, Tag};
+use super::route::operation::{Answer, Content, Operation, Parameter, Place};
+use super::route::tag::Tag;
 use super::route::{Described, Describes};
 
 /// What a document says of the API as a whole.

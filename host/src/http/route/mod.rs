@@ -6,6 +6,7 @@ pub(super) mod audit;
 pub(super) mod caller;
 pub(super) mod operation;
 pub(super) mod request;
+pub(super) mod tag;
 
 use std::collections::BTreeMap;
 use std::fmt;

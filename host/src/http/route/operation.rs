@@ -5,104 +5,11 @@
 
 use serde_json::Value;
 
+use super::tag::Tag;
 use crate::http::schema::SchemaOf;
 
 /// The name of the example that is shown first: documents sort names, and those of others begin with a small letter.
 const EXAMPLE: &str = "Example";
-
-/// The part of the API that an operation belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tag {
-    /// Decisions about items.
-    Decisions,
-    /// Conditions.
-    Conditions,
-    /// Projects.
-    Projects,
-    /// The catalog for deciding elsewhere.
-    Catalog,
-    /// Business units.
-    BusinessUnits,
-    /// Exchange rates.
-    Rates,
-    /// Webhooks.
-    Webhooks,
-    /// Events.
-    Events,
-    /// Deliveries.
-    Deliveries,
-    /// Tokens, and the keys that verify them.
-    Tokens,
-    /// Clients, templates, software statements.
-    Clients,
-    /// Tenants, roles, keys: for those who operate the platform.
-    Platform,
-    /// Probes and metrics.
-    Operations,
-}
-
-impl Tag {
-    /// Every tag, in the order in which the documents list them.
-    pub const ALL: &[Self] = &[
-        Self::Decisions,
-        Self::Conditions,
-        Self::Projects,
-        Self::Catalog,
-        Self::BusinessUnits,
-        Self::Rates,
-        Self::Webhooks,
-        Self::Events,
-        Self::Deliveries,
-        Self::Tokens,
-        Self::Clients,
-        Self::Platform,
-        Self::Operations,
-    ];
-
-    /// Its name, and what belongs to it.
-    #[must_use]
-    pub const fn texts(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Decisions => (
-                "decisions",
-                "May this item be sold to this customer, on this project",
-            ),
-            Self::Conditions => (
-                "conditions",
-                "Age restrictions and license requirements, of the platform and of the tenant",
-            ),
-            Self::Projects => ("projects", "Projects, and what may be bought for them"),
-            Self::Catalog => ("catalog", "Everything that is needed to decide elsewhere"),
-            Self::BusinessUnits => (
-                "business-units",
-                "The tenant's tree of companies, groups and shops",
-            ),
-            Self::Rates => (
-                "exchange-rates",
-                "The rates that are set, those that a shop uses, and their changes",
-            ),
-            Self::Webhooks => ("webhooks", "Where events are delivered"),
-            Self::Events => ("events", "Publishing events, and asking for them"),
-            Self::Deliveries => ("deliveries", "What was delivered, and sending it again"),
-            Self::Tokens => (
-                "tokens",
-                "Access tokens, and the keys that verify what this service signs",
-            ),
-            Self::Clients => (
-                "clients",
-                "Clients, their registration templates and software statements",
-            ),
-            Self::Platform => (
-                "platform",
-                "Tenants, roles and keys, for the operators of the platform",
-            ),
-            Self::Operations => (
-                "operations",
-                "Whether a host lives and can decide, and its metrics",
-            ),
-        }
-    }
-}
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

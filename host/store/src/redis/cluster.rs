@@ -7,9 +7,9 @@ use std::net::IpAddr;
 
 use redis::Value;
 
+use super::address::Address;
 use super::info::fields;
 use super::node::RequestError;
-use super::url::Address;
 
 /// A range of slots and its master.
 pub(super) struct Range {

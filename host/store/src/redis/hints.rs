@@ -16,10 +16,11 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::super::contract::Partition;
+use super::address::Address;
 use super::link::{Link, LinkError, Members};
 use super::router::Router;
 use super::shared::Shared;
-use super::url::{Address, Topology};
+use super::url::Topology;
 
 /// How often all masters are asked.
 const SWEEP_EVERY: Duration = Duration::from_millis(250);

@@ -14,9 +14,10 @@ use redis::{
 };
 use tokio::time::timeout;
 
+use super::address::Address;
 use super::cluster::{self, MasterList, View};
 use super::node::without_arguments;
-use super::url::{Address, Topology};
+use super::url::Topology;
 
 /// How long a connection may take to open, and a request to be answered.
 const TIMEOUT: Duration = Duration::from_secs(1);

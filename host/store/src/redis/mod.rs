@@ -8,6 +8,7 @@
 //! The times of commits, leases and due jobs are the host's; hosts need synchronized clocks (NTP). Publish times increase
 //! whatever the clocks do.
 
+mod address;
 mod batcher;
 mod cluster;
 mod commit;

@@ -15,9 +15,9 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::super::contract::CommitError;
+use super::address::Address;
 use super::replicated::{self, Pool, Wait};
 use super::scripts::Request;
-use super::url::Address;
 
 /// How long a connection may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -20,12 +20,13 @@ use redis::{
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
+use super::address::Address;
 use super::cluster::{self, is_transient};
 use super::keys::SLOTS;
 use super::node::{Node, RequestError};
 use super::scripts::Request;
 use super::sentinels::{Named, Sentinels};
-use super::url::{Address, RedisUrl, Topology};
+use super::url::{RedisUrl, Topology};
 use crate::regular_file;
 
 /// How long a request is retried on servers that do not execute it.

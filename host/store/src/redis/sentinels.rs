@@ -11,7 +11,7 @@ use redis::{Client, RedisResult};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::url::Address;
+use super::address::Address;
 
 /// How long a Sentinel may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(1);

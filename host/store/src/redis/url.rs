@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
+use super::address::Address;
+
 /// The default port of a Redis server.
 const PORT: u16 = 6_379;
 
@@ -19,15 +21,6 @@ const PREFIX: &str = "tillgate";
 
 /// The most replicas that a commit can wait for.
 const MAX_REPLICAS: u32 = 16;
-
-/// A server's address.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Address {
-    /// A host name or an IP address, without brackets.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-}
 
 /// How the servers are organized.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,24 +160,6 @@ impl RedisUrl {
     }
 }
 
-impl Address {
-    fn read(text: &str, default_port: u16) -> Option<Self> {
-        let (host, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (host, port) = rest.split_once(']')?;
-                (host, port.strip_prefix(':'))
-            }
-            None => match text.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (text, None),
-            },
-        };
-        let port = port.map_or(Ok(default_port), str::parse).ok()?;
-        let host = host.to_owned();
-        (!host.is_empty()).then_some(Self { host, port })
-    }
-}
-
 fn topology(kind: &str, path: &str) -> Result<(Topology, i64), String> {
     let database = |text: &str| match text {
         "" => Ok(0),
@@ -214,17 +189,6 @@ fn some_text(encoded: &str) -> Result<Option<String>, String> {
         .decode_utf8()
         .map_err(|_| "percent-encoded text is not UTF-8".to_owned())?;
     Ok((!text.is_empty()).then(|| text.into_owned()))
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port } = self;
-        if host.contains(':') {
-            write!(f, "[{host}]:{port}")
-        } else {
-            write!(f, "{host}:{port}")
-        }
-    }
 }
 
 impl fmt::Display for RedisUrl {
