@@ -1,4 +1,5 @@
-//! Builds the one module: the engine for wasm32, then its JavaScript glue, by wasm-bindgen as a library.
+//! Builds the one module: the engine for wasm32, then its JavaScript glue, by wasm-bindgen as a library, and its machine
+//! code for the host, by Cranelift.
 //!
 //! What comes out, the module, its glue and `engine.js`, which names the module, is embedded in the host from `OUT_DIR`
 //! and laid in `js/engine/`, from where the tests take it: the same bytes for all. `module.js` is the module as the npm
@@ -22,6 +23,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use wasm_bindgen_cli_support::Bindgen;
+
+#[path = "src/engine/settings.rs"]
+mod settings;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -56,11 +60,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
+    fs::write(out.join("tillgate.cwasm"), machine_code(&wasm)?)?;
     fs::write(glue.join("engine.js"), name(&digest)?)?;
     fs::write(glue.join("module.js"), as_code(&wasm)?)?;
     println!("cargo::rustc-env=ENGINE_SHA256={digest}");
     println!("cargo::rustc-env=ENGINE_DIR={}", glue.display());
     lay(&glue, &root.join("js/engine"))
+}
+
+/// The module as machine code of the host's target: for any processor of its architecture, not only for this machine's.
+fn machine_code(wasm: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut settings = settings::settings();
+    settings.target(&env::var("TARGET")?)?;
+    Ok(wasmtime::Engine::new(&settings)?.precompile_module(wasm)?)
 }
 
 /// What the npm package says of the module that it holds.

@@ -9,13 +9,13 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tillgate::engine::{Call, CompiledModule, Document, EnginePool, MODULE};
+use tillgate::engine::{Call, CompiledModule, Document, EnginePool};
 
 #[path = "../../tests/support/samples.rs"]
 mod samples;
 
 fn decide(c: &mut Criterion) {
-    let pool = EnginePool::new(CompiledModule::compile(MODULE).unwrap(), 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let mut group = c.benchmark_group("module");
     let catalog = Document::catalog(samples::CATALOG.into());
     let age = samples::AGE_REQUEST.as_bytes();
@@ -43,15 +43,12 @@ fn decide(c: &mut Criterion) {
             });
         });
     }
-    group.bench_function("compile", |b| {
-        b.iter(|| EnginePool::new(CompiledModule::compile(MODULE).unwrap(), 1).unwrap())
-    });
     group.finish();
 }
 
 /// The module's memory after ten thousand decisions and after ten million, for `tests/bench` to compare.
 fn memory(_: &mut Criterion) {
-    let pool = EnginePool::new(CompiledModule::compile(MODULE).unwrap(), 1).unwrap();
+    let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let catalog = Document::catalog(samples::CATALOG.into());
     let age = samples::AGE_REQUEST.as_bytes();
     let bytes_after = |decisions: u32| {

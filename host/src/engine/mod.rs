@@ -1,12 +1,13 @@
 //! The module under wasmtime: what it is asked, and a pool of instances that answer.
 //!
-//! The module is compiled once. Instances are few (one for each thread that decides), warm and reused; a decision runs on
+//! The module is compiled when the host is built, so a start only loads its machine code. Instances are few (one for each thread that decides), warm and reused; a decision runs on
 //! the calling thread in about a microsecond. Instances share nothing, and one that trapped or exceeded its deadline is
 //! never entered again: its state is undefined (`engine.md`, "In the host").
 
 mod instance;
 mod pool;
 mod prepared;
+mod settings;
 mod totals;
 
 use bytes::Bytes;
@@ -15,9 +16,13 @@ use tillgate_engine::decision::Tally;
 use tillgate_engine::{Code, Fault};
 
 pub use self::pool::{CompiledModule, EnginePool, EngineStatus, Lease, ROUND};
+pub use self::settings::settings;
 
 /// The module's bytes, the same that the npm package and the page decide with.
 pub const MODULE: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));
+
+/// The same module as machine code, made by the build.
+const MACHINE_CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tillgate.cwasm"));
 
 /// The module's SHA-256, in hex.
 pub const MODULE_SHA256: &str = env!("ENGINE_SHA256");

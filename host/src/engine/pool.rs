@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
-use wasmtime::{Config, Engine, InstancePre, Linker, Module, OptLevel};
+use wasmtime::{Engine, InstancePre, Linker, Module};
 
 use super::instance::{Instance, State};
 use super::totals::Totals;
-use super::{Call, Decided, Document, EngineError, MODULE, failed};
+use super::{Call, Decided, Document, EngineError, MACHINE_CODE, failed, settings};
 
 /// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
 pub const ROUND: Duration = Duration::from_secs(10);
@@ -36,36 +36,39 @@ impl std::fmt::Debug for CompiledModule {
 }
 
 impl CompiledModule {
-    /// This program's module. A process compiles it once, at the first call.
+    /// This program's module. A process loads it once, at the first call.
     ///
     /// # Errors
-    /// When it cannot be compiled here.
+    /// When its machine code does not run on this processor.
     pub fn of_this_program() -> Result<Self, EngineError> {
-        static COMPILED: LazyLock<Result<CompiledModule, EngineError>> =
-            LazyLock::new(|| CompiledModule::compile(MODULE));
-        COMPILED.clone()
+        static LOADED: LazyLock<Result<CompiledModule, EngineError>> = LazyLock::new(load);
+        LOADED.clone()
     }
 
-    /// Compiles a module.
+    /// A module that is compiled with the [settings](super::settings).
     ///
     /// # Errors
-    /// When it is not a module, or cannot be compiled here.
-    pub fn compile(module: &[u8]) -> Result<Self, EngineError> {
-        let mut config = Config::new();
-        config
-            .epoch_interruption(true)
-            .cranelift_opt_level(OptLevel::Speed);
-        let engine = Engine::new(&config).map_err(failed)?;
-        let module = Module::new(&engine, module).map_err(failed)?;
+    /// When what it imports cannot be defined, or there are no more threads.
+    pub fn new(module: &Module) -> Result<Self, EngineError> {
+        let engine = module.engine().clone();
         let mut linker = Linker::new(&engine);
         // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
         linker
-            .define_unknown_imports_as_traps(&module)
+            .define_unknown_imports_as_traps(module)
             .map_err(failed)?;
-        let module = linker.instantiate_pre(&module).map_err(failed)?;
+        let module = linker.instantiate_pre(module).map_err(failed)?;
         tick(&engine)?;
         Ok(Self { engine, module })
     }
+}
+
+/// Loads the machine code that the build has made.
+#[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
+fn load() -> Result<CompiledModule, EngineError> {
+    let engine = Engine::new(&settings()).map_err(failed)?;
+    // SAFETY: these bytes are what wasmtime's compiler has made in the build of this program.
+    let module = unsafe { Module::deserialize(&engine, MACHINE_CODE) }.map_err(failed)?;
+    CompiledModule::new(&module)
 }
 
 /// A compiled module, and the instances of it that are idle.
