@@ -124,7 +124,10 @@ function signIn(opened) {
   nav.hidden = seen().length === 0;
   if (nav.hidden) showWithoutRoles();
   else show();
+  if (session.memory.draftKeys().length > 0) showDrafts(opened);
 }
+
+const showDrafts = async (opened) => (await import("./shared/kept-drafts.js")).showKeptDrafts(opened);
 
 /** Says who has signed in and what they need, as there is no view that they may see. */
 async function showWithoutRoles() {

@@ -26,8 +26,8 @@ export function withoutRoles({ tenant, person, clientId }, onanother) {
     icon("alert"),
     h("h1", { tabindex: "-1" }, "You have no role here yet"),
     h("p", {}, "You are signed in", who && [" as ", h("strong", { dir: "auto" }, who)], " at ", h("strong", { dir: "auto" }, tenant), "."),
-    h("p", {}, "Ask those who manage access for the role that you need, and then reload this page."),
-    h("ul", { class: "roles" }, ROLES.map(role)),
+    h("p", {}, "Ask those who manage access for the role that you need, and then sign in again."),
+    h("ul", {}, ROLES.map(role)),
     button("Use another account", { class: "primary", onclick: onanother }),
   );
 }
