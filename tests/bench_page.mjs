@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 
-import { OUTPUT, browser, fillIn, open, signIn, signedIn } from "./support/browser.mjs";
+import { OUTPUT, browser, fillIn, open, signedIn } from "./support/browser.mjs";
 import { conditionId, hostWithMany, projectId } from "./support/many.mjs";
 import { demo } from "./support/program.mjs";
 
@@ -38,7 +38,6 @@ console.log("| with 5,000 conditions, 2,000 projects and 1,000 webhooks | elemen
 console.log("|---|---|---|---|");
 await measure("signing in, and Preview", async () => {
   await page.reload();
-  await signIn(page, host);
   await page.getByText("The host made the same decision").waitFor();
 });
 await lists();

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { browser, signedIn } from "./support/browser.mjs";
+import { browser, open, signIn } from "./support/browser.mjs";
 import { PROGRAM } from "./support/program.mjs";
 import { pasted } from "./support/pasted.mjs";
 import { until } from "./support/wait.mjs";
@@ -75,7 +75,8 @@ const lasting = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").repl
 async function seen([, url, clientId, clientSecret], expected) {
   const context = await browser();
   try {
-    const page = await signedIn(context, { url: url.replace(/\/$/, ""), clientId, clientSecret });
+    const page = await open(context, url);
+    await signIn(page, { clientId, clientSecret });
     const shown = async () => (await page.locator("header, main").allInnerTexts()).join("\n");
     await until(async () => expected.test(await shown()), `the page shows ${expected}`);
     assert.deepEqual(page.faults, []);

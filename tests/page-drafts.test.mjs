@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { OUTPUT, signedIn } from "./support/browser.mjs";
+import { OUTPUT, signIn, signedIn } from "./support/browser.mjs";
 import { expected, agrees, decision, dialog, hasValue, onDemo, pick, pressButton, save, shown, visit } from "./support/page.mjs";
 import { clientWith } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
@@ -149,9 +149,10 @@ describe("nothing that was typed is lost silently", () => {
     await page.getByText("Your session has expired. Sign in again. Your drafts are kept.").waitFor();
     assert.equal(await page.locator("body").getByText("energy-drink").count(), 0, "nor is it said to a screen reader");
     assert.equal(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])), '[{},{},""]');
-    await page.getByLabel("Client id").fill(on.host.clientId);
-    await page.getByLabel("Secret", { exact: true }).fill(on.host.clientSecret);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.evaluate(() => (location.hash = "#/projects"));
+    await signIn(page, on.host);
+    await page.getByRole("heading", { level: 1, name: "Projects" }).waitFor();
+    await page.getByText("Your drafts are still here: energy-drink.").getByRole("link").click();
     await page.locator(".rows > li").first().filter({ hasText: "energy-drink" }).getByText("Draft", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Edit energy-drink" }).click();
     await hasValue(dialog(page).getByLabel("Minimum age"), "19");

@@ -79,7 +79,6 @@ describe("the tree of business units", () => {
     await page.getByRole("link", { name: "History", exact: true }).click();
     await page.waitForURL("**/#/rates/SE-001/history");
     await page.reload();
-    await signIn(page, on.host);
     await page.getByRole("slider").waitFor();
     assert.match(page.url(), /#\/rates\/SE-001\/history$/);
   }));

@@ -508,7 +508,6 @@ describe("deliveries", () => {
       await page.getByLabel("Status").selectOption("Failed");
       await page.getByText("No delivery matches the filter.").waitFor();
       await page.reload();
-      await signIn(page, on.host);
       await page.getByText("No delivery matches the filter.").waitFor();
       await hasValue(page.getByLabel("Webhook", { exact: true }), made.id);
       await page.getByRole("button", { name: "Clear" }).click();

@@ -104,11 +104,17 @@ describe("permissions", () => {
     await page.close();
   });
 
-  test("a client that may not read is told which role it needs", async () => {
+  test("who may see nothing is told who they are and which role they need, and may use another account", async () => {
     const client = await clientWith(on.host, ["ecs.evaluator"]);
-    const page = await open(on.context, on.host.url);
+    const page = await open(on.context, `${on.host.url}/#/conditions`);
     await signIn(page, client);
-    await page.getByText("It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.").waitFor();
+    await page.getByRole("heading", { level: 1, name: "You have no role here yet" }).waitFor();
+    await page.getByText(`You are signed in as client ${client.clientId} at demo.`).waitFor();
+    await page.getByText("To change rules: ecs.editor", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Use another account" }).click();
+    await signIn(page, on.host);
+    await page.getByRole("heading", { level: 1, name: "Conditions" }).waitFor();
+    assert.deepEqual(page.faults, []);
     await page.close();
   });
 
@@ -528,7 +534,7 @@ describe("accessibility", () => {
     await page.getByRole("button", { name: "Use dark colours" }).click();
     await isDark();
     await page.reload();
-    await page.getByLabel("Client id").waitFor();
+    await page.getByRole("heading", { level: 1, name: "Preview" }).waitFor();
     await isDark();
     await page.getByRole("button", { name: "Use light colours" }).click();
     await page.evaluate(() => localStorage.clear());

@@ -8,6 +8,7 @@ import { preview } from "./rules/preview.js";
 import { button, confirmed, h, notify } from "./shared/dom.js";
 import { frame } from "./shared/frame.js";
 import { icon } from "./shared/icon.js";
+import { forgetCredentials, forgetSignIn, keepSignIn } from "./shared/kept-sign-in.js";
 import { draftCount, forget } from "./shared/memory.js";
 import { counted } from "./shared/messages.js";
 import { Session } from "./shared/session.js";
@@ -76,7 +77,7 @@ function navLinks() {
 
 /** Shows the view that the address names. A view that stays is only told the rest of the address. */
 async function show() {
-  if (!session) return;
+  if (!session || seen().length === 0) return;
   const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [name, ...rest] = path.split("/").map(decoded);
   const [chosen, { open, load, watched }] = seen().find(([each]) => each === name) ?? seen()[0];
@@ -114,11 +115,35 @@ function signIn(opened) {
   session.on("permissions", () => VIEWS[shown]?.watched === "rules" && view.refresh());
   session.on("state", debounceStale(showConnection));
   session.on("error", ({ error }) => {
-    if (error.code === "unauthenticated" && session === opened) signOut("Your session has expired. Sign in again.");
+    if (error.code !== "unauthenticated" || session !== opened) return;
+    forgetCredentials();
+    signOut("Your session has expired. Sign in again.");
   });
   nav.replaceChildren(...navLinks());
-  nav.hidden = signOutButton.hidden = false;
-  show();
+  signOutButton.hidden = false;
+  nav.hidden = seen().length === 0;
+  if (nav.hidden) showWithoutRoles();
+  else show();
+  if (session.memory.draftKeys().length > 0) showDrafts(opened);
+}
+
+const showDrafts = async (opened) => (await import("./shared/kept-drafts.js")).showKeptDrafts(opened);
+
+/** Says who has signed in and what they need, as there is no view that they may see. */
+async function showWithoutRoles() {
+  const opened = session;
+  const { withoutRoles } = await import("./shared/without-roles.js");
+  if (session !== opened) return;
+  main.replaceChildren(withoutRoles(session, useAnother));
+  main.querySelector("h1").focus();
+}
+
+/** Signs out, to sign in as somebody else: at the provider, where a person has signed in. */
+function useAnother() {
+  const { person } = session;
+  forgetSignIn();
+  const asAnother = async () => (await import("./shared/sign-in-provider.js")).beginAsAnother(person.signOutUrl);
+  signOut(undefined, person && { method: "provider", credentials: asAnother });
 }
 
 /** Signs out on demand. What was typed is forgotten then, which is asked first. */
@@ -127,6 +152,7 @@ async function leave() {
   const question = [`Sign out and discard ${counted(drafts, "draft")}?`, "What you entered has not been saved.", "Sign out"];
   if (drafts > 0 && !(await confirmed(...question))) return;
   forget();
+  forgetSignIn();
   history.replaceState(history.state, "", location.pathname);
   const provider = session.person?.signOutUrl;
   signOut();
@@ -149,8 +175,15 @@ function signOut(reason, arriving) {
   nav.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
-  main.replaceChildren(signInView({ open: Session.open, signIn, ready, reason, arriving }));
-  (reason ? main : main.querySelector("form > button, input:not([type=radio])")).focus();
+  const waiting = h("p", { class: "hint", role: "status" }, "Signing in…");
+  const ask = () => {
+    if (!waiting.isConnected) return;
+    main.replaceChildren(form);
+    (reason ? main : main.querySelector("form > button, input:not([type=radio])")).focus();
+  };
+  main.replaceChildren(waiting);
+  const form = signInView({ open: Session.open, signIn, ready, reason, arriving, ask, keep: keepSignIn, drop: forgetSignIn });
+  if (!arriving) ask();
 }
 
 /** Shows whether the rules or rates on the page are those in force. */

@@ -32,8 +32,8 @@ export async function browser(options = {}) {
   return context;
 }
 
-/** Opens a page and collects its errors in `page.faults`, but for those that have a text of `page.expected` in them. */
-export async function open(context, url) {
+/** Opens a page and collects its errors in `page.faults`, but for those that have a text of `page.expected` in them. `prepare` gets it first. */
+export async function open(context, url, prepare) {
   const page = await context.newPage();
   // What people see: a screen reader is told the same in an element of its own, some of it a moment later.
   const byText = page.getByText.bind(page);
@@ -49,6 +49,7 @@ export async function open(context, url) {
   };
   page.on("pageerror", (error) => note(String(error)));
   page.on("console", (message) => message.type() === "error" && note(message.text()));
+  await prepare?.(page);
   await page.goto(url);
   return page;
 }
@@ -65,10 +66,25 @@ export async function signIn(page, client) {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** Opens a page and signs in. */
+const tokens = new Map();
+
+/** A token of a client, the same each time. */
+function tokenOf({ url, clientId, token }) {
+  const key = `${url} ${clientId}`;
+  if (!tokens.has(key)) tokens.set(key, token());
+  return tokens.get(key);
+}
+
+/** Opens a page that is signed in already, as one is that was reloaded by someone who has chosen to stay signed in. */
 export async function signedIn(context, host, hash = "") {
-  const page = await open(context, `${host.url}/${hash}`);
-  await signIn(page, host);
+  const kept = JSON.stringify({ token: await tokenOf(host) });
+  const page = await open(context, `${host.url}/${hash}`, (page) =>
+    page.addInitScript((kept) => {
+      if (window.name === "signed in") return;
+      window.name = "signed in";
+      sessionStorage.setItem("tillgate-credentials", kept);
+    }, kept),
+  );
   await page.getByRole("heading", { level: 1 }).and(page.locator("main h1:not(.signin h1)")).waitFor();
   return page;
 }

@@ -1,5 +1,5 @@
 /**
- * Who calls the host: the tokens of a client or of a person, and what the host says of them. Tokens are kept in memory only.
+ * Who calls the host: the tokens of a client or of a person, and what the host says of them.
  */
 
 import { TillgateError } from "../../js/src/shared/error.js";

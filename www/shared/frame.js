@@ -37,7 +37,7 @@ function applyTheme(chosen) {
   themeButton.title = label;
 }
 
-/** The theme is the only thing that is stored, and only where the browser allows it. */
+/** The theme is stored where the browser allows it. */
 function storeTheme(theme) {
   try {
     localStorage.setItem("theme", theme);

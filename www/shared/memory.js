@@ -23,9 +23,9 @@ class Memory {
     return [...this.#kept];
   }
 
-  /** How many drafts there are. Their keys are like `condition:alcohol`, and `condition:` for one that is new. */
-  drafts() {
-    return [...this.#kept.keys()].filter((key) => key.includes(":")).length;
+  /** The keys of drafts, which are like `condition:alcohol`, and `condition:` for one that is new. */
+  draftKeys() {
+    return [...this.#kept.keys()].filter((key) => key.includes(":"));
   }
 }
 
@@ -38,7 +38,7 @@ export function memoryOf(tenant) {
 }
 
 /** How many drafts there are. */
-export const draftCount = () => [...memories.values()].reduce((count, memory) => count + memory.drafts(), 0);
+export const draftCount = () => [...memories.values()].reduce((count, memory) => count + memory.draftKeys().length, 0);
 
 /** Forgets what was typed for all tenants. */
 export const forget = () => memories.clear();

@@ -1,6 +1,6 @@
 /**
  * The session of a user: what they may do, the tenant's rules, which keep themselves up to date, the topic of rate changes,
- * how a view that asks again and again fares, and the requests that change something. The token is kept in memory only.
+ * how a view that asks again and again fares, and the requests that change something.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -17,6 +17,7 @@ const SUBSCRIBE = "exr.rates-changed.subscribe";
 export class Session extends EventTarget {
   #token;
   #person;
+  #clientId;
   #host;
   #tenant;
   #permissions;
@@ -28,16 +29,17 @@ export class Session extends EventTarget {
   #watched = "rules";
   #isVisible = true;
 
-  constructor(token, person) {
+  constructor(token, { person, clientId }) {
     super();
     this.#token = token;
     this.#person = person;
+    this.#clientId = clientId;
     this.#host = new Host({ url: HOST, token: markingUnsent(token) });
   }
 
   /** Signs in with the credentials of a client, or with a token or a token source: of a person, where it is known whose. */
-  static async open({ person, ...credentials }) {
-    const session = new Session(tokensOf(credentials), person);
+  static async open(credentials) {
+    const session = new Session(tokensOf(credentials), credentials);
     try {
       await session.#start();
     } catch (error) {
@@ -51,7 +53,6 @@ export class Session extends EventTarget {
     const { tenantId, permissions } = await readCaller(this.#host);
     this.#tenant = tenantId;
     this.#permissions = new Set(permissions);
-    if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
     if (!this.seesRules) return;
     this.#stream = new RulesStream({ url: HOST, token: this.#token });
     for (const type of ["change", "state", "error"]) this.#stream.addEventListener(type, ({ error }) => this.#emit(type, { error }));
@@ -93,7 +94,7 @@ export class Session extends EventTarget {
 
   /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
   get state() {
-    if (this.#watched === "rules") return this.#stream.state;
+    if (this.#watched === "rules") return this.#stream?.state ?? "STARTING";
     if (this.#watched === "webhooks") return this.#polling?.state ?? "STARTING";
     return this.topic?.state ?? "POLLED";
   }
@@ -114,6 +115,11 @@ export class Session extends EventTarget {
   /** Who has signed in, `{ name, signOutUrl }`; undefined when that is a client, or is not known. */
   get person() {
     return this.#person;
+  }
+
+  /** The client that has signed in; undefined when that is a person, or is not known. */
+  get clientId() {
+    return this.#clientId;
   }
 
   /** The topic of rate changes; undefined when the user may not subscribe, or before the view of rates is loaded. */

@@ -1,36 +1,33 @@
 /**
- * What the address of the page brings when the page is opened: the answer of an identity provider to a person who comes back
- * from there, or the code of the demo's link. It is taken out of the address at once.
+ * What signs in when the page is opened, without asking. It is what the address brings, which is taken out of it at once: the
+ * answer of an identity provider to a person who comes back from there, or the code of the demo's link. Otherwise it is what is
+ * kept of an earlier sign-in.
  */
 
-import { TillgateError } from "../../js/src/index.js";
-import { HOST } from "./caller.js";
+import { forgetSignIn, keptCredentials, wasAtProvider } from "./kept-sign-in.js";
 import { providerSettings, takeTrip } from "./sign-in-trip.js";
 
-const USED =
-  "This link does not sign in any more: it was used before, is older than ten minutes, or is of another demo. Sign in with the client id and the secret that the demo has printed.";
-
-/** What the address has brought: `{ method, credentials }`, of which `credentials` gets what to open a session with. */
+/** What signs in: `{ method, credentials, stays }`, of which `credentials` gets what to open a session with; undefined when nothing does. */
 export function arrival() {
   const trip = takeTrip();
   const [, code] = /^#demo=(\w+)$/.exec(location.hash) ?? [];
   if (code) {
     clean("");
-    return { method: "demo", credentials: () => demoToken(code) };
+    return { method: "demo", stays: true, credentials: async () => (await import("./sign-in-demo.js")).demoToken(code) };
   }
   const answer = new URLSearchParams(location.search);
-  if (!providerSettings() || !(answer.has("code") || answer.has("error"))) return undefined;
-  clean(trip?.place ?? "");
-  return { method: "provider", credentials: async () => (await import("./sign-in-provider.js")).finish(answer, trip) };
+  const atProvider = (run) => ({ method: "provider", credentials: async () => run(await import("./sign-in-provider.js")) });
+  if (providerSettings() && (answer.has("code") || answer.has("error"))) {
+    clean(trip?.place ?? "");
+    if (!trip?.isSilent || answer.has("code")) return atProvider(({ finish }) => finish(answer, trip));
+    // The provider would have to ask: the form does.
+    forgetSignIn();
+    return undefined;
+  }
+  const kept = keptCredentials();
+  if (kept) return { method: kept.token ? "token" : "client", stays: true, credentials: async () => kept };
+  // Who has come back without an answer is not sent there again.
+  return providerSettings() && wasAtProvider() && !trip ? atProvider(({ renew }) => renew()) : undefined;
 }
 
 const clean = (place) => history.replaceState(history.state, "", location.pathname + place);
-
-async function demoToken(code) {
-  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ code }) };
-  const response = await fetch(`${HOST}/demo/session`, options).catch((cause) => {
-    throw new TillgateError({ code: "lost", message: "The demo cannot be reached. Open its link again once it runs.", cause });
-  });
-  if (!response.ok) throw new TillgateError({ code: "refused", message: USED });
-  return { token: (await response.json()).access_token };
-}

@@ -1,7 +1,7 @@
 /**
  * Signing in at an identity provider, with OpenID Connect: authorization code with PKCE, as a public client. `oauth4webapi`
  * makes and checks the protocol's messages. Tokens are kept in memory only, and renewed with a refresh token where the
- * provider gives one. It is loaded when it is needed.
+ * provider gives one. Another page gets its own from the provider. It is loaded when it is needed.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -47,25 +47,47 @@ function urlOf(endpoint, parameters) {
 }
 
 /** Leaves the page to sign in. It returns when the person comes back to the page as it was. */
-export async function begin() {
+export const begin = () => leave();
+
+/** The same as another person: the provider lets choose, or forgets at `signOutUrl` who is signed in. */
+export async function beginAsAnother(signOutUrl) {
+  const { prompt_values_supported: prompts = [] } = await discover().catch(() => ({}));
+  if (!signOutUrl || prompts.includes("select_account")) return leave({ prompt: "select_account" });
+  location.assign(signOutUrl);
+  return back();
+}
+
+/** The same without being asked, in place of the page in the history. When that cannot be done, nothing is. */
+export async function renew() {
+  try {
+    await leave({ prompt: "none" });
+  } catch {}
+}
+
+async function leave(asking = {}) {
+  const isSilent = asking.prompt === "none";
   try {
     if (!isSecureContext) throw refusal(`Signing in at ${name} needs this page to be opened with https.`);
     const provider = await discover();
     const verifier = oauth.generateRandomCodeVerifier();
     const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];
     const challenge = { code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: "S256" };
-    const request = { client_id: clientId, redirect_uri: PAGE, response_type: "code", scope, state, nonce, ...challenge, ...wanted };
+    const request = { client_id: clientId, redirect_uri: PAGE, response_type: "code", scope, state, nonce, ...challenge, ...wanted, ...asking };
     const url = urlOf(provider.authorization_endpoint, request);
     if (!url) throw refusal(`${name} does not say where people sign in.`);
     // What was typed is there again when the person comes back, so leaving the page asks nothing.
-    if (keepTrip({ verifier, state, nonce, place: location.hash }, packed())) forget();
-    location.assign(url);
+    if (keepTrip({ verifier, state, nonce, place: location.hash, isSilent }, packed())) forget();
+    if (isSilent) location.replace(url);
+    else location.assign(url);
   } catch (error) {
     throw explained(error);
   }
-  await new Promise((resolve) => addEventListener("pageshow", resolve, { once: true }));
+  await back();
   takeTrip();
 }
+
+/** Waits for the person to come back to the page as it was. A page that is new is shown, too. */
+const back = () => new Promise((resolve) => addEventListener("pageshow", ({ persisted }) => persisted && resolve()));
 
 /** Gets the tokens that an answer of the provider stands for: what a session is opened with. */
 export async function finish(answer, trip) {

@@ -15,7 +15,7 @@ export function providerSettings() {
   return { ...settings, name: new URL(settings.issuer).host };
 }
 
-/** Keeps in this tab what is needed when the person comes back: `{ verifier, state, nonce, place }`, and what was typed. */
+/** Keeps in this tab what is needed when the person comes back: `{ verifier, state, nonce, place, isSilent }`, and what was typed. */
 export function keepTrip(trip, typed) {
   try {
     sessionStorage.setItem(TRIP, JSON.stringify({ ...trip, typed }));

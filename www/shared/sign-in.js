@@ -1,6 +1,5 @@
 /**
- * The sign-in form: the identity provider, where people sign in at one; the credentials of a client; or a token. All are kept
- * in memory only.
+ * The sign-in form: the identity provider, where people sign in at one; the credentials of a client; or a token.
  */
 
 import { button, choice, field, h } from "./dom.js";
@@ -23,15 +22,17 @@ export const signInView = (options) =>
 /**
  * The form. `open` makes a session of credentials, which `signIn` gets once the module is `ready`; `reason` says why the user has
  * to sign in again. While the host is unavailable, signing in goes on until it answers. With what `arriving` brings it begins by
- * itself. `cancel` is a button beside its own.
+ * itself, and calls `ask` when it cannot go on without the user. `keep` gets what a session was opened with, for the next page,
+ * and `drop` is called when that is refused; without `keep`, nothing can be kept. `cancel` is a button beside its own.
  */
-export function signInForm({ open, signIn, ready, reason, arriving, cancel }) {
+export function signInForm({ open, signIn, ready, reason, arriving, ask, keep, drop, cancel }) {
   const provider = providerSettings();
-  const fields = credentialFields();
+  const fields = credentialFields({ mayStay: keep !== undefined });
   const message = h("p", { class: "message", role: "alert" });
   const submit = button("Sign in", { type: "submit", class: provider ? undefined : "primary" });
   const stop = button("Stop", { class: "plain", hidden: true, onclick: () => (isStopped = true, stop.hidden = true, showError()) });
-  const atProvider = provider && button(`Sign in at ${provider.name}`, { class: "primary", onclick: () => enter(atProvider, "provider", leaveForProvider) });
+  const leaving = { method: "provider", credentials: leaveForProvider };
+  const atProvider = provider && button(`Sign in at ${provider.name}`, { class: "primary", onclick: () => enter(atProvider, leaving) });
   let isStopped;
 
   const showError = (sentence) => {
@@ -43,10 +44,11 @@ export function signInForm({ open, signIn, ready, reason, arriving, cancel }) {
     if (isStopped) return;
     showError(UNAVAILABLE);
     stop.hidden = false;
+    ask?.();
   };
 
   /** Signs in with the credentials that come, if any do; the button says so meanwhile. */
-  const enter = async (pressed, method, coming) => {
+  const enter = async (pressed, { method, credentials: coming, stays }) => {
     const text = pressed.textContent;
     const setBusy = (isBusy) => {
       submit.disabled = isBusy;
@@ -60,9 +62,15 @@ export function signInForm({ open, signIn, ready, reason, arriving, cancel }) {
       const credentials = await coming();
       const session = credentials && (await openSession(open, credentials, { isStopped: () => isStopped, onunavailable: showUnavailable }));
       await ready;
-      if (session && !isStopped) signIn(session);
+      if (!session) ask?.();
+      else if (!isStopped) {
+        keep?.({ method, credentials, stays });
+        signIn(session);
+      }
     } catch (error) {
+      if (arriving && REFUSALS.has(error.code)) drop?.();
       showError(refusalText(error, method));
+      ask?.();
     } finally {
       stop.hidden = true;
       setBusy(false);
@@ -71,16 +79,15 @@ export function signInForm({ open, signIn, ready, reason, arriving, cancel }) {
 
   const onsubmit = (event) => {
     event.preventDefault();
-    enter(submit, fields.method(), async () => fields.value());
+    enter(submit, { method: fields.method(), credentials: async () => fields.value(), stays: fields.stays() });
   };
-  if (arriving) enter(atProvider ?? submit, arriving.method, arriving.credentials);
+  if (arriving) enter(atProvider ?? submit, arriving);
 
   return h(
     "form",
     { class: "card stack", onsubmit, novalidate: false },
     h("h2", { id: "sign-in" }, "Sign in"),
-    ...ways({ atProvider, fields, message, stop, cancel, submit }),
-    h("p", { class: "hint" }, "Credentials are kept in this page’s memory only. Closing or reloading the page signs you out."),
+    ...ways({ provider, atProvider, fields, message, stop, cancel, submit }),
   );
 }
 
@@ -88,31 +95,42 @@ export function signInForm({ open, signIn, ready, reason, arriving, cancel }) {
 const leaveForProvider = async () => (await import("./sign-in-provider.js")).begin();
 
 /** The ways to sign in. Where people do so at an identity provider, that is the first, and the others are folded away. */
-function ways({ atProvider, fields, message, stop, cancel, submit }) {
-  if (!atProvider) return [...fields.elements, message, h("div", { class: "actions" }, stop, cancel, submit)];
-  const others = h("div", { class: "stack" }, ...fields.elements, h("div", { class: "actions" }, submit));
-  return [atProvider, message, h("div", { class: "actions" }, stop), h("details", {}, h("summary", {}, "With a client id or a token"), others)];
+function ways({ provider, atProvider, fields, message, stop, cancel, submit }) {
+  if (!provider) return [...fields.elements, message, h("div", { class: "actions" }, stop, cancel, submit), fields.hint];
+  const again = `After that, this browser signs you in at ${provider.name} whenever you open this page, until you sign out.`;
+  const others = h("div", { class: "stack" }, ...fields.elements, fields.hint, h("div", { class: "actions" }, submit));
+  return [atProvider, message, h("div", { class: "actions" }, stop), h("p", { class: "hint" }, again), h("details", {}, h("summary", {}, "With a client id or a token"), others)];
 }
 
-/** The choice between a client and a token, and the fields of what is chosen. */
-function credentialFields() {
+/** The choice between a client and a token, the fields of what is chosen, and with `mayStay` whether the tab keeps it. */
+function credentialFields({ mayStay }) {
   const clientId = h("input", { name: "username", autocomplete: "username", spellcheck: "false", required: true });
   const clientSecret = h("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
   const token = h("textarea", { rows: 4, spellcheck: "false", autocomplete: "off", required: true });
+  const stays = h("input", { type: "checkbox", onchange: () => sayWhere() });
+  const hint = h("p", { class: "hint" });
   const withClient = h("div", { class: "stack" }, field("Client id", clientId), field("Secret", clientSecret));
   const withToken = h("div", { class: "stack", hidden: true }, field("Access token", token));
   let method = "client";
+  const sayWhere = () => {
+    const kept = method === "client" ? "The secret is" : "The token is";
+    hint.textContent = stays.checked ? `${kept} in this tab’s storage until you sign out or close the tab.` : `${kept} kept in this page’s memory only. Closing or reloading the page signs you out.`;
+  };
   const choose = (chosen) => {
     method = chosen;
     withClient.hidden = method !== "client";
     withToken.hidden = method !== "token";
     for (const input of [clientId, clientSecret]) input.disabled = method !== "client";
     token.disabled = method !== "token";
+    sayWhere();
   };
   choose(method);
+  const staying = mayStay && h("label", { class: "check" }, stays, "Stay signed in when this tab is reloaded");
   return {
-    elements: [choice("Method", [["client", "Client and secret"], ["token", "Token"]], method, choose), withClient, withToken],
+    elements: [choice("Method", [["client", "Client and secret"], ["token", "Token"]], method, choose), withClient, withToken, staying].filter(Boolean),
+    hint,
     method: () => method,
+    stays: () => stays.checked,
     value: () =>
       method === "client"
         ? { clientId: clientId.value.trim(), clientSecret: clientSecret.value.trim() }
@@ -148,6 +166,9 @@ const UNACCEPTED = {
   provider: "You are signed in at the identity provider, but the host does not accept its token: the audience, the tenant or your groups are not what the host expects. Tell those who run it.",
 };
 
+/** Codes of errors after which the same credentials are not tried again. */
+const REFUSALS = new Set(["invalid", "unauthenticated", "denied", "refused"]);
+
 /** The tenant that the host says does not exist, if it does. */
 const missingTenant = ({ message }) => /the tenant (\S+), which does not exist/.exec(message)?.[1];
 
@@ -158,8 +179,7 @@ function refusalText(error, method) {
     case "unauthenticated":
       return UNACCEPTED[method];
     case "denied":
-      if (missingTenant(error)) return `The tenant “${missingTenant(error)}” does not exist on this host, so nobody can sign in to it. Tell those who run the host.`;
-      return `${method === "provider" ? "You" : "This client"} may see neither rules, rates nor webhooks. It needs the role ecs.viewer or ecs.editor for rules, exr.viewer or exr.editor for rates, exe.viewer or exe.editor for webhooks.`;
+      return missingTenant(error) ? `The tenant “${missingTenant(error)}” does not exist on this host, so nobody can sign in to it. Tell those who run the host.` : error.message;
     default:
       return error.message;
   }

@@ -210,7 +210,7 @@ The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the d
               Loyalty: order updates, to {receivers_url}/loyalty, which fails now and then
 
   page        {link}
-              (signs in with one click, once, within ten minutes; later, {url}/ takes the client id and the secret)
+              (signs in with one click, for ten minutes, in the browser that opens it first; {url}/ takes the client id and the secret)
   token URL   {url}/oauth2/token
   audience    {audience}
   client id   {client_id}

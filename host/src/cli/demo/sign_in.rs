@@ -1,5 +1,5 @@
 //! The link that signs in to the demo's page with one click: a code in the fragment of the page's address, for which the page
-//! gets a token. It is of use once and for ten minutes, and no other host has a route for it.
+//! gets a token. It is of use for ten minutes, in the browser that uses it first, and no other host has a route for it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::tokens::{BasicCredentials, Credentials, TokenError, Tokens};
 /// How long the link is of use.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
-/// The largest body: a code has 64 characters.
+/// The largest body: a code has 64 characters, and what a browser calls itself has 36.
 const MAX_BODY: usize = 1 << 10;
 
 /// What the link signs in with.
@@ -36,11 +36,12 @@ pub(super) struct SignIn {
     audience: String,
 }
 
-/// A code that is of use once, and for a while.
+/// A code that is of use for a while, in one browser.
 struct Code {
-    /// `None` once it was used.
-    unused: Option<String>,
+    code: String,
     made: Timestamp,
+    /// The browser that used it first, by the random value that it has sent.
+    browser: Option<String>,
 }
 
 /// Without the code: what is debugged may be logged.
@@ -53,18 +54,29 @@ impl fmt::Debug for Code {
 }
 
 impl Code {
-    /// Uses the code, if this is the one and it is of use still; answers whether it was. A wrong one does not use it.
-    fn is_used_by(&mut self, presented: &str, now: Timestamp) -> bool {
+    /// Takes the code from a browser, which is the only one that may use it from then on. Returns whether it may.
+    fn admits(&mut self, presented: &Presented, now: Timestamp) -> bool {
         let is_current = self.made <= now && now < self.made.plus(LIFETIME);
-        let is_right = |code: &mut String| bool::from(code.as_bytes().ct_eq(presented.as_bytes()));
-        is_current && self.unused.take_if(is_right).is_some()
+        if !is_current || !is_same(&self.code, &presented.code) {
+            return false;
+        }
+        let first = self
+            .browser
+            .get_or_insert_with(|| presented.browser.clone());
+        is_same(first, &presented.browser)
     }
+}
+
+/// Whether two secrets are the same, in a time that tells nothing.
+fn is_same(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Presented {
     code: String,
+    browser: String,
 }
 
 impl SignIn {
@@ -78,8 +90,9 @@ impl SignIn {
         let link = format!("{}/#demo={code}", app.config.public_url());
         let sign_in = Self {
             code: Mutex::new(Code {
-                unused: Some(code),
+                code,
                 made: app.clock.now(),
+                browser: None,
             }),
             clock: Arc::clone(&app.clock),
             tokens: Arc::clone(tokens),
@@ -106,11 +119,15 @@ impl SignIn {
 
 /// Answers a token for the code.
 async fn exchange(sign_in: Arc<SignIn>, request: Request) -> Result<Reply> {
-    let presented: Presented = serde_json::from_slice(&request.body)
-        .map_err(|_| Error::invalid("$", "must have the member code, a text, and no other"))?;
+    let presented: Presented = serde_json::from_slice(&request.body).map_err(|_| {
+        Error::invalid(
+            "$",
+            "must have the members code and browser, both texts, and no other",
+        )
+    })?;
     let now = sign_in.clock.now();
-    if !sign_in.code.lock().is_used_by(&presented.code, now) {
-        let detail = "is wrong, was used before or has expired: use the client id and the secret";
+    if !sign_in.code.lock().admits(&presented, now) {
+        let detail = "is wrong, was used first by another browser or has expired: use the client id and the secret";
         return Err(Error::invalid("$.code", detail));
     }
     let Credentials {
@@ -143,27 +160,37 @@ mod tests {
 
     fn code() -> Code {
         Code {
-            unused: Some("right".to_owned()),
+            code: "right".to_owned(),
             made: MADE,
+            browser: None,
         }
     }
 
+    fn from(browser: &str, code: &str) -> Presented {
+        let [code, browser] = [code, browser].map(str::to_owned);
+        Presented { code, browser }
+    }
+
     #[test]
-    fn a_code_is_of_use_once_and_a_wrong_one_does_not_use_it() {
+    fn a_code_is_of_use_in_the_browser_that_uses_it_first_and_a_wrong_one_binds_it_to_none() {
         let mut code = code();
         for wrong in ["", "righ", "right ", "wrong"] {
-            assert!(!code.is_used_by(wrong, MADE), "{wrong}");
+            assert!(!code.admits(&from("other", wrong), MADE), "{wrong}");
         }
-        assert!(code.is_used_by("right", MADE));
-        assert!(!code.is_used_by("right", MADE));
-        assert!(!code.is_used_by("", MADE));
+        assert!(code.admits(&from("first", "right"), MADE));
+        for other in ["other", "", "firs"] {
+            assert!(!code.admits(&from(other, "right"), MADE), "{other}");
+        }
+        assert!(code.admits(&from("first", "right"), MADE));
+        assert!(!code.admits(&from("first", "wrong"), MADE));
     }
 
     #[test]
     fn a_code_is_of_use_for_ten_minutes() {
         let last = MADE.plus(LIFETIME - Duration::from_micros(1));
-        assert!(code().is_used_by("right", last));
-        assert!(!code().is_used_by("right", MADE.plus(LIFETIME)));
-        assert!(!code().is_used_by("right", Timestamp(MADE.0 - 1)));
+        let right = from("first", "right");
+        assert!(code().admits(&right, last));
+        assert!(!code().admits(&right, MADE.plus(LIFETIME)));
+        assert!(!code().admits(&right, Timestamp(MADE.0 - 1)));
     }
 }

@@ -1,0 +1,32 @@
+/**
+ * Where the drafts are that have outlived a session, for who has signed in again. It is loaded when there are any.
+ */
+
+import { h, notify } from "./dom.js";
+
+/** How many are named. */
+const MAX_NAMED = 4;
+
+/** The view in which a draft is, and what it is of, by the kind that its key begins with. */
+const PLACES = {
+  condition: (id) => ["conditions", id || "a new condition"],
+  project: (id, session) => ["projects", id ? (session.project(id)?.name ?? id) : "a new project"],
+  rate: (pair) => rates(pair.split("/")[0]),
+  rates: (id) => rates(id),
+  unit: (id) => [id ? `rates/${encodeURIComponent(id)}/details` : "rates", id || "a new business unit"],
+  webhook: (id) => ["webhooks", id ? "a webhook" : "a new webhook"],
+};
+
+const rates = (id) => [`rates/${encodeURIComponent(id)}`, `rates of ${id}`];
+
+/** Says which drafts of a session's tenant there are, and leads to them. */
+export function showKeptDrafts(session) {
+  const placeOf = (key) => {
+    const [, kind, rest] = /^(\w+):(.*)$/s.exec(key);
+    return PLACES[kind](rest, session);
+  };
+  const places = session.memory.draftKeys().map(placeOf);
+  const links = places.slice(0, MAX_NAMED).flatMap(([path, text], at) => [at > 0 && ", ", h("a", { href: `#/${path}`, dir: "auto" }, text)]);
+  const others = places.length - MAX_NAMED;
+  notify(["Your drafts are still here: ", ...links, others > 0 && ` and ${others} more`, "."]);
+}

@@ -1,0 +1,36 @@
+/**
+ * Signing in with the demo's link. It is of use for ten minutes in the browser that used it first, which it knows by a random
+ * value that the browser keeps. It is loaded when it is needed.
+ */
+
+import { TillgateError } from "../../js/src/index.js";
+import { HOST } from "./caller.js";
+import { randomId } from "./random-id.js";
+
+const BROWSER = "tillgate-demo-browser";
+
+const REFUSED =
+  "This link does not sign in here: another browser used it first, it is older than ten minutes, or it is of another demo. Sign in with the client id and the secret that the demo has printed.";
+
+/** Gets the token that the code of the link stands for: what a session is opened with. */
+export async function demoToken(code) {
+  const body = JSON.stringify({ code, browser: thisBrowser() });
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+  const response = await fetch(`${HOST}/demo/session`, options).catch((cause) => {
+    throw new TillgateError({ code: "lost", message: "The demo cannot be reached. Open its link again once it runs.", cause });
+  });
+  if (!response.ok) throw new TillgateError({ code: "refused", message: REFUSED });
+  return { token: (await response.json()).access_token };
+}
+
+/** The random value of this browser. Where it stores nothing, the link is of use once. */
+function thisBrowser() {
+  const made = randomId();
+  try {
+    const kept = localStorage.getItem(BROWSER) ?? made;
+    localStorage.setItem(BROWSER, kept);
+    return kept;
+  } catch {
+    return made;
+  }
+}

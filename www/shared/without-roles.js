@@ -1,0 +1,33 @@
+/**
+ * What the page shows to someone who may see none of its views: who they are, what they need, and a way to be someone else. It
+ * is loaded when it is needed.
+ */
+
+import { button, h } from "./dom.js";
+import { icon } from "./icon.js";
+
+/** What somebody may do, and the role for it. */
+const ROLES = [
+  ["see rules", "ecs.viewer"],
+  ["change rules", "ecs.editor"],
+  ["see exchange rates", "exr.viewer"],
+  ["change exchange rates", "exr.editor"],
+  ["see webhooks", "exe.viewer"],
+  ["change webhooks", "exe.editor"],
+];
+
+/** The view of a session. `onanother` signs in with another account. */
+export function withoutRoles({ tenant, person, clientId }, onanother) {
+  const who = person?.name ?? (clientId && `client ${clientId}`);
+  const role = ([what, name]) => h("li", {}, `To ${what}: `, h("strong", {}, name));
+  return h(
+    "div",
+    { class: "empty-state" },
+    icon("alert"),
+    h("h1", { tabindex: "-1" }, "You have no role here yet"),
+    h("p", {}, "You are signed in", who && [" as ", h("strong", { dir: "auto" }, who)], " at ", h("strong", { dir: "auto" }, tenant), "."),
+    h("p", {}, "Ask those who manage access for the role that you need, and then sign in again."),
+    h("ul", {}, ROLES.map(role)),
+    button("Use another account", { class: "primary", onclick: onanother }),
+  );
+}
