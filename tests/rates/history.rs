@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::fixture::Shop;
 use crate::support::ecb;
+use crate::support::stores::{self, Opened};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -100,6 +101,85 @@ async fn values_follow_rates_markups_moves_and_removals() {
     let since = values(shop, "SE-1", "&since=2026-11-20T13:00:00%2B00:00").await;
     assert_eq!(since, ["2026-11-20T13:00 12 12 C"]);
     assert_eq!(values(shop, "SE-1", "&since=2026-11-20").await.len(), 7);
+}
+
+#[test]
+fn values_say_who_has_changed_them_and_why_in_memory() {
+    stores::run(stores::memory, values_say_who_has_changed_them_and_why);
+}
+
+#[test]
+fn values_say_who_has_changed_them_and_why_in_sqlite() {
+    stores::run(stores::embedded, values_say_who_has_changed_them_and_why);
+}
+
+#[test]
+fn values_say_who_has_changed_them_and_why_in_redis() {
+    stores::run(stores::redis, values_say_who_has_changed_them_and_why);
+}
+
+async fn values_say_who_has_changed_them_and_why(on: Opened) {
+    let minutes = Minutes(Shop::on(on.store.clone(), on.clock.clone(), |_| ()).await);
+    let shop = &minutes.0;
+    shop.add_units().await;
+    let second = shop.host.token(shop.tenant, super::fixture::ROLES).await;
+    let rate = "business-units/C/exchange-rates/SALES/SEK/EUR";
+    let put = async |path: &str, token: &str, body: Value| {
+        minutes.next();
+        let path = format!("/api/v1/{path}");
+        let (status, answer) = shop.host.send(Method::PUT, &path, token, &body).await;
+        assert!(matches!(status, 200 | 201), "{answer}");
+        shop.host.run_due().await;
+    };
+    let value = |value: u32| json!({ "rateValue": value });
+    put(rate, &shop.token, value(10)).await;
+    put(&format!("{rate}?note=Inflation"), &second, value(11)).await;
+    // The name changes no rate, and nor does what another unit has.
+    put(
+        "business-units/C",
+        &shop.token,
+        json!({ "type": "COMPANY", "name": "All" }),
+    )
+    .await;
+    let unit = json!({ "type": "STORE", "parentId": "SE", "markupPercentage": 10 });
+    put("business-units/SE-2?note=Rent", &shop.token, unit).await;
+    minutes.next();
+    let bulk = json!({ "delete": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR" }] });
+    let path = "business-units/C/exchange-rates?note=Closed";
+    assert_eq!(shop.send(Method::POST, path, &bulk).await.0, 200);
+    let control = format!("{rate}?note=a%0Ab");
+    assert_eq!(shop.send(Method::PUT, &control, &value(9)).await.0, 400);
+    let said = async |unit: &str, more: &str| {
+        let path = format!(
+            "exchange-rates/history?businessUnit={unit}&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR{more}"
+        );
+        let (status, answer) = shop.get(&path).await;
+        assert_eq!(status, 200, "{answer}");
+        let items = answer["items"].as_array().unwrap().iter().map(|item| {
+            let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+            format!("{} {}", text(&item["by"]["name"]), text(&item["note"]))
+        });
+        items.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("SE-1", "").await,
+        ["test 1 -", "test 2 Inflation", "test 1 Closed"]
+    );
+    assert_eq!(
+        said("SE-2", "").await,
+        [
+            "test 1 -",
+            "test 2 Inflation",
+            "test 1 Rent",
+            "test 1 Closed"
+        ]
+    );
+    // The value that there was already at the time from which on it is read is nobody's change.
+    let since = "&since=2026-01-01T00:01:30Z";
+    assert_eq!(
+        said("SE-1", since).await,
+        ["- -", "test 2 Inflation", "test 1 Closed"]
+    );
 }
 
 #[tokio::test]
