@@ -149,7 +149,7 @@ function rowOf(desk, { item, previous, isLast, people, mayWrite, onrestore }) {
     cell("value-markup", rateValueWithMarkup ?? ""),
     cell("value-step", step),
     cell("value-origin", setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
-    cell("value-by", by && whoOf(by), by && people.mark(by), note && h("blockquote", { class: "reason", dir: "auto" }, note)),
+    cell("value-by", by && whoOf(by), by && people.mark(by), note && h("p", { class: "reason", dir: "auto" }, note)),
     mayWrite && cell("value-actions", isRestorable && button("Go back", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }

@@ -117,7 +117,7 @@ class RuleHistory {
       "li",
       { class: "moment", tabindex: "-1" },
       h("div", { class: "moment-head" }, h("h3", {}, whoOf(by), ` ${VERBS[action]}`), h("time", { datetime: at }, exactText(at)), this.#people.mark(by)),
-      note && h("blockquote", { class: "reason", dir: "auto" }, note),
+      note && h("p", { class: "reason", dir: "auto" }, note),
       this.#whatChanged(item),
       failing,
       after && this.#offer(after, at, isNewest),

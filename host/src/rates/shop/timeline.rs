@@ -72,6 +72,11 @@ impl UnitStates {
         self.places.0.contains_key(&at) || self.pair.0.contains_key(&at)
     }
 
+    /// The unit that it stood below directly at a time.
+    fn parent(&self, at: Timestamp) -> Option<&UnitId> {
+        self.places.at(at)?.as_ref()?.parent_id.as_ref()
+    }
+
     /// The units that it has stood below directly from a time on, each with when that began.
     pub(super) fn parents(&self, since: Timestamp) -> impl Iterator<Item = (Timestamp, &UnitId)> {
         let places = self.places.0.iter();
@@ -136,13 +141,10 @@ impl Timeline<'_> {
 
     /// The unit and those that it stood below at a time, nearest first.
     fn path(&self, at: Timestamp) -> impl Iterator<Item = (&UnitId, &UnitStates)> {
-        let known = |id| Some((id, self.units.get(id)?));
-        let parent = move |(_, unit): &(_, &UnitStates)| {
-            let place = unit.places.at(at)?.as_ref()?;
-            known(place.parent_id.as_ref()?)
-        };
+        let ids = successors(Some(self.unit), move |id| self.units.get(*id)?.parent(at));
         // Two moves by hosts whose clocks differ: for a moment, units seem to stand below each other.
-        successors(known(self.unit), parent).take(2 * MAX_DEPTH + 1)
+        let ids = ids.take(2 * MAX_DEPTH + 1);
+        ids.map_while(|id| Some((id, self.units.get(id)?)))
     }
 
     /// The unit whose change at a moment matters here: `set_at` if that was changed, otherwise the nearest.
