@@ -18,10 +18,10 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * Opens the dialog and returns whether something was saved.
  *
  * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold
- * all that was entered). `save` writes a value over a version, and gets the reason where `hasReason`: a review asks for one; `latest` reads `{ body, etag }`, or undefined when it does
- * not exist. `etag` is the version that is edited, undefined for something new, and `base` what it holds. `describe`
- * describes a version in a sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the
- * text of the button, or a function that says it once a review is there.
+ * all that was entered). `save` writes a value over a version, and with `hasReason` gets third why, which is asked for below a
+ * review. `latest` reads `{ body, etag }`, or undefined when it does not exist. `etag` is the version that is edited, undefined
+ * for something new, and `base` what it holds. `describe` describes a version in a sentence, `explain` puts an error into words,
+ * `saved` says that it is saved, and `action` is the text of the button, or a function that says it once a review is there.
  *
  * When the answer to a save is lost, `isSaved(body, value)` tells whether what `latest` reads then is what was saved, and
  * `done` is what it was then: saved. Where it cannot be told, there is `advice(value)` instead, and `repeat`, the text of a
@@ -61,9 +61,10 @@ class Editor {
   /** That another user has saved while the form is open. */
   #news = h("div", { class: "news", role: "status" });
   #message = h("div", { class: "message", role: "alert" });
-  /** Why it is saved. */
+  /** What saving would do, and the field for why it is saved. */
+  #reviewed = h("div");
   #reason;
-  #reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
+  #reviewPane = h("div", { class: "review stack", tabindex: "-1", hidden: true }, this.#reviewed);
   #back = button("Back", { class: "plain", hidden: true, onclick: () => this.#showForm() });
   #submit;
   #actions;
@@ -73,7 +74,7 @@ class Editor {
     this.#given = { ...given, explain, saved, action, done };
     this.#before = given.before ?? typedIn(given.fields);
     this.#version = given.etag;
-    this.#reason = given.hasReason ? reasonField() : undefined;
+    if (given.hasReason) this.#reviewPane.append((this.#reason = reasonField()));
     this.#submit = button(given.review ? "Review" : action, { type: "submit", class: "primary" });
     this.#actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => this.#leave() }), this.#back, this.#submit);
     this.#dialog = this.#build();
@@ -188,7 +189,7 @@ class Editor {
   #showReview(element) {
     const { fields, reviewed, action, confirm } = this.#given;
     this.#isReviewed = true;
-    this.#reviewPane.replaceChildren(...[element, this.#reason].filter(Boolean));
+    this.#reviewed.replaceChildren(element);
     this.#reviewPane.hidden = false;
     this.#submit.lastChild.data = typeof action === "function" ? action() : action;
     this.#submit.className = confirm?.() ? "danger" : "primary";
@@ -326,7 +327,7 @@ class Editor {
     this.#reviews += 1;
     this.#news.replaceChildren();
     this.#reviewPane.hidden = true;
-    this.#reviewPane.replaceChildren();
+    this.#reviewed.replaceChildren();
     const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => this.#dialog.close("discarded") });
     const change = compare && button("Change mine", { class: "plain", onclick: () => this.#showForm() });
     const replaceText = review && !compare ? "Review mine again" : "Save mine instead";

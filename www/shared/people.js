@@ -5,17 +5,19 @@
 import { h } from "./dom.js";
 
 export class People {
-  #ids = new Map();
-  #marks = [];
+  /** By name: the ids of those who have it, and what is shown of each. */
+  #named = new Map();
 
   /** What identifies someone. It is shown from when somebody else has the same name. */
   mark(by) {
     const name = by.name ?? by.clientId;
-    const ids = this.#ids.get(name) ?? new Set();
-    this.#ids.set(name, ids.add(by.clientId));
-    const element = h("span", { class: "who-id", dir: "auto" }, idText(by));
-    this.#marks.push({ ids, element });
-    for (const mark of this.#marks) mark.element.hidden = mark.ids.size < 2;
+    if (!this.#named.has(name)) this.#named.set(name, { ids: new Set(), marks: [] });
+    const { ids, marks } = this.#named.get(name);
+    const isSecond = ids.size === 1 && !ids.has(by.clientId);
+    ids.add(by.clientId);
+    const element = h("span", { class: "who-id", dir: "auto", hidden: ids.size === 1 }, idText(by));
+    if (isSecond) for (const mark of marks) mark.hidden = false;
+    marks.push(element);
     return element;
   }
 }

@@ -13,7 +13,7 @@ export function reasonField() {
 }
 
 /** The path of a change that is made for a reason, if there is one. */
-export const withReason = (path, reason) => (reason ? `${path}${path.includes("?") ? "&" : "?"}note=${encodeURIComponent(reason)}` : path);
+export const withReason = (path, reason) => (reason ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ note: reason })}` : path);
 
 /** Who has made a change, as they are called. */
 export const whoOf = ({ name, clientId }) => h("bdi", { title: clientId }, name ?? clientId);
