@@ -118,7 +118,7 @@ function summaryOf(points) {
 
 function tableOf(desk, shown, rate, points) {
   const mayWrite = desk.may("exr.rate.write");
-  const head = ["Since", `1 ${rate.currencyIdTo} in ${rate.currencyIdFrom}`, "With markup", "Step", "Set at", "By", ...(mayWrite ? [""] : [])];
+  const head = ["Since", `1 ${rate.currencyIdTo} in ${rate.currencyIdFrom}`, "With markup", "Step", "Set at, by", ...(mayWrite ? [""] : [])];
   const people = new People();
   const rows = points.map((item, at) => {
     const onrestore = () => restoreRate(desk, { shown, rate, item });
@@ -148,8 +148,7 @@ function rowOf(desk, { item, previous, isLast, people, mayWrite, onrestore }) {
     cell("value-rate", h("b", {}, rateValue ?? "no rate")),
     cell("value-markup", rateValueWithMarkup ?? ""),
     cell("value-step", step),
-    cell("value-origin", setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
-    cell("value-by", by && whoOf(by), by && people.mark(by), note && h("p", { class: "reason", dir: "auto" }, note)),
+    cell("value-origin", setAt !== undefined && h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt)), by && h("p", { class: "hint" }, whoOf(by), " ", people.mark(by)), note && h("p", { class: "reason", dir: "auto" }, note)),
     mayWrite && cell("value-actions", isRestorable && button("Go back", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }
