@@ -6,8 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::fixture::Shop;
-use crate::support::ecb;
 use crate::support::stores::{self, Opened};
+use crate::support::{ecb, host};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -122,63 +122,67 @@ async fn values_say_who_has_changed_them_and_why(on: Opened) {
     let minutes = Minutes(Shop::on(on.store.clone(), on.clock.clone(), |_| ()).await);
     let shop = &minutes.0;
     shop.add_units().await;
-    let second = shop.host.token(shop.tenant, super::fixture::ROLES).await;
+    let client = async || {
+        let client = shop.host.client(shop.tenant, super::fixture::ROLES).await;
+        let (http, url) = (&shop.host.http, &shop.host.url);
+        let token = host::token(http, url, &client.client_id, &client.client_secret).await;
+        (client.client_id, token)
+    };
+    let ((anna, annas), (ben, bens)) = (client().await, client().await);
     let rate = "business-units/C/exchange-rates/SALES/SEK/EUR";
-    let put = async |path: &str, token: &str, body: Value| {
-        minutes.next();
+    let send = async |method: Method, path: &str, token: &str, body: Value| {
         let path = format!("/api/v1/{path}");
-        let (status, answer) = shop.host.send(Method::PUT, &path, token, &body).await;
-        assert!(matches!(status, 200 | 201), "{answer}");
+        let (status, answer) = minutes.next().host.send(method, &path, token, &body).await;
         shop.host.run_due().await;
+        assert!(matches!(status, 200 | 201 | 400), "{answer}");
+        status
     };
     let value = |value: u32| json!({ "rateValue": value });
-    put(rate, &shop.token, value(10)).await;
-    put(&format!("{rate}?note=Inflation"), &second, value(11)).await;
-    // The name changes no rate, and nor does what another unit has.
-    put(
-        "business-units/C",
-        &shop.token,
-        json!({ "type": "COMPANY", "name": "All" }),
-    )
-    .await;
-    let unit = json!({ "type": "STORE", "parentId": "SE", "markupPercentage": 10 });
-    put("business-units/SE-2?note=Rent", &shop.token, unit).await;
-    minutes.next();
-    let bulk = json!({ "delete": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR" }] });
+    send(Method::PUT, rate, &annas, value(10)).await;
+    let path = format!("{rate}?note=Inflation");
+    send(Method::PUT, &path, &bens, value(11)).await;
+    // The name changes no rate.
+    let named = json!({ "type": "COMPANY", "name": "All" });
+    send(Method::PUT, "business-units/C", &annas, named).await;
+    let markup = json!({ "type": "STORE", "parentId": "SE", "markupPercentage": 10 });
+    let path = "business-units/SE-2?note=Rent";
+    send(Method::PUT, path, &annas, markup).await;
+    let deleted =
+        json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR" });
     let path = "business-units/C/exchange-rates?note=Closed";
-    assert_eq!(shop.send(Method::POST, path, &bulk).await.0, 200);
-    let control = format!("{rate}?note=a%0Ab");
-    assert_eq!(shop.send(Method::PUT, &control, &value(9)).await.0, 400);
+    let bulk = json!({ "delete": [deleted] });
+    send(Method::POST, path, &annas, bulk).await;
+    let path = format!("{rate}?note=a%0Ab");
+    assert_eq!(send(Method::PUT, &path, &bens, value(9)).await, 400);
     let said = async |unit: &str, more: &str| {
         let path = format!(
-            "exchange-rates/history?businessUnit={unit}&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR{more}"
+            "/api/v1/exchange-rates/history?businessUnit={unit}&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR{more}"
         );
-        let (status, answer) = shop.get(&path).await;
+        let (status, answer) = shop.host.get(&path, &annas).await;
         assert_eq!(status, 200, "{answer}");
         let items = answer["items"].as_array().unwrap().iter().map(|item| {
-            let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-            format!("{} {}", text(&item["by"]["name"]), text(&item["note"]))
+            let by = item["by"]["clientId"].as_str();
+            let who = match by {
+                Some(id) if id == anna => "Anna",
+                Some(id) if id == ben => "Ben",
+                _ => "-",
+            };
+            format!("{who} {}", item["note"].as_str().unwrap_or("-"))
         });
         items.collect::<Vec<_>>()
     };
     assert_eq!(
         said("SE-1", "").await,
-        ["test 1 -", "test 2 Inflation", "test 1 Closed"]
+        ["Anna -", "Ben Inflation", "Anna Closed"]
     );
     assert_eq!(
         said("SE-2", "").await,
-        [
-            "test 1 -",
-            "test 2 Inflation",
-            "test 1 Rent",
-            "test 1 Closed"
-        ]
+        ["Anna -", "Ben Inflation", "Anna Rent", "Anna Closed"]
     );
-    // The value that there was already at the time from which on it is read is nobody's change.
-    let since = "&since=2026-01-01T00:01:30Z";
+    // The value that was there already when what is read begins is nobody's change.
     assert_eq!(
-        said("SE-1", since).await,
-        ["- -", "test 2 Inflation", "test 1 Closed"]
+        said("SE-1", "&since=2026-01-01T00:01:30Z").await,
+        ["- -", "Ben Inflation", "Anna Closed"]
     );
 }
 
