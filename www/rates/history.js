@@ -148,7 +148,7 @@ function rowOf(desk, { item, previous, isLast, people, mayWrite, onrestore }) {
     cell("value-rate", h("b", {}, rateValue ?? "no rate")),
     cell("value-markup", rateValueWithMarkup ?? ""),
     cell("value-step", step),
-    cell("value-origin", setAt !== undefined && h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt)), by && h("p", { class: "hint" }, whoOf(by), " ", people.mark(by)), note && h("p", { class: "reason", dir: "auto" }, note)),
+    cell("value-origin", setAt !== undefined && h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt)), by && h("p", { class: "hint" }, whoOf(by), people.mark(by)), note && h("p", { class: "reason", dir: "auto" }, note)),
     mayWrite && cell("value-actions", isRestorable && button("Go back", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }
