@@ -154,7 +154,7 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
         { "name": "no age", "request": { "item": { "id": "a" }, "context": {} }, "expect": { "decision": "ALLOW" } },
     ]);
     asked.call(409, put.clone(), global, tested.clone()).await;
-    let accepted = format!("{global}?failingTests=accept");
+    let accepted = format!("{global}?failingTests=accept&note=The%20law");
     asked.call(200, put.clone(), &accepted, tested).await;
     for status in [204, 404] {
         asked.call(status, delete.clone(), global, NONE).await;
@@ -166,18 +166,18 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
     let value = |value: f64| json!({ "rateValue": value });
     asked.call(201, put.clone(), rate, value(11.0)).await;
     asked.call(409, put.clone(), rate, value(1.1)).await;
-    let accepted = format!("{rate}?acceptDeviation=true");
+    let accepted = format!("{rate}?acceptDeviation=true&note=Inflation");
     asked.call(200, put, &accepted, value(1.1)).await;
     asked.call(204, delete.clone(), rate, NONE).await;
     asked.call(204, delete, unit, NONE).await;
     vec![
         json!({ "action": "condition.put", "id": "alcohol" }),
         json!({ "action": "condition.put", "id": "alcohol" }),
-        json!({ "action": "condition.put", "id": "alcohol", "failing_tests": 1 }),
+        json!({ "action": "condition.put", "id": "alcohol", "failing_tests": 1, "note": "The law" }),
         json!({ "action": "condition.deleted", "id": "alcohol" }),
         json!({ "action": "business_unit.put", "tenant": "platform", "unit": "acme" }),
         json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
-        json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme", "accepted_deviations": 1 }),
+        json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme", "accepted_deviations": 1, "note": "Inflation" }),
         json!({ "action": "rates.changed", "tenant": "platform", "unit": "acme" }),
         json!({ "action": "business_unit.deleted", "tenant": "platform", "unit": "acme" }),
     ]

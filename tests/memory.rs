@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tillgate::clock::{StoppedClock, SystemClock};
-use tillgate::conditions::{By, Editor, OnFailingTests, Owner};
+use tillgate::conditions::{Editor, OnFailingTests, Owner};
 use tillgate::config::Config;
 use tillgate::data::etag::Preconditions;
-use tillgate::identity::TenantId;
+use tillgate::identity::{By, TenantId};
 use tillgate::store::MemoryStore;
 use tillgate_engine::condition::ConditionId;
 
@@ -95,7 +95,8 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
     let condition = condition.to_string();
     let beer = || ConditionId::new("beer").unwrap();
     let editor = Editor {
-        by: By::client("test"),
+        by: By::new("test", None),
+        note: None,
         preconditions: Preconditions::default(),
         on_failing_tests: OnFailingTests::default(),
     };

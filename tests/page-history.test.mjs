@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, dialog, expected, go, hasCount, hasFocus, hasValue, onDemo, onHost, pressButton, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, alterAnswers, dialog, expected, go, hasCount, hasFocus, hasValue, onDemo, onHost, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -158,6 +158,89 @@ test("the keyboard alone opens it, chooses a version, and comes back to where it
   });
   assert.equal((await stored(own("keys"))).condition_value.minimum_age, 18);
   await on.host.api("DELETE", own("keys"));
+});
+
+test("a save, a deletion and going back may each say why, and the history shows it beside who and when", async () => {
+  await on.host.api("PUT", own("reasons"), age(16));
+  await visit(on, "#/conditions", async (page) => {
+    const reason = dialog(page).last().getByLabel("Reason (optional)");
+    await page.getByRole("button", { name: "Edit reasons" }).click();
+    await dialog(page).getByLabel("Minimum age").fill("18");
+    await pressButton(dialog(page), "Review");
+    await reason.fill("The law of 2026 \u05d0\u05d1 <b>");
+    await still(page);
+    await looksRight(page, "reason");
+    await reason.press("Enter");
+    await page.getByText("Saved. The change is in force.").waitFor();
+    await page.getByRole("button", { name: "Delete reasons" }).click();
+    await reason.fill("Nobody sells it");
+    await looksRight(page, "reason-deletion");
+    await dialog(page).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("link", { name: "See its history" }).click();
+    await dialog(page).getByText("Nobody sells it", { exact: true }).waitFor();
+    await dialog(page).getByText("The law of 2026 \u05d0\u05d1 <b>", { exact: true }).waitFor();
+    for (const time of await dialog(page).locator("time").allTextContents()) assert.match(time, /^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/);
+    await restore(page, "Customers must be 16 or older").click();
+    await reason.fill("We sell it again");
+    await pressButton(dialog(page), "Save");
+    await page.getByRole("link", { name: "History of reasons" }).click();
+    await hasCount(moments(page), 4);
+    await dialog(page).getByText("We sell it again", { exact: true }).waitFor();
+    await hasCount(dialog(page).locator(".reason"), 3);
+    await looksRight(page, "history-reasons");
+  });
+  const { items } = await stored(`${own("reasons")}/history`);
+  assert.deepEqual(items.map(({ note }) => note), ["We sell it again", "Nobody sells it", "The law of 2026 \u05d0\u05d1 <b>", undefined]);
+  await on.host.api("DELETE", own("reasons"));
+});
+
+test("a project’s save says why too", async () => {
+  const path = "/api/v1/projects/5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e926";
+  await on.host.api("PUT", path, { name: "Why", restrictions: [{ type: "WHITELISTEDITEMS", itemIds: ["door"] }] });
+  await visit(on, "#/projects", async (page) => {
+    await page.getByRole("button", { name: "Edit Why" }).click();
+    await dialog(page).getByLabel("Values, one per line").fill("door\nlock");
+    await pressButton(dialog(page), "Review");
+    await dialog(page).getByLabel("Reason (optional)").fill("Doors need locks");
+    await pressButton(dialog(page), "Save");
+    await page.getByText("Saved. The change is in force.").waitFor();
+    await page.getByRole("button", { name: "Delete Why" }).click();
+    await dialog(page).getByLabel("Reason (optional)").fill("It is built");
+    await dialog(page).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("link", { name: "See its history" }).waitFor();
+  });
+  const { items } = await stored(`${path}/history`);
+  assert.deepEqual(items.map(({ note }) => note), ["It is built", "Doors need locks", undefined]);
+});
+
+test("people of the same name are told apart, and a conflict says who", async () => {
+  await on.host.api("PUT", own("namesakes"), age(16));
+  const anna = await colleague("Anna Meier");
+  await visit(on, "#/conditions", async (page) => {
+    await page.getByRole("button", { name: "Edit namesakes" }).click();
+    await dialog(page).getByLabel("Minimum age").fill("20");
+    await anna.api("PUT", own("namesakes"), age(18));
+    await dialog(page).getByText("Anna Meier has just saved this. What you entered is still here.").waitFor();
+    await pressButton(dialog(page), "See the difference");
+    await dialog(page).getByRole("heading", { name: "Anna Meier changed this while you were editing" }).waitFor();
+    await pressButton(dialog(page), "Keep theirs");
+    await page.getByRole("button", { name: "Delete namesakes" }).click();
+    await heading(page, "Delete namesakes?").waitFor();
+    await anna.api("PUT", own("namesakes"), age(19));
+    await dialog(page).getByRole("button", { name: "Delete" }).click();
+    await page.getByText("It was not deleted, because Anna Meier has just changed it. Check it again.").waitFor();
+    expected(page, 412);
+    const person = "https://login.example|00u1anna";
+    await alterAnswers(page, "**/history?*", ({ items }) => (items[1].by = { clientId: person, name: "Anna Meier" }));
+    await page.getByRole("link", { name: "History of namesakes" }).click();
+    await hasCount(moments(page), 3);
+    await moments(page).nth(0).getByText(`client ${anna.clientId}`, { exact: true }).waitFor();
+    await moments(page).nth(1).getByText("00u1anna at login.example", { exact: true }).waitFor();
+    await hasCount(dialog(page).locator(".who-id").filter({ visible: true }), 2, "who has a name of their own is not marked");
+    await still(page);
+    await looksRight(page, "history-namesakes");
+  });
+  await on.host.api("DELETE", own("namesakes"));
 });
 
 test("names are shown as texts, whatever is in them", async () => {

@@ -66,11 +66,10 @@ test("the old key keeps working for as long as is chosen, and its end is shown",
   const made = await webhook();
   await visit(on, "#/webhooks", async (page) => {
     await ask(page, made);
-    await dialog(page).getByText("Until the receiver knows it, it will reject them.").waitFor();
+    await dialog(page).getByText("Give the receiver the new key within that time.").waitFor();
     const words = await dialog(page).getByRole("group", { name: "Old key keeps working for" }).locator("label").allTextContents();
     assert.deepEqual(words, ["Nothing", "1 hour", "24 hours", "7 days"]);
-    await dialog(page).getByRole("radio", { name: "24 hours" }).check();
-    await dialog(page).getByText("Give the receiver the new key within that time.").waitFor();
+    assert.ok(await dialog(page).getByRole("radio", { name: "24 hours" }).isChecked(), "the old key goes on working unless that is changed");
     await press(page, "Replace");
     const key = await shownKey(page);
     await dialog(page).getByText(/^The old key keeps working until /).waitFor();
@@ -87,6 +86,8 @@ test("the old key keeps working for as long as is chosen, and its end is shown",
     // Replaced once more: of two old keys, the older ends.
     await ask(page, made);
     await dialog(page).getByText("A key that was replaced before still works. That one ends at once.").waitFor();
+    await dialog(page).getByRole("radio", { name: "Nothing" }).check();
+    await dialog(page).getByText("Until the receiver knows it, it will reject them.").waitFor();
     await press(page, "Replace");
     const last = await shownKey(page);
     assert.equal(await dialog(page).getByText(/^The old key keeps working until /).count(), 0);
@@ -137,9 +138,9 @@ test("a key is replaced with the keyboard alone", async () => {
     await page.keyboard.press("Enter");
     await hasFocus(page, "Cancel");
     await page.keyboard.press("Shift+Tab");
-    await hasFocus(page, "Nothing");
+    await hasFocus(page, "24 hours");
     await page.keyboard.press("ArrowRight");
-    await hasFocus(page, "1 hour");
+    await hasFocus(page, "7 days");
     await tabTo(page, "Replace");
     await page.keyboard.press("Enter");
     await shownKey(page);
@@ -161,7 +162,7 @@ describe("in each theme and at each width", () => {
     ["overlap", (page) => card(page, made).getByText(OLD_KEY_TEXT).waitFor()],
     ["question", async (page) => {
       await ask(page, made);
-      await dialog(page).getByRole("radio", { name: "24 hours" }).check();
+      await dialog(page).getByText("Give the receiver the new key within that time.").waitFor();
     }],
     ["key-and-secret", async (page) => {
       await ask(page, made);

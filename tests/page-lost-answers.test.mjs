@@ -140,7 +140,7 @@ describe("a save whose answer is lost", () => {
     };
     await loseAnswers(page, `**${condition("both")}`, { reaches: false, lose });
     await press(page, "Save");
-    await dialog(page).getByText("Another user changed this while you were editing").waitFor();
+    await dialog(page).getByText("tillgate-demo 1 changed this while you were editing").waitFor();
     await dialog(page).getByText("added: 16").waitFor();
     await press(page, "Keep theirs");
   }));

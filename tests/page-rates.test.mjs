@@ -417,7 +417,7 @@ describe("changing rates", () => {
     await dialog(page).getByText("Changes the rates of this shop.").waitFor();
     await set("FI-006", SEK, 11.6);
     await press(page, "Save");
-    await dialog(page).getByText("Another user changed this while you were editing").waitFor();
+    await dialog(page).getByText("tillgate-demo 1 changed this while you were editing").waitFor();
     await dialog(page).getByText("Sales: 1 EUR = 11.6 SEK.").waitFor();
     await press(page, "Review mine again");
     await dialog(page).getByText("11.6 SEK").waitFor();
@@ -431,7 +431,7 @@ describe("changing rates", () => {
     await dialog(page).getByLabel("is worth").fill("11.7");
     await dialog(page).getByLabel("in", { exact: true }).fill("SEK");
     await set("FI-006", SEK, 11.6);
-    await dialog(page).getByText("Another user has just saved this. What you entered is still here.").waitFor();
+    await dialog(page).getByText("tillgate-demo 1 has just saved this. What you entered is still here.").waitFor();
     await press(page, "See the difference");
     await dialog(page).getByText("Sales: 1 EUR = 11.6 SEK.").waitFor();
     await press(page, "Keep theirs");
@@ -516,6 +516,32 @@ describe("history", () => {
     await page.getByRole("slider", { name: "1 USD in EUR over time" }).waitFor();
   }));
 
+  test("each value says who has changed it, and why where that was said: of a rate, and of a unit", () => visit(on, "#/rates/FI-012", async (page) => {
+    const { id, ...before } = await (await on.host.api("GET", unit("FI-012"))).json();
+    const reason = dialog(page).getByLabel("Reason (optional)");
+    const values = page.getByRole("region", { name: "Values, newest first" }).getByRole("row");
+    await page.getByRole("button", { name: "Set a rate" }).click();
+    await enter(page, { rate: "11.7", to: "SEK" });
+    await reason.fill("The airport is dear");
+    await press(page, "Save");
+    await row(page, "1 EUR = 11.7 SEK").waitFor();
+    await page.evaluate((hash) => (location.hash = hash), `#/rates/FI-012/history/${SEK}`);
+    await values.filter({ hasText: "The airport is dear" }).filter({ hasText: "tillgate-demo 1" }).getByText(/^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/).waitFor();
+    await page.getByRole("link", { name: "Details" }).click();
+    await page.getByRole("button", { name: "Edit or move" }).click();
+    await dialog(page).getByLabel("General markup in percent").fill("3");
+    await press(page, "Review");
+    await reason.fill("The rent has risen");
+    await press(page, "Save");
+    await page.getByText("3 %, set here").waitFor();
+    await page.evaluate((hash) => (location.hash = hash), `#/rates/FI-012/history/${SEK}`);
+    await values.filter({ hasText: "The rent has risen" }).filter({ hasText: "tillgate-demo 1" }).waitFor();
+    await still(page);
+    await looksRight(page, "rates-history-reasons");
+    await on.host.api("PUT", unit("FI-012"), before);
+    await unset("FI-012", SEK);
+  }));
+
   test("an address with a type that there is not shows the unit’s first rate", () => visit(on, "#/rates/NO-001/history/constructor/SEK/EUR", async (page) => {
     await page.getByRole("table", { name: "over time, newest first" }).waitFor();
   }));
@@ -545,11 +571,10 @@ describe("business units", () => {
     await item(page, /^Arlanda Airport/).waitFor();
 
     await page.getByRole("button", { name: "Edit or move" }).click();
-    await dialog(page).getByLabel("Below").fill("SE-900");
-    await press(page, "Review");
-    await dialog(page).getByText("The unit above must be a company or group that is not below this unit.").waitFor();
-    await dialog(page).getByLabel("Below").fill("NO");
-    await dialog(page).getByText("Group “Norway”").waitFor();
+    const below = dialog(page).getByLabel("Below");
+    await below.fill("SE-900");
+    await dialog(page).getByText("Nothing matches.", { exact: true }).first().waitFor();
+    await pick(below, "Norway (NO)");
     await press(page, "Review");
     await dialog(page).getByText("What changes", { exact: true }).waitFor();
     await dialog(page).getByText("added: Norway").waitFor();

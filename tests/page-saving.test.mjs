@@ -114,7 +114,7 @@ describe("two people change the same thing", () => {
     await page.getByRole("button", { name: "Edit Watched" }).click();
     await values.fill("timber\nsteel");
     await put(200, project(watched), { ...rule(["timber", "paint"]), name: "Watched" });
-    await dialog(page).getByRole("status").getByText("Another user has just saved this. What you entered is still here.").waitFor();
+    await dialog(page).getByRole("status").getByText("tillgate-demo 1 has just saved this. What you entered is still here.").waitFor();
     await hasValue(values, "timber\nsteel", "what was typed stays");
     await page.screenshot({ path: `${OUTPUT}collision-at-once.png` });
     await dialog(page).getByRole("button", { name: "See the difference" }).click();
@@ -124,7 +124,7 @@ describe("two people change the same thing", () => {
     await dialog(page).getByRole("button", { name: "Change mine" }).click();
     await hasValue(values, "timber\nsteel");
     await on.host.api("DELETE", project(watched));
-    await dialog(page).getByText("Another user has just deleted this. What you entered is still here.").waitFor();
+    await dialog(page).getByText("tillgate-demo 1 has just deleted this. What you entered is still here.").waitFor();
     await dialog(page).getByRole("button", { name: "See the difference" }).click();
     await dialog(page).getByRole("button", { name: "Leave it deleted" }).click();
     await dialog(page).waitFor({ state: "detached" });

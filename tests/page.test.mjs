@@ -403,7 +403,7 @@ describe("conditions", () => {
     const put = (age) => on.host.api("PUT", "/api/v1/entity-conditions/energy-drink", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: age } });
     await put(13);
     await save(page);
-    await dialog.getByText("Another user changed this while you were editing").waitFor();
+    await dialog.getByText("tillgate-demo 1 changed this while you were editing").waitFor();
     await dialog.getByText("added: 13").waitFor();
     await dialog.getByText("added: 14").waitFor();
     await page.screenshot({ path: `${OUTPUT}conflict.png` });

@@ -100,6 +100,8 @@ async fn put(host: &Host, id: &str, unit_type: UnitType, parent: Option<&str>) {
     let editor = Editor {
         tenant: &tenant,
         by: "test",
+        name: None,
+        note: None,
         correlation: Uuid::new_v4(),
         dry_run: false,
         accept_deviation: false,

@@ -73,10 +73,11 @@ async fn of_a_global_condition_tenants_see_when_it_changed_and_what_but_not_who(
     let shop = Shop::open().await;
     let operator = shop.host.token("platform", &["platform.operator"]).await;
     assert_eq!(shop.asked(GLOBAL_BEER, "", &operator).await.0, 404);
+    let path = format!("{GLOBAL_BEER}?note=Asked%20by%20Anna");
     for minimum in [18, 20] {
         let (status, _) = shop
             .host
-            .send(Method::PUT, GLOBAL_BEER, &operator, &age(minimum))
+            .send(Method::PUT, &path, &operator, &age(minimum))
             .await;
         assert!(matches!(status, 200 | 201));
     }
@@ -85,9 +86,11 @@ async fn of_a_global_condition_tenants_see_when_it_changed_and_what_but_not_who(
     assert_eq!(steps(&page), ["REPLACED 18 -> 20", "CREATED - -> 18"]);
     assert_eq!(page["items"][0]["after"]["scope"], "GLOBAL");
     assert_eq!(page["items"][0]["by"]["name"], "test 1");
+    assert_eq!(page["items"][0]["note"], "Asked by Anna");
     let mut without_who = page;
     for item in without_who["items"].as_array_mut().unwrap() {
         item["by"] = json!({ "name": "The platform" });
+        item.as_object_mut().unwrap().remove("note");
     }
     let viewer = shop.host.token("shop", &["ecs.viewer"]).await;
     for path in [GLOBAL_BEER, BEER] {
@@ -130,6 +133,35 @@ async fn of_a_global_condition_tenants_see_when_it_changed_and_what_but_not_who(
         shop.asked(GLOBAL_BEER, "?limit=1", &viewer).await.1["items"][0]["action"],
         "DELETED"
     );
+}
+
+#[tokio::test]
+async fn a_note_is_short_and_one_line_or_nothing_is_written() {
+    let shop = Shop::open().await;
+    let rule =
+        "$.note must have at most 500 characters, and no control characters such as line breaks";
+    let longest = "%C3%A4".repeat(500);
+    let too_long = format!("{longest}a");
+    for note in ["a%0Ab", "%00", "%1B[2J", "%C2%85", &too_long] {
+        for path in [BEER, PROJECT] {
+            let path = format!("{path}?note={note}");
+            let (status, answer) = shop
+                .host
+                .send(Method::PUT, &path, &shop.token(), &age(16))
+                .await;
+            assert_eq!((status, &answer["message"]), (400, &json!([rule])));
+        }
+    }
+    assert_eq!(shop.asked(BEER, "", &shop.token()).await.0, 404);
+    for note in ["", "%20", &longest] {
+        let path = format!("{BEER}?note={note}");
+        assert!(matches!(shop.put(&path, &age(16)).await, 200 | 201));
+    }
+    assert_eq!(shop.delete(&format!("{BEER}?note=%0D")).await, 400);
+    let page = shop.history(BEER, "").await;
+    let notes = page["items"].as_array().unwrap().iter();
+    let notes: Vec<_> = notes.map(|item| item.get("note")).collect();
+    assert_eq!(notes, [Some(&json!("ä".repeat(500))), None, None]);
 }
 
 #[tokio::test]

@@ -72,6 +72,8 @@ async fn put(host: &Host, id: &str, settings: UnitSettings) {
     let editor = Editor {
         tenant: &tenant,
         by: "bench",
+        name: None,
+        note: None,
         correlation: Uuid::new_v4(),
         dry_run: false,
         accept_deviation: false,

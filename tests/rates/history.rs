@@ -6,7 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::fixture::Shop;
-use crate::support::ecb;
+use crate::support::stores::{self, Opened};
+use crate::support::{ecb, host};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -100,6 +101,89 @@ async fn values_follow_rates_markups_moves_and_removals() {
     let since = values(shop, "SE-1", "&since=2026-11-20T13:00:00%2B00:00").await;
     assert_eq!(since, ["2026-11-20T13:00 12 12 C"]);
     assert_eq!(values(shop, "SE-1", "&since=2026-11-20").await.len(), 7);
+}
+
+#[test]
+fn values_say_who_has_changed_them_and_why_in_memory() {
+    stores::run(stores::memory, values_say_who_has_changed_them_and_why);
+}
+
+#[test]
+fn values_say_who_has_changed_them_and_why_in_sqlite() {
+    stores::run(stores::embedded, values_say_who_has_changed_them_and_why);
+}
+
+#[test]
+fn values_say_who_has_changed_them_and_why_in_redis() {
+    stores::run(stores::redis, values_say_who_has_changed_them_and_why);
+}
+
+async fn values_say_who_has_changed_them_and_why(on: Opened) {
+    let minutes = Minutes(Shop::on(on.store.clone(), on.clock.clone(), |_| ()).await);
+    let shop = &minutes.0;
+    shop.add_units().await;
+    let client = async || {
+        let client = shop.host.client(shop.tenant, super::fixture::ROLES).await;
+        let (http, url) = (&shop.host.http, &shop.host.url);
+        let token = host::token(http, url, &client.client_id, &client.client_secret).await;
+        (client.client_id, token)
+    };
+    let ((anna, annas), (ben, bens)) = (client().await, client().await);
+    let rate = "business-units/C/exchange-rates/SALES/SEK/EUR";
+    let send = async |method: Method, path: &str, token: &str, body: Value| {
+        let path = format!("/api/v1/{path}");
+        let (status, answer) = minutes.next().host.send(method, &path, token, &body).await;
+        shop.host.run_due().await;
+        assert!(matches!(status, 200 | 201 | 400), "{answer}");
+        status
+    };
+    let value = |value: u32| json!({ "rateValue": value });
+    send(Method::PUT, rate, &annas, value(10)).await;
+    let path = format!("{rate}?note=Inflation");
+    send(Method::PUT, &path, &bens, value(11)).await;
+    // The name changes no rate.
+    let named = json!({ "type": "COMPANY", "name": "All" });
+    send(Method::PUT, "business-units/C", &annas, named).await;
+    let markup = json!({ "type": "STORE", "parentId": "SE", "markupPercentage": 10 });
+    let path = "business-units/SE-2?note=Rent";
+    send(Method::PUT, path, &annas, markup).await;
+    let deleted =
+        json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR" });
+    let path = "business-units/C/exchange-rates?note=Closed";
+    let bulk = json!({ "delete": [deleted] });
+    send(Method::POST, path, &annas, bulk).await;
+    let path = format!("{rate}?note=a%0Ab");
+    assert_eq!(send(Method::PUT, &path, &bens, value(9)).await, 400);
+    let said = async |unit: &str, more: &str| {
+        let path = format!(
+            "/api/v1/exchange-rates/history?businessUnit={unit}&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR{more}"
+        );
+        let (status, answer) = shop.host.get(&path, &annas).await;
+        assert_eq!(status, 200, "{answer}");
+        let items = answer["items"].as_array().unwrap().iter().map(|item| {
+            let by = item["by"]["clientId"].as_str();
+            let who = match by {
+                Some(id) if id == anna => "Anna",
+                Some(id) if id == ben => "Ben",
+                _ => "-",
+            };
+            format!("{who} {}", item["note"].as_str().unwrap_or("-"))
+        });
+        items.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("SE-1", "").await,
+        ["Anna -", "Ben Inflation", "Anna Closed"]
+    );
+    assert_eq!(
+        said("SE-2", "").await,
+        ["Anna -", "Ben Inflation", "Anna Rent", "Anna Closed"]
+    );
+    // The value that was there already when what is read begins is nobody's change.
+    assert_eq!(
+        said("SE-1", "&since=2026-01-01T00:01:30Z").await,
+        ["- -", "Ben Inflation", "Anna Closed"]
+    );
 }
 
 #[tokio::test]

@@ -46,9 +46,10 @@ async fn every_change_is_told_with_who_when_and_both_versions(on: Opened) {
     let shop = Shop::open_at(&on).await;
     assert_eq!(shop.put(BEER, &age(16)).await, 201);
     shop.pass(MINUTE).await;
-    assert_eq!(shop.put(BEER, &age(18)).await, 200);
+    let why = |path: &str| format!("{path}?note=%20The%20law%20of%20M%C3%A4rz%20");
+    assert_eq!(shop.put(&why(BEER), &age(18)).await, 200);
     shop.pass(MINUTE).await;
-    assert_eq!(shop.delete(BEER).await, 204);
+    assert_eq!(shop.delete(&why(BEER)).await, 204);
     let by = json!({ "clientId": shop.owner.client_id, "name": "test 1" });
     let beer = |minimum: u64| {
         json!({
@@ -60,8 +61,8 @@ async fn every_change_is_told_with_who_when_and_both_versions(on: Opened) {
     assert_eq!(
         page,
         json!({ "items": [
-            { "at": "2026-01-01T00:02:00.000Z", "by": by, "action": "DELETED", "before": beer(18), "after": null },
-            { "at": "2026-01-01T00:01:00.000Z", "by": by, "action": "REPLACED", "before": beer(16), "after": beer(18) },
+            { "at": "2026-01-01T00:02:00.000Z", "by": by, "note": "The law of März", "action": "DELETED", "before": beer(18), "after": null },
+            { "at": "2026-01-01T00:01:00.000Z", "by": by, "note": "The law of März", "action": "REPLACED", "before": beer(16), "after": beer(18) },
             { "at": "2026-01-01T00:00:00.000Z", "by": by, "action": "CREATED", "before": null, "after": beer(16) },
         ] })
     );
@@ -71,9 +72,10 @@ async fn every_change_is_told_with_who_when_and_both_versions(on: Opened) {
     let page = shop.history(BEER, "?limit=2").await;
     assert_eq!(steps(&page), ["REPLACED 16 -> 16", "CREATED - -> 16"]);
     let project = json!({ "name": "School", "restrictions": [] });
-    assert_eq!(shop.put(PROJECT, &project).await, 201);
+    assert_eq!(shop.put(&why(PROJECT), &project).await, 201);
     let page = shop.history(PROJECT, "").await;
     assert_eq!(page["items"].as_array().unwrap().len(), 1);
+    assert_eq!(page["items"][0]["note"], "The law of März");
     assert_eq!(page["items"][0]["after"]["name"], "School");
 }
 

@@ -3,6 +3,7 @@
  */
 
 import { button, h, keepFocus } from "../shared/dom.js";
+import { reasonField } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { hrefOf } from "./address.js";
 import { createUnit, draftKey, editUnit } from "./unit-editor.js";
@@ -73,6 +74,6 @@ function inheritedMarkup({ id }, units, link) {
 async function removeUnit(desk, { id, parentId }) {
   const name = desk.name(id);
   const detail = `The rates that are set at ${name} are deleted with it. Subscribers of a shop that is deleted keep what they have.`;
-  const [read, remove] = [() => desk.host.unit(id), (etag) => desk.host.removeUnit(id, etag)];
-  if (await removeAfterAsking({ name, detail, read, remove, explain })) desk.go({ id: parentId, tab: "details" });
+  const [read, remove] = [() => desk.host.unit(id), (etag, why) => desk.host.removeUnit(id, etag, why)];
+  if (await removeAfterAsking({ name, detail, read, remove, reason: reasonField(), explain })) desk.go({ id: parentId, tab: "details" });
 }

@@ -5,7 +5,9 @@
 import { button, choice, h, keepFocus } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { counted } from "../shared/messages.js";
-import { timeText } from "../shared/time.js";
+import { People } from "../shared/people.js";
+import { whoOf } from "../shared/reason.js";
+import { exactText } from "../shared/time.js";
 import { hrefOf } from "./address.js";
 import { timeChart } from "./chart.js";
 import { growthText } from "./decimal.js";
@@ -100,9 +102,9 @@ function rateOptions(pairs, shown) {
 const asFloat = (text) => (text === undefined ? undefined : Number(text));
 
 function readingOf(desk, { currencyIdFrom, currencyIdTo }, { at, rateValue, rateValueWithMarkup, setAt }) {
-  if (rateValue === undefined) return `${timeText(at)}: no rate from then on`;
+  if (rateValue === undefined) return `${exactText(at)}: no rate from then on`;
   const markup = rateValueWithMarkup === rateValue ? "" : `, with markup ${rateValueWithMarkup} ${currencyIdFrom}`;
-  return `${timeText(at)}: 1 ${currencyIdTo} = ${rateValue} ${currencyIdFrom}${markup}, set at ${desk.name(setAt)}`;
+  return `${exactText(at)}: 1 ${currencyIdTo} = ${rateValue} ${currencyIdFrom}${markup}, set at ${desk.name(setAt)}`;
 }
 
 function summaryOf(points) {
@@ -116,10 +118,11 @@ function summaryOf(points) {
 
 function tableOf(desk, shown, rate, points) {
   const mayWrite = desk.may("exr.rate.write");
-  const head = ["Since", `1 ${rate.currencyIdTo} in ${rate.currencyIdFrom}`, "With markup", "Step", "Set at", ...(mayWrite ? [""] : [])];
+  const head = ["Since", `1 ${rate.currencyIdTo} in ${rate.currencyIdFrom}`, "With markup", "Step", "Set at, by", ...(mayWrite ? [""] : [])];
+  const people = new People();
   const rows = points.map((item, at) => {
     const onrestore = () => restoreRate(desk, { shown, rate, item });
-    return rowOf(desk, { item, previous: points[at - 1], isLast: at === points.length - 1, mayWrite, onrestore });
+    return rowOf(desk, { item, previous: points[at - 1], isLast: at === points.length - 1, people, mayWrite, onrestore });
   });
   return h(
     "table",
@@ -132,20 +135,20 @@ function tableOf(desk, shown, rate, points) {
 /** The roles are given because narrow screens show the rows as cards. */
 const cell = (name, ...content) => h("td", { role: "cell", class: name }, content);
 
-function rowOf(desk, { item, previous, isLast, mayWrite, onrestore }) {
-  const { at, rateValue, rateValueWithMarkup, setAt } = item;
+function rowOf(desk, { item, previous, isLast, people, mayWrite, onrestore }) {
+  const { at, rateValue, rateValueWithMarkup, setAt, by, note } = item;
   const isRestorable = mayWrite && !isLast && rateValue !== undefined;
   const step = rateValue !== undefined && previous?.rateValue !== undefined ? growthText(previous.rateValue, rateValue) : "";
-  const restore = { image: "undo", class: "plain", "aria-label": `Go back to this: ${rateValue} of ${timeText(at)}`, onclick: onrestore };
+  const restore = { image: "undo", class: "plain", "aria-label": `Go back to this: ${rateValue} of ${exactText(at)}`, onclick: onrestore };
   const isInForce = isLast && rateValue !== undefined;
   return h(
     "tr",
     { role: "row" },
-    h("th", { role: "rowheader", scope: "row" }, h("time", { datetime: at }, timeText(at))),
+    h("th", { role: "rowheader", scope: "row" }, h("time", { datetime: at }, exactText(at))),
     cell("value-rate", h("b", {}, rateValue ?? "no rate")),
     cell("value-markup", rateValueWithMarkup ?? ""),
     cell("value-step", step),
-    cell("value-origin", setAt === undefined ? "" : h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt))),
+    cell("value-origin", setAt !== undefined && h("a", { href: hrefOf({ id: setAt }) }, desk.name(setAt)), by && h("p", { class: "hint" }, whoOf(by), people.mark(by)), note && h("p", { class: "reason", dir: "auto" }, note)),
     mayWrite && cell("value-actions", isRestorable && button("Go back", restore), isInForce && h("span", { class: "tag" }, icon("check"), "In force")),
   );
 }

@@ -4,6 +4,7 @@
  */
 
 import { parseExactly } from "../../js/src/rates/message.js";
+import { withReason } from "../shared/reason.js";
 import { number, toExactJson } from "./exact.js";
 
 /** The most answers that are kept to be compared with the next ones. */
@@ -56,14 +57,14 @@ export class RatesHost {
   }
 
   /** Writes a unit if it still has the version `etag`; without one, if it does not exist. Returns the id of the change. */
-  async writeUnit(id, unit, etag) {
+  async writeUnit(id, unit, etag, reason) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
-    const answer = await this.#session.send(unitPath(id), { method: "PUT", headers, body: toExactJson(writtenUnit(unit)) });
+    const answer = await this.#session.send(withReason(unitPath(id), reason), { method: "PUT", headers, body: toExactJson(writtenUnit(unit)) });
     return answer.headers.get("Correlation-Id");
   }
 
-  async removeUnit(id, etag) {
-    await this.#session.send(unitPath(id), { method: "DELETE", headers: { "If-Match": etag } });
+  async removeUnit(id, etag, reason) {
+    await this.#session.send(withReason(unitPath(id), reason), { method: "DELETE", headers: { "If-Match": etag } });
   }
 
   /** What a change of rates, `{ set, delete }`, would do. */
@@ -73,14 +74,14 @@ export class RatesHost {
 
   /**
    * Changes rates, all or none, if those that are set still have the version `etag`; returns `{ correlationId, created,
-   * updated, deleted, unchanged }`. With `acceptDeviation`, by whatever they move.
+   * updated, deleted, unchanged }`. With `acceptDeviation`, by whatever they move; `reason` says why.
    */
-  async changeRates(id, change, etag, { acceptDeviation = false } = {}) {
+  async changeRates(id, change, etag, { acceptDeviation = false, reason } = {}) {
     const query = acceptDeviation ? "?acceptDeviation=true" : "";
-    return this.#write(`${ratesPath(id)}${query}`, writtenRates(change), { "If-Match": etag });
+    return this.#write(withReason(`${ratesPath(id)}${query}`, reason), writtenRates(change), { "If-Match": etag });
   }
 
-  /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt? }`. */
+  /** The values of a used rate over time, oldest first: `{ at, rateValue?, rateValueWithMarkup?, setAt?, by?, note? }`. */
   async history(id, { exchangeRateType, currencyIdFrom, currencyIdTo }, since, limit = 1000) {
     const query = { businessUnit: id, exchangeRateType, currencyIdFrom, currencyIdTo, since, limit };
     const items = [];

@@ -7,10 +7,13 @@ import { TillgateError, calculate, oppositeRate } from "../../js/src/index.js";
 import { h } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { whoOf } from "../shared/reason.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
 import { questionAbout, withSlips } from "./slips.js";
 import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from "./wording.js";
+
+const DAY_MS = 86_400_000;
 
 /** Opens a form whose draft is kept under a key, `formOf` makes it with a draft or without; returns whether something was saved. */
 export async function typeRates(desk, { key, formOf, ...rest }) {
@@ -52,24 +55,32 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
   };
 
   /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
-  const save = async (change, attempts = 5) => {
+  const save = async (change, reason, attempts = 5) => {
     const { body, etag } = await desk.host.setAtWithVersion(id);
     if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
     try {
-      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips || isRestoring });
+      const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips || isRestoring, reason });
       desk.track(correlationId, title);
     } catch (error) {
       if (error.code !== "outdated" || attempts === 1) throw error;
-      await save(change, attempts - 1);
+      await save(change, reason, attempts - 1);
     }
   };
 
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
   const isOutdated = ({ body }) => known !== undefined && versionOf(body) !== versionOf(touched(known, fields.value()));
   desk.host.setAt(id).then((set) => (known ??= set)).catch(() => {});
+  /** Who has changed the first rate that is not as it was known. */
+  const lastBy = async (theirs) => {
+    const [before, now] = [known ?? [], theirs.set].map(valuesOf);
+    const rate = [...theirs.set, ...theirs.delete].find((each) => before.get(keyOf(each)) !== now.get(keyOf(each)));
+    const values = rate && (await desk.host.history(id, rate, new Date(Date.now() - DAY_MS).toISOString()));
+    const by = values?.at(-1)?.by;
+    return by && whoOf(by);
+  };
   const action = () => (hasSlips ? "Set it anyway" : "Save");
-  const others = { confirm: () => question, latest, isOutdated, follow: desk.follow, isSaved: holds };
-  const isSaved = await edit({ ...rest, ...others, title, fields, review, action, save: (change) => save(change), describe, explain, saved: savedText(kind) });
+  const others = { confirm: () => question, latest, lastBy, isOutdated, follow: desk.follow, isSaved: holds };
+  const isSaved = await edit({ ...rest, ...others, title, fields, review, action, save: (change, _, reason) => save(change, reason), hasReason: true, describe, explain, saved: savedText(kind) });
   if (isSaved) desk.reread();
   return isSaved;
 }

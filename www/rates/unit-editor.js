@@ -57,8 +57,9 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
         const isFelt = Number(dryRun.businessUnits.affected) > 0 || isMoved(desk, id, unit);
         return h("div", { class: "stack" }, heading, changeList(changes), isFelt && effect({ dryRun, kind: unit.type, units: desk.units }));
       },
-      save: async (unit, version) => {
-        desk.track(await desk.host.writeUnit(id, unit, version), title);
+      hasReason: true,
+      save: async (unit, version, reason) => {
+        desk.track(await desk.host.writeUnit(id, unit, version, reason), title);
         await desk.reread();
       },
       latest: () =>

@@ -5,10 +5,11 @@
 import { TillgateError } from "../../js/src/index.js";
 import { button, choice, field, h } from "../shared/dom.js";
 import { DOTS_RULE, faultText, isDots } from "../shared/faults.js";
+import { picker, pickerField } from "../shared/picker.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { KINDS, TYPES } from "./wording.js";
 
-const PARENT_HINT = "The id of a company or group. Another one moves the unit.";
+const PARENT_HINT = "A company or group. Another one moves the unit.";
 const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none.";
 const TOLERANCE_HINT = "A rate that moves further is only set when that is confirmed. Empty: as the unit above has it. 0: any step.";
 const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
@@ -19,26 +20,26 @@ export function unitFields(desk, unit, { isNew, stored }) {
   let { type } = unit;
   const id = text(unit.id, { maxlength: 128 });
   const name = text(unit.name, { maxlength: 256 });
-  const parent = text(unit.parentId, { list: "parents", oninput: showParent });
+  const above = (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
+  const titleOf = (id) => (desk.name(id) === id ? id : `${desk.name(id)} (${id})`);
+  const parent = picker({ read: () => above.map((other) => [other.id, titleOf(other.id)]), textOf: titleOf, onchange() {} });
+  parent.show(unit.parentId);
   const markup = text(unit.markupPercentage, { inputmode: "decimal" });
   const tolerance = text(unit.tolerancePercentage, { inputmode: "decimal" });
   const idField = field("Id", id, { hint: "Tills and subscribers know the unit by this id. Letters, digits and _ . : -" });
   const nameField = field("Name", name);
-  const parentField = field("Below", parent, { hint: PARENT_HINT });
+  const parentField = pickerField("Below", parent, { hint: PARENT_HINT });
   const markupField = field("General markup in percent", markup, { hint: `${MARKUP_HINT} ${DECIMAL_HINT}` });
   const toleranceField = field("Largest step of a rate in percent", tolerance, { hint: TOLERANCE_HINT });
-  const parentName = parentField.querySelector(".hint");
   const kinds = choice("Kind", Object.entries(KINDS).map(([kind, { word }]) => [kind, word]), type, (chosen) => {
     type = chosen;
     parentField.hidden = type === "COMPANY";
   });
-  const above = (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
-  const parents = h("datalist", { id: "parents" }, above.map((other) => h("option", { value: other.id }, other.name ?? "")));
   const pairs = pairPercentages(MARKUPS, unit.markups);
   const steps = pairPercentages(TOLERANCES, unit.tolerances);
   kinds.hidden = idField.hidden = !isNew;
   parentField.hidden = type === "COMPANY";
-  const element = h("div", { class: "stack" }, kinds, idField, nameField, parentField, parents, markupField, pairs.element, toleranceField, steps.element);
+  const element = h("div", { class: "stack" }, kinds, idField, nameField, parentField, markupField, pairs.element, toleranceField, steps.element);
   const places = [
     ["$.businessUnitId", idField],
     ["$.name", nameField],
@@ -47,16 +48,9 @@ export function unitFields(desk, unit, { isNew, stored }) {
     ["$.tolerancePercentage", toleranceField],
   ];
 
-  /** Shows the name of the unit that an id stands for. */
-  function showParent() {
-    const found = desk.units?.get(parent.value.trim());
-    parentName.textContent = found ? `${KINDS[found.type].word} “${desk.name(found.id)}”` : PARENT_HINT;
-  }
-  showParent();
-
   const value = () => ({
     type,
-    ...(type !== "COMPANY" && { parentId: parent.value.trim() }),
+    ...(type !== "COMPANY" && { parentId: parent.value ?? "" }),
     ...(name.value.trim() && { name: name.value.trim() }),
     ...(markup.value.trim() && { markupPercentage: readDecimal(markup.value) ?? markup.value.trim() }),
     ...pairs.value(),
@@ -96,7 +90,7 @@ function faultsOf({ parentId, ...unit }, { newId, units, above }) {
   add(newId !== undefined && !/^[A-Za-z0-9._:-]{1,128}$/.test(newId), "$.businessUnitId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -");
   add(isDots(newId), "$.businessUnitId", DOTS_RULE);
   add(newId !== undefined && units?.get(newId), "$.businessUnitId", "is taken: another business unit has it");
-  add(parentId === "", "$.parentId", "must be the id of a company or group");
+  add(parentId === "", "$.parentId", "must be a company or group");
   add(parentId && units && !above.some((other) => other.id === parentId), "$.parentId", "must be a company or group that is not below this unit");
   for (const { list, member } of [MARKUPS, TOLERANCES]) {
     add(!isPercentage(unit[member]), `$.${member}`, PERCENTAGE_RULE);

@@ -10,7 +10,7 @@ import { icon } from "../shared/icon.js";
 import { counted, errorText } from "../shared/messages.js";
 import { ageChart, decisionsByAge } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
-import { historyButton } from "./history-link.js";
+import { historyButton, lastBy } from "./history-link.js";
 import { conditionChanges } from "./rule-changes.js";
 import { conditionChecks } from "./rule-checks.js";
 import { whatIf, whatIfReviewed } from "./what-if.js";
@@ -112,6 +112,8 @@ export async function editCondition(session, condition, { given, isNew = false, 
     follow: stored && ((look) => session.on("change", look)),
     before,
     reviewFirst: restored !== undefined,
+    hasReason: true,
+    lastBy: () => lastBy(session, conditionPath(fields.value().id, scopeOf(fields.value()))),
     draft: isNew || restored ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key), stays: given !== undefined },
     async review(value, theirs) {
       if (!fields.check()) return false;
@@ -127,9 +129,9 @@ export async function editCondition(session, condition, { given, isNew = false, 
       return joined([scopeOf(value) === "GLOBAL" && globalQuestion(value.id, tenants), checks.question()].filter(Boolean));
     },
     compare: (one, other) => changeList(conditionChanges(one, other)),
-    async save({ id, scope, ...body }, version) {
+    async save({ id, scope, ...body }, version, reason) {
       try {
-        await checks.write(conditionPath(id, scopeOf({ scope })), body, version);
+        await checks.write(conditionPath(id, scopeOf({ scope })), body, version, reason);
       } catch (error) {
         if (named || !["outdated", "conflict"].includes(error.code) || !(await read(id).catch(() => undefined))) throw error;
         throw Object.assign(error, { code: "taken" });

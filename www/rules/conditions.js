@@ -6,10 +6,11 @@
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
+import { reasonField, withReason } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { WRITE, WRITE_GLOBAL, conditionPath, copyCondition, editCondition, mayCreate, mayEdit } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
-import { historyLink, historyOfDeleted, restoredText, withHistory } from "./history-link.js";
+import { historyLink, historyOfDeleted, lastBy, restoredText, withHistory } from "./history-link.js";
 import { conditionTemplates } from "./templates.js";
 import { OFF, conditionText } from "./wording.js";
 
@@ -88,6 +89,14 @@ const historyScope = (session, { id, scope }) => (session.inPlaceOf(id) && !sess
 function remove(session, { id, scope }) {
   const all = scope === "GLOBAL" ? "It is in force for all tenants. " : "";
   const detail = `${all}${OFF} Switching it off does the same to tills, and keeps the rule for later.`;
-  const path = conditionPath(id);
-  return removeAfterAsking({ name: id, detail, read: () => session.read(path), remove: (etag) => session.remove(conditionPath(id, scope), etag), more: () => historyOfDeleted(LIST, args(id, scope)) });
+  const path = conditionPath(id, scope);
+  return removeAfterAsking({
+    name: id,
+    detail,
+    read: () => session.read(conditionPath(id)),
+    remove: (etag, reason) => session.remove(withReason(path, reason), etag),
+    more: () => historyOfDeleted(LIST, args(id, scope)),
+    reason: reasonField(),
+    lastBy: () => lastBy(session, path),
+  });
 }

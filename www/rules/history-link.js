@@ -5,10 +5,17 @@
 
 import { button, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
-import { timeText } from "../shared/time.js";
+import { whoOf } from "../shared/reason.js";
+import { exactText } from "../shared/time.js";
 
 /** The address of a history in a list: `#/conditions/history/beer`. */
 const hrefOf = (list, args) => `#/${[list, "history", ...args].map(encodeURIComponent).join("/")}`;
+
+/** Who has changed a rule last, as an element. */
+export async function lastBy(session, path) {
+  const { items } = await (await session.request(`${path}/history?limit=1`)).json();
+  return whoOf(items[0].by);
+}
 
 /** The link of a row. `args` name the rule. */
 export const historyLink = (list, args, name) => h("a", { class: "button plain", href: hrefOf(list, args), title: "History", "aria-label": `History of ${name}` }, icon("clock"));
@@ -26,7 +33,7 @@ export const historyButton = (session, subject, restore) => {
 };
 
 /** Where a version that is restored comes from, for the form that has it. */
-export const restoredText = ({ at }) => `This is an earlier version, of ${timeText(at)}. It is not in force until you save it.`;
+export const restoredText = ({ at }) => `This is an earlier version, of ${exactText(at)}. It is not in force until you save it.`;
 
 /**
  * The view of a list, whose address may name a rule whose history is shown: `rest` of it is `["history", ...args]`. `subjectOf`

@@ -8,7 +8,7 @@ import { edit } from "../shared/editor.js";
 import { errorText } from "../shared/messages.js";
 import { randomId } from "../shared/random-id.js";
 import { call, isLong } from "./apart.js";
-import { historyButton } from "./history-link.js";
+import { historyButton, lastBy } from "./history-link.js";
 import { draftKey, projectFields } from "./project-fields.js";
 import { isSameProject, projectChanges } from "./rule-changes.js";
 import { projectChecks } from "./rule-checks.js";
@@ -67,6 +67,8 @@ export async function editProject(session, project, { given, restored, at } = {}
     follow: stored && ((look) => session.on("change", look)),
     before,
     reviewFirst: restored !== undefined,
+    hasReason: true,
+    lastBy: () => lastBy(session, projectPath(id)),
     draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key) },
     async review(value, theirs) {
       await checkProject({ projectId: id, ...value });
@@ -81,7 +83,7 @@ export async function editProject(session, project, { given, restored, at } = {}
     action: () => checks.action(),
     confirm: () => checks.question(),
     compare: (one, other) => changeList(projectChanges(one, other)),
-    save: (body, version) => checks.write(projectPath(id), body, version),
+    save: (body, version, reason) => checks.write(projectPath(id), body, version, reason),
     latest: () =>
       read().catch((error) => {
         if (error.code !== "not_found") throw error;

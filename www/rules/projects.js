@@ -6,9 +6,10 @@ import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
 import { counted, valueText } from "../shared/messages.js";
+import { reasonField, withReason } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { markForbidding } from "./forbidding.js";
-import { historyLink, historyOfDeleted, restoredText, withHistory } from "./history-link.js";
+import { historyLink, historyOfDeleted, lastBy, restoredText, withHistory } from "./history-link.js";
 import { editProject, projectPath } from "./project-editor.js";
 import { draftKey } from "./project-fields.js";
 import { ruleLabel } from "./rule-changes.js";
@@ -103,5 +104,13 @@ function row(session, project, sought = "") {
 function remove(session, project) {
   const path = projectPath(project.projectId);
   const detail = "Tills that use it will be told that the project is unknown.";
-  return removeAfterAsking({ name: projectName(project), detail, read: () => session.read(path), remove: (etag) => session.remove(path, etag), more: () => historyOfDeleted(LIST, [project.projectId]) });
+  return removeAfterAsking({
+    name: projectName(project),
+    detail,
+    read: () => session.read(path),
+    remove: (etag, reason) => session.remove(withReason(path, reason), etag),
+    more: () => historyOfDeleted(LIST, [project.projectId]),
+    reason: reasonField(),
+    lastBy: () => lastBy(session, path),
+  });
 }

@@ -8,6 +8,7 @@ import { TillgateError, findings, runTests } from "../../js/src/index.js";
 import { button, debounce, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { counted } from "../shared/messages.js";
+import { withReason } from "../shared/reason.js";
 import { findingsPane } from "./findings.js";
 import { previewAddress } from "./preview-address.js";
 import { failureText, testList } from "./rule-tests.js";
@@ -124,11 +125,11 @@ class RuleChecks {
   }
 
   /** Writes the rule. Tests that fail are accepted if the review has said which, and are reviewed otherwise. */
-  async write(path, body, version) {
+  async write(path, body, version, reason) {
     const text = JSON.stringify(this.fields.value());
     const isAccepted = this.#reviewed.failures.length > 0 && this.#reviewed.text === text;
     try {
-      const { headers } = await this.#session.write(isAccepted ? `${path}?failingTests=accept` : path, body, version);
+      const { headers } = await this.#session.write(withReason(isAccepted ? `${path}?failingTests=accept` : path, reason), body, version);
       const failing = Number(headers.get(TENANTS_FAILING));
       if (failing > 0) notify(`${counted(failing, "test")} of tenants ${failing === 1 ? "fails" : "fail"} since this change.`);
     } catch (error) {

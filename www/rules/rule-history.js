@@ -7,7 +7,9 @@ import { changeList } from "../shared/difference.js";
 import { button, h, openDialog } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { counted, errorText } from "../shared/messages.js";
-import { timeText } from "../shared/time.js";
+import { People } from "../shared/people.js";
+import { whoOf } from "../shared/reason.js";
+import { exactText } from "../shared/time.js";
 import { conditionChanges, projectChanges } from "./rule-changes.js";
 import { conditionText, projectName, restrictionText } from "./wording.js";
 
@@ -47,6 +49,7 @@ class RuleHistory {
   #now;
   #last;
   #chosen;
+  #people = new People();
   #moments = h("ol", { class: "moments" });
   #status = h("p", { class: "hint", role: "status" }, "Reading the history…");
   #more = button("Show earlier changes", { hidden: true, onclick: () => this.#load() });
@@ -108,12 +111,13 @@ class RuleHistory {
   }
 
   #moment(item, isNewest) {
-    const { at, by, action, after, failingTests } = item;
+    const { at, by, action, after, note, failingTests } = item;
     const failing = failingTests > 0 && h("p", { class: "warning" }, icon("alert"), `Saved although ${counted(failingTests, "test")} of it failed.`);
     return h(
       "li",
       { class: "moment", tabindex: "-1" },
-      h("div", { class: "moment-head" }, h("h3", {}, h("bdi", { title: by.clientId }, by.name ?? by.clientId), ` ${VERBS[action]}`), h("time", { datetime: at }, timeText(at))),
+      h("div", { class: "moment-head" }, h("h3", {}, whoOf(by), ` ${VERBS[action]}`), h("time", { datetime: at }, exactText(at)), this.#people.mark(by)),
+      note && h("p", { class: "reason", dir: "auto" }, note),
       this.#whatChanged(item),
       failing,
       after && this.#offer(after, at, isNewest),
@@ -153,7 +157,7 @@ class RuleHistory {
       this.#chosen = { document, at };
       this.#dialog.close("chosen");
     };
-    return button("Restore this", { image: "undo", "aria-label": `Restore this: ${this.#kind.text(document)}, ${timeText(at)}`, onclick });
+    return button("Restore this", { image: "undo", "aria-label": `Restore this: ${this.#kind.text(document)}, ${exactText(at)}`, onclick });
   }
 }
 

@@ -8,9 +8,9 @@ import { icon } from "./icon.js";
 /**
  * The element, with the `choices` that the user has. `theirs` is what is saved now, undefined when it was deleted, and
  * `base` what the form was opened with. `compare` returns the element of the difference between two versions; without it,
- * `describe` describes each in a sentence.
+ * `describe` describes each in a sentence. `by` is who has saved it, where that is known.
  */
-export function conflict({ base, theirs, mine, compare, describe }, choices) {
+export function conflict({ base, theirs, mine, compare, describe, by = "Another user" }, choices) {
   const side = (name, content) => h("div", { class: "side" }, h("h3", {}, name), content);
   const text = (value) => h("p", { dir: "auto" }, describe(value));
   const sides = compare
@@ -22,7 +22,7 @@ export function conflict({ base, theirs, mine, compare, describe }, choices) {
   return h(
     "section",
     { class: "conflict", "aria-label": "Two versions" },
-    h("h2", {}, icon("alert"), theirs ? "Another user changed this while you were editing" : "Another user deleted this while you were editing"),
+    h("h2", {}, icon("alert"), h("span", {}, by, ` ${theirs ? "changed" : "deleted"} this while you were editing`)),
     h("div", { class: "sides" }, sides),
     h("div", { class: "actions" }, choices),
   );

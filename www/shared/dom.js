@@ -101,13 +101,14 @@ export function openDialog(element) {
 
 const accessibleName = (element) => element.getAttribute("aria-label") ?? element.textContent;
 
-/** Asks for a confirmation. */
-export async function confirmed(question, detail, action) {
+/** Asks for a confirmation; `more` is an element below the detail. */
+export async function confirmed(question, detail, action, more) {
   const dialog = h(
     "dialog",
     { class: "small", "aria-labelledby": "confirm-title", "aria-describedby": "confirm-detail" },
     h("h2", { id: "confirm-title" }, question),
     h("p", { id: "confirm-detail" }, detail),
+    more,
     h(
       "div",
       { class: "actions" },

@@ -9,6 +9,7 @@ import { button, confirmed, h, notify, openDialog } from "./dom.js";
 import { icon } from "./icon.js";
 import { foundText, lookingText, tookEffect, unknownTexts } from "./lost.js";
 import { errorText } from "./messages.js";
+import { reasonField } from "./reason.js";
 
 /** What is typed in a form, as a text. */
 export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.value());
@@ -17,10 +18,10 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * Opens the dialog and returns whether something was saved.
  *
  * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold
- * all that was entered). `save` writes a value over a version, `latest` reads `{ body, etag }`, or undefined when it does
- * not exist. `etag` is the version that is edited, undefined for something new, and `base` what it holds. `describe`
- * describes a version in a sentence, `explain` puts an error into words, `saved` says that it is saved, and `action` is the
- * text of the button, or a function that says it once a review is there.
+ * all that was entered). `save` writes a value over a version, and with `hasReason` gets third why, which is asked for below a
+ * review. `latest` reads `{ body, etag }`, or undefined when it does not exist. `etag` is the version that is edited, undefined
+ * for something new, and `base` what it holds. `describe` describes a version in a sentence, `explain` puts an error into words,
+ * `saved` says that it is saved, and `action` is the text of the button, or a function that says it once a review is there.
  *
  * When the answer to a save is lost, `isSaved(body, value)` tells whether what `latest` reads then is what was saved, and
  * `done` is what it was then: saved. Where it cannot be told, there is `advice(value)` instead, and `repeat`, the text of a
@@ -34,6 +35,8 @@ export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.val
  * button that saves it will do.
  * `compare` returns the element of the difference between two versions, for both sides of a conflict; without it, `describe`
  * describes each.
+ *
+ * `lastBy` reads who has saved last, as an element. It gets what they have saved.
  *
  * `follow` calls a function whenever another user may have saved, and returns what ends that. Whether one has, `latest` tells:
  * by its version, or where the form has `isOutdated`, which gets what `latest` has read, by that.
@@ -58,7 +61,10 @@ class Editor {
   /** That another user has saved while the form is open. */
   #news = h("div", { class: "news", role: "status" });
   #message = h("div", { class: "message", role: "alert" });
-  #reviewPane = h("div", { class: "review", tabindex: "-1", hidden: true });
+  /** What saving would do, and the field for why it is saved. */
+  #reviewed = h("div");
+  #reason;
+  #reviewPane = h("div", { class: "review stack", tabindex: "-1", hidden: true }, this.#reviewed);
   #back = button("Back", { class: "plain", hidden: true, onclick: () => this.#showForm() });
   #submit;
   #actions;
@@ -68,6 +74,7 @@ class Editor {
     this.#given = { ...given, explain, saved, action, done };
     this.#before = given.before ?? typedIn(given.fields);
     this.#version = given.etag;
+    if (given.hasReason) this.#reviewPane.append((this.#reason = reasonField()));
     this.#submit = button(given.review ? "Review" : action, { type: "submit", class: "primary" });
     this.#actions = h("div", { class: "actions" }, button("Cancel", { class: "plain", onclick: () => this.#leave() }), this.#back, this.#submit);
     this.#dialog = this.#build();
@@ -122,19 +129,25 @@ class Editor {
     if (isBusy()) return;
     try {
       const theirs = await latest();
+      const by = isOutdated(theirs) && (await this.#by(theirs));
       if (isBusy()) return;
-      if (isOutdated(theirs)) this.#showNews(theirs);
+      if (by) this.#showNews(theirs, by);
       else this.#news.replaceChildren();
     } catch {
       // Saving says what is wrong.
     }
   }
 
-  #showNews(theirs) {
-    const sentence = `Another user has just ${theirs ? "saved" : "deleted"} this. What you entered is still here.`;
-    if (this.#news.textContent.startsWith(sentence)) return;
+  /** Who has saved what is stored now. */
+  async #by(theirs) {
+    return (await this.#given.lastBy?.(theirs?.body).catch(() => undefined)) ?? "Another user";
+  }
+
+  #showNews(theirs, by) {
+    const sentence = h("p", {}, by, ` has just ${theirs ? "saved" : "deleted"} this. What you entered is still here.`);
+    if (this.#news.textContent.startsWith(sentence.textContent)) return;
     const onclick = () => this.#isWriting || this.#showConflict();
-    this.#news.replaceChildren(icon("alert"), h("p", {}, sentence), button("See the difference", { onclick }));
+    this.#news.replaceChildren(icon("alert"), sentence, button("See the difference", { onclick }));
   }
 
   #firstControl() {
@@ -176,7 +189,7 @@ class Editor {
   #showReview(element) {
     const { fields, reviewed, action, confirm } = this.#given;
     this.#isReviewed = true;
-    this.#reviewPane.replaceChildren(element);
+    this.#reviewed.replaceChildren(element);
     this.#reviewPane.hidden = false;
     this.#submit.lastChild.data = typeof action === "function" ? action() : action;
     this.#submit.className = confirm?.() ? "danger" : "primary";
@@ -224,7 +237,7 @@ class Editor {
     this.#message.replaceChildren();
     this.#isWriting = true;
     try {
-      await save(value, this.#version);
+      await save(value, this.#version, this.#reason?.read());
       this.#dialog.close("saved");
       if (saved) notify(saved);
     } catch (error) {
@@ -300,8 +313,10 @@ class Editor {
 
   async #showConflict() {
     const { fields, latest, base, review, compare, describe } = this.#given;
+    let by;
     try {
       this.#theirs = await latest();
+      by = await this.#by(this.#theirs);
     } catch (error) {
       return this.#fail(error);
     }
@@ -312,12 +327,12 @@ class Editor {
     this.#reviews += 1;
     this.#news.replaceChildren();
     this.#reviewPane.hidden = true;
-    this.#reviewPane.replaceChildren();
+    this.#reviewed.replaceChildren();
     const keep = button(theirs ? "Keep theirs" : "Leave it deleted", { class: "plain", onclick: () => this.#dialog.close("discarded") });
     const change = compare && button("Change mine", { class: "plain", onclick: () => this.#showForm() });
     const replaceText = review && !compare ? "Review mine again" : "Save mine instead";
     const replace = button(replaceText, { class: "danger", onclick: () => (compare ? this.#replace() : this.#go()) });
-    this.#message.replaceChildren(conflict({ base, theirs: theirs?.body, mine: fields.value(), compare, describe }, [keep, change, replace]));
+    this.#message.replaceChildren(conflict({ base, theirs: theirs?.body, mine: fields.value(), compare, describe, by }, [keep, change, replace]));
     // The only choice left is between the two versions: what is shown as yours is what would be saved.
     this.#actions.hidden = true;
     fields.element.inert = true;

@@ -14,9 +14,6 @@ export function valueText(value) {
   return text === text.trim() && text !== "" && !/[\r\n]/.test(text) ? text : `“${text.replace(/\r\n|\r|\n/g, "↵")}”`;
 }
 
-/** Why something was not deleted. */
-export const NOT_DELETED = "It was not deleted, because another user has just changed it. Check it again.";
-
 /** What went wrong, and what to do about it. */
 export function errorText(error) {
   switch (error.code) {

@@ -4,22 +4,23 @@
 
 import { confirmed, notify } from "./dom.js";
 import { settled } from "./lost.js";
-import { NOT_DELETED, errorText } from "./messages.js";
+import { errorText } from "./messages.js";
 
 /**
  * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
  * follows from that, and `explain` puts an error into words. `more` makes what the message goes on with that it was deleted.
+ * Where a reason is kept, `reason` is the field for it, which `remove` gets after the version; `lastBy` reads who has changed it.
  */
-export async function removeAfterAsking({ name, detail, read, remove, more, explain = errorText }) {
+export async function removeAfterAsking({ name, detail, read, remove, more, reason, lastBy, explain = errorText }) {
   try {
     const { etag } = await read();
-    if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return false;
+    if (!(await confirmed(`Delete ${name}?`, detail, "Delete", reason))) return false;
     const [yes, no] = [`${name} was deleted.`, `${name} was not deleted.`];
-    const { isDone, isLost } = await settled(() => remove(etag), { whether: `${name} was deleted`, yes, no, look: () => isGone(read) });
+    const { isDone, isLost } = await settled(() => remove(etag, reason?.read()), { whether: `${name} was deleted`, yes, no, look: () => isGone(read) });
     if (!isLost) notify(more ? [`${yes} `, more()] : yes);
     return isDone === true;
   } catch (error) {
-    notify(error.code === "outdated" ? NOT_DELETED : explain(error));
+    notify(error.code === "outdated" ? ["It was not deleted, because ", (await lastBy?.().catch(() => undefined)) ?? "another user", " has just changed it. Check it again."] : explain(error));
     return false;
   }
 }

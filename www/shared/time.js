@@ -4,6 +4,7 @@
 
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const DAY_AND_TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const SECOND = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 /** A day: 20 Nov 2026. */
@@ -11,6 +12,9 @@ export const dayText = (time) => DAY.format(new Date(time));
 
 /** A time of day and its day: 20 Nov 2026, 17:40. */
 export const timeText = (time) => DAY_AND_TIME.format(new Date(time));
+
+/** A time to the second and its day: 20 Nov 2026, 17:40:05. */
+export const exactText = (time) => EXACT.format(new Date(time));
 
 /** A time of today to the second: 17:40:05. */
 export const secondText = (time) => SECOND.format(new Date(time));

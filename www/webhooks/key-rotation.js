@@ -21,7 +21,7 @@ const HINT_LATER =
 
 /** Asks whether to replace the key of a webhook; resolves with how long the old key keeps working, or "" for no. */
 export async function askOverlap({ name, previousSharedKeyEndsAt }) {
-  let overlap = AT_ONCE;
+  let overlap = "24h";
   const hint = h("p", { id: "rotation-detail" });
   const show = () => (hint.textContent = overlap === AT_ONCE ? HINT_AT_ONCE : HINT_LATER);
   const overlaps = choice("Old key keeps working for", OVERLAPS, overlap, (chosen) => ((overlap = chosen), show()));

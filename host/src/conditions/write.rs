@@ -9,7 +9,7 @@ use tillgate_engine::tests;
 
 use super::cache::{Content, PartitionCache};
 use super::failing_tests::{Beside, OnFailingTests, test};
-use super::history::{By, Entry, RECORDED, Recorded, Recorder};
+use super::history::{Entry, RECORDED, Recorded, Recorder};
 use super::owner::Owner;
 use super::stored::{StoredCondition, StoredProject};
 use super::target::Target;
@@ -18,16 +18,19 @@ use super::{Conditions, INLINE};
 use crate::app::App;
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::Subscriber;
+use crate::data::note::Note;
 use crate::data::outbox::{Action, Event};
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 
 /// Who writes, and what must hold before.
 #[derive(Clone, Debug)]
 pub struct Editor {
     /// Who, as the history tells it.
     pub by: By,
+    /// Why, in their words.
+    pub note: Option<Note>,
     /// What must hold.
     pub preconditions: Preconditions,
     /// What is to happen when tests of what is written fail.
@@ -379,6 +382,7 @@ impl<'a> Write<'a> {
             action,
             replaced,
             by: &self.editor.by,
+            note: self.editor.note.as_ref(),
             failing_tests: (self.failing_tests > 0).then_some(self.failing_tests),
         }
     }

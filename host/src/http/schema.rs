@@ -5,6 +5,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
+use crate::data::note;
+
 /// How many items a page has without a limit.
 pub const LIMIT: usize = 100;
 
@@ -68,6 +70,21 @@ pub fn time(_: &mut SchemaGenerator) -> Schema {
 
 /// What a text matches that has no control character.
 pub const NO_CONTROLS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
+
+/// Who has made a change.
+#[must_use]
+pub fn made_by() -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "Who made the change: a client, or a person of a trusted issuer; or just the name `The platform`.",
+        "properties": { "clientId": { "type": "string" }, "name": { "type": "string" } },
+    })
+}
+
+/// Why a change is made.
+pub fn note(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": note::MAX, "pattern": NO_CONTROLS })
+}
 
 /// The units of a duration.
 const UNITS: &str = "ns|nsec|nanos|us|µs|usec|ms|msec|millis|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?|M|months?|y|yrs?|years?";

@@ -3,6 +3,7 @@
 //! The terms of `tokens.md`, "Permissions", as types, for all features; they depend on no feature, token or store. The
 //! token service turns a token into a [`Caller`].
 
+mod by;
 mod caller;
 mod display_name;
 mod network;
@@ -10,6 +11,7 @@ mod permission;
 mod role;
 mod tenant;
 
+pub use self::by::By;
 pub use self::caller::Caller;
 pub use self::display_name::DisplayName;
 pub use self::network::network;

@@ -8,6 +8,7 @@
 use uuid::Uuid;
 
 use crate::data::etag::{self, Etag};
+use crate::data::note::Note;
 use crate::identity::TenantId;
 
 /// What has changed. What does not apply is left out of the line.
@@ -35,6 +36,7 @@ pub struct Line {
     pub reason: Option<&'static str>,
     pub accepted_deviations: Option<usize>,
     pub failing_tests: Option<usize>,
+    pub note: Option<Note>,
     /// The version before the change; `None` where there was nothing.
     pub before: Option<Etag>,
     /// The version after it; `None` where nothing is left.
@@ -100,6 +102,7 @@ impl Line {
             reason = self.reason,
             accepted_deviations = self.accepted_deviations,
             failing_tests = self.failing_tests,
+            note = self.note.as_ref().map(Note::as_str),
             before = self.before.as_ref().map(etag::digest),
             after = self.after.as_ref().map(etag::digest),
             by = origin.by,

@@ -180,7 +180,7 @@ impl Rates {
     ) -> Result<Edited<(Written, Bytes)>> {
         let edit = self.edits(editor);
         edit.edit(id, |before, at| {
-            plan::put_rate(before, new, preconditions, editor.by, at)
+            plan::put_rate(before, new, preconditions, edit.editor.by, at)
         })
         .await
     }
@@ -217,7 +217,7 @@ impl Rates {
     ) -> Result<Edited<(RateCounts, Etag)>> {
         let edit = self.edits(editor);
         edit.edit(id, |before, at| {
-            plan::change_rates(before, bulk, preconditions, editor.by, at)
+            plan::change_rates(before, bulk, preconditions, edit.editor.by, at)
         })
         .await
     }

@@ -19,12 +19,12 @@ use self::webhooks::Receivers;
 use super::output::{print, tell};
 use super::{Demo, log_to_stderr};
 use crate::app::App;
-use crate::conditions::{By, Editor, OnFailingTests, Owner};
+use crate::conditions::{Editor, OnFailingTests, Owner};
 use crate::config::{Flags, Loaded, Tls};
 use crate::data::etag::Preconditions;
 use crate::error::{Error, Result};
 use crate::http::Listener;
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 use crate::observe::traces::Traces;
 use crate::routes::Features;
 use crate::server::{Serving, bind, error_text, listening, open_store, start_on};
@@ -159,7 +159,8 @@ async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Cre
         .map(|condition| (Owner::Platform, condition));
     let conditions = global.chain(OWN_CONDITIONS.iter().map(|condition| (own, condition)));
     let demo = Editor {
-        by: By::client(SOFTWARE),
+        by: By::new(SOFTWARE, None),
+        note: None,
         preconditions: Preconditions::default(),
         on_failing_tests: OnFailingTests::default(),
     };

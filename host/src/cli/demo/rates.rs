@@ -130,6 +130,8 @@ impl Demo<'_> {
         Editor {
             tenant: self.tenant,
             by: "tillgate-demo",
+            name: None,
+            note: None,
             correlation: Uuid::new_v4(),
             dry_run: false,
             accept_deviation: false,

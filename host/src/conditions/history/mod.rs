@@ -20,8 +20,9 @@ pub use self::page::{PageQuery, Sequence};
 pub(super) use self::record::{Entry, Recorder};
 pub(super) use self::retention::register;
 use crate::clock::Timestamp;
+use crate::data::note::Note;
 use crate::data::outbox::Action;
-use crate::identity::{Caller, DisplayName};
+use crate::identity::By;
 
 /// The rows: after the key of the document that they are about, the newest first.
 const ROW: &str = "history/";
@@ -49,6 +50,9 @@ pub(super) struct Recorded {
 struct Row {
     at: Timestamp,
     by: By,
+    /// Why, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Note>,
     action: Action,
     /// What was replaced; `None` where there was nothing, or where it is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,38 +67,6 @@ struct Row {
 struct Version {
     id: Uuid,
     bytes: usize,
-}
-
-/// Who changes something, as the history tells it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct By {
-    /// The client's id, or the issuer and the subject of a user: as the audit log has it.
-    client_id: String,
-    /// What people call them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-}
-
-impl By {
-    /// A client without a name.
-    #[must_use]
-    pub fn client(id: &str) -> Self {
-        Self {
-            client_id: id.to_owned(),
-            name: None,
-        }
-    }
-
-    /// The caller of a request.
-    #[must_use]
-    pub fn caller(caller: &Caller) -> Self {
-        let name = caller.name.as_ref().map(DisplayName::as_str);
-        Self {
-            client_id: caller.subject.to_string(),
-            name: name.map(str::to_owned),
-        }
-    }
 }
 
 /// The rows of a document.

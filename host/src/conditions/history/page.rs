@@ -9,13 +9,14 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use super::{By, RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
+use super::{RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
 use crate::conditions::cache::{condition_key, project_key};
 use crate::conditions::{Conditions, Owner};
+use crate::data::note::Note;
 use crate::data::outbox::Action;
 use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 use crate::store::Entry;
 
 /// The versions of a page are at most so many bytes, unless its first item alone has more.
@@ -55,6 +56,8 @@ struct Page<'a> {
 struct Item<'a> {
     at: String,
     by: Who<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a Note>,
     action: Action,
     before: Option<&'a RawValue>,
     after: Option<&'a RawValue>,
@@ -138,7 +141,7 @@ impl Conditions {
     }
 
     /// A page of the history of a condition: `{ items, next? }`. Without `says_who`, the changes are the platform's, whoever
-    /// made them.
+    /// made them, and why.
     ///
     /// # Errors
     /// [`Error::NotFound`] when there is neither such a condition nor a history; when the store is unavailable.
@@ -358,6 +361,7 @@ fn item<'a>(
                 name: "The platform",
             }
         },
+        note: row.note.as_ref().filter(|_| says_who),
         action: row.action,
         before,
         after,

@@ -9,12 +9,14 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{
-    By, RECORDED, Recorded, Row, Version, aside_key, retention, row_key, rows_of, version_key,
+    RECORDED, Recorded, Row, Version, aside_key, retention, row_key, rows_of, version_key,
 };
 use crate::app::App;
+use crate::data::note::Note;
 use crate::data::outbox::Action;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
+use crate::identity::By;
 use crate::store::{MAX_COMMIT_BYTES, Revision};
 
 /// What a commit has besides values: keys, attributes, the row and the counts.
@@ -29,6 +31,8 @@ pub(in crate::conditions) struct Entry<'a> {
     /// What is replaced, as it was read.
     pub(in crate::conditions) replaced: Option<&'a Versioned<Bytes>>,
     pub(in crate::conditions) by: &'a By,
+    /// Why, where that was said.
+    pub(in crate::conditions) note: Option<&'a Note>,
     /// How many of the document's tests fail, where they were run.
     pub(in crate::conditions) failing_tests: Option<usize>,
 }
@@ -76,6 +80,7 @@ impl<'a> Recorder<'a> {
         let mut row = Row {
             at: now,
             by: entry.by.clone(),
+            note: entry.note.cloned(),
             action: entry.action,
             replaced: None,
             failing_tests: entry.failing_tests,

@@ -120,7 +120,7 @@ async fn put_condition(
     let put = conditions.put_condition(owner, id, request.body.clone(), &editor);
     let (put, stored) = put.await?;
     let id = &stored.condition.id;
-    let (reply, line) = written(owner, id, put, &stored.text);
+    let (reply, line) = written(owner, id, editor, put, &stored.text);
     let reply = with_failing(conditions, reply, owner, id, Some(Arc::clone(&stored))).await;
     Ok(reply.audited(line))
 }
@@ -162,5 +162,5 @@ async fn delete_condition(
     let before = Some(deleted.await?);
     let reply = Reply::empty(StatusCode::NO_CONTENT);
     let reply = with_failing(conditions, reply, owner, &id, None).await;
-    Ok(reply.audited(line(owner, &id, before, None)))
+    Ok(reply.audited(line(owner, &id, editor, before, None)))
 }

@@ -65,8 +65,8 @@ async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> R
     condition_history(&conditions, &request, Owner::Platform, &id, query).await
 }
 
-/// A page of the history of a condition. Of a global one, tenants see when it has changed and what, and not who of the platform
-/// has changed it.
+/// A page of the history of a condition. Of a global one, tenants see when it has changed and what, and neither who of the
+/// platform has changed it nor why.
 async fn condition_history(
     conditions: &Conditions,
     request: &Request,

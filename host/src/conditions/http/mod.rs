@@ -16,9 +16,7 @@ use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
 
 pub(crate) use self::schema::{catalog_event, condition_event, project_event};
-use super::{
-    By, Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text,
-};
+use super::{Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text};
 use crate::app::App;
 use crate::data::encoded::{Encoded, MAX_WHOLE};
 use crate::data::etag::Etag;
@@ -26,7 +24,7 @@ use crate::data::feed::Staleness;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
 use crate::http::{Access, Event, Reply, Request, Route, Takes};
-use crate::identity::Permission as P;
+use crate::identity::{By, Permission as P};
 use crate::observe::audit::Line;
 
 /// The routes.
@@ -112,6 +110,7 @@ fn document(text: &Text) -> Reply {
 fn editor(request: &Request) -> Result<Editor> {
     Ok(Editor {
         by: By::caller(request.caller()?),
+        note: request.note()?,
         preconditions: request.preconditions(),
         on_failing_tests: on_failing_tests(request)?,
     })
@@ -121,6 +120,7 @@ fn editor(request: &Request) -> Result<Editor> {
 fn line(
     owner: Owner<'_>,
     id: &dyn std::fmt::Display,
+    editor: Editor,
     before: Option<Etag>,
     after: Option<Etag>,
 ) -> Line {
@@ -131,6 +131,7 @@ fn line(
     Line {
         tenant,
         id: Some(id.to_string()),
+        note: editor.note,
         before,
         after,
         ..Line::default()
@@ -138,12 +139,18 @@ fn line(
 }
 
 /// The answer to a PUT, and what the audit log says of it.
-fn written(owner: Owner<'_>, id: &dyn std::fmt::Display, put: Put, text: &Text) -> (Reply, Line) {
+fn written(
+    owner: Owner<'_>,
+    id: &dyn std::fmt::Display,
+    editor: Editor,
+    put: Put,
+    text: &Text,
+) -> (Reply, Line) {
     let etag = text.etag();
     let reply = Reply::json(status_of(put.written), text.json()).tagged(etag.clone());
     let line = Line {
         failing_tests: Some(put.failing_tests).filter(|failing| *failing > 0),
-        ..line(owner, id, put.before, Some(etag.clone()))
+        ..line(owner, id, editor, put.before, Some(etag.clone()))
     };
     (reply, line)
 }

@@ -120,7 +120,7 @@ async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Au
     request.reserve(SMALL + 2 * replaced).await?;
     let put = conditions.put_project(tenant, id, request.body.clone(), &editor);
     let (put, project) = put.await?;
-    let (reply, line) = written(Owner::Tenant(tenant), &id, put, &project.text);
+    let (reply, line) = written(Owner::Tenant(tenant), &id, editor, put, &project.text);
     Ok(reply.audited(line))
 }
 
@@ -132,5 +132,5 @@ async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result
     request.reserve(SMALL + 2 * replaced).await?;
     let deleted = conditions.delete_project(tenant, id, &editor);
     let (owner, before) = (Owner::Tenant(tenant), Some(deleted.await?));
-    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, before, None)))
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, editor, before, None)))
 }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::tag::Tag;
-use crate::http::schema::SchemaOf;
+use crate::http::schema::{SchemaOf, note};
 
 /// The name of the example that is shown first: documents sort names, and those of others begin with a small letter.
 const EXAMPLE: &str = "Example";
@@ -298,6 +298,16 @@ impl Operation {
     pub const fn with_preconditions(mut self) -> Self {
         self.has_preconditions = true;
         self
+    }
+
+    /// Taking `note`, why the change is made.
+    #[must_use]
+    pub fn with_note(self) -> Self {
+        self.query(
+            "note",
+            "Why the change is made, in a sentence: the history and the audit log keep it.",
+            note,
+        )
     }
 
     /// Asked with a client's id and secret in place of a token.

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::access::Access;
 use super::caller;
 use crate::data::etag::{EntityTags, Etag, Preconditions, without_suffixes};
+use crate::data::note::Note;
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
 use crate::http::Server;
@@ -105,6 +106,15 @@ impl Request {
             Some("true") => Ok(true),
             Some(_) => Err(Error::invalid(format!("$.{name}"), "must be true or false")),
         }
+    }
+
+    /// Why the caller makes a change, if they say so.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the parameter.
+    pub fn note(&self) -> Result<Option<Note>> {
+        let text = self.query_param("note").unwrap_or_default();
+        Note::parse(&text).map_err(|rule| Error::invalid("$.note", rule))
     }
 
     /// Whether the caller has this version already (`If-None-Match`, weak comparison).

@@ -19,9 +19,10 @@ use crate::app::App;
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
+use crate::identity::By;
 use crate::observe::audit::Line;
 use crate::rates::shop::differences::Differences;
-use crate::rates::shop::history::Entry;
+use crate::rates::shop::history::{Entry, Made};
 use crate::rates::shop::math::{self, DifferenceCall};
 use crate::rates::shop::publishing::{Publisher, Shared, remove_used};
 use crate::rates::shop::used_record::read_used;
@@ -150,7 +151,9 @@ impl Edits<'_> {
                     Some(audit::deleted(tenant, &unit)?)
                 }
             };
-            Ok((change, Edited::Made(answer, line.map(Box::new))))
+            let note = self.editor.note.clone();
+            let line = line.map(|line| Box::new(Line { note, ..line }));
+            Ok((change, Edited::Made(answer, line)))
         };
         if !self.editor.dry_run {
             let change = || self.records.change(&attempt);
@@ -203,7 +206,7 @@ impl Edits<'_> {
     /// The rates that a step would move by more than they may.
     async fn deviations(&self, tree: &mut Tree<'_>, step: &Step) -> Result<Vec<Deviation>> {
         match step {
-            Step::Put(planned) => guard::deviations(self.app, self.editor, tree, planned).await,
+            Step::Put(planned) => guard::deviations(self.app, &self.editor, tree, planned).await,
             Step::Leave(_) | Step::Remove(_) => Ok(Vec::new()),
         }
     }
@@ -231,7 +234,7 @@ impl Edits<'_> {
         reference_dates::plan(change, before, Some(after));
         place::put(change, planned)?;
         let entry = Entry::between(before, Some(after));
-        entry.record(change, &after.id, now)?;
+        entry.record(change, &after.id, now, &self.made())?;
         let reach = match after.unit().settings.unit_type {
             UnitType::Store => Reach::Shop {
                 published: self.publish(change, tree, after, now).await?,
@@ -274,7 +277,7 @@ impl Edits<'_> {
         usage::count(&self.records, change, Some(unit), None, &self.quotas()).await?;
         reference_dates::plan(change, Some(unit), None);
         let entry = Entry::between(Some(unit), None);
-        entry.record(change, &unit.id, now)?;
+        entry.record(change, &unit.id, now, &self.made())?;
         let reach = match unit.unit().settings.unit_type {
             UnitType::Store => Reach::Shop {
                 published: self.publish_removal(change, unit, now).await?,
@@ -310,6 +313,14 @@ impl Edits<'_> {
         let (correlation, quotas) = (self.editor.correlation, &self.app.config.quotas);
         let max_passes = quotas.rate_passes;
         passes::record(&self.records, change, correlation, reach, now, max_passes).await
+    }
+
+    /// Who makes the changes, as the history tells it.
+    fn made(&self) -> Made {
+        Made {
+            by: By::new(self.editor.by, self.editor.name),
+            note: self.editor.note.clone(),
+        }
     }
 
     fn quotas(&self) -> Quotas {

@@ -2,15 +2,20 @@
 
 use uuid::Uuid;
 
-use crate::identity::TenantId;
+use crate::data::note::Note;
+use crate::identity::{DisplayName, TenantId};
 
 /// Who changes something, and how.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Editor<'a> {
     /// The tenant.
     pub tenant: &'a TenantId,
     /// The client or user: at most 256 characters.
     pub by: &'a str,
+    /// What people call them.
+    pub name: Option<&'a DisplayName>,
+    /// Why, in their words.
+    pub note: Option<Note>,
     /// The id of the change.
     pub correlation: Uuid,
     /// Whether nothing is changed, and the answer says what would be published.

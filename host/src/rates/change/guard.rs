@@ -109,7 +109,7 @@ pub(super) fn refused(deviations: &[Deviation]) -> Error {
 /// [`Error::Unavailable`]; [`Error::Bug`] when the module does not answer.
 pub(super) async fn deviations(
     app: &Arc<App>,
-    editor: Editor<'_>,
+    editor: &Editor<'_>,
     tree: &mut Tree<'_>,
     planned: &Planned,
 ) -> Result<Vec<Deviation>> {

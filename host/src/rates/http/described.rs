@@ -85,6 +85,7 @@ fn changing(operation: Operation) -> Operation {
             "Whether rates may move by more than their tolerance.",
             flag,
         )
+        .with_note()
         .refuses(409, REFUSED)
         .refuses(429, WAITING)
 }
@@ -138,6 +139,7 @@ pub(super) fn delete_unit() -> Operation {
             "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
             schema::rates_entity_tag,
         )
+        .with_note()
         .empty(204, "It was deleted")
         .with_preconditions()
         .refuses(404, NO_UNIT)
@@ -240,7 +242,7 @@ pub(super) fn used() -> Operation {
 
 pub(super) fn history() -> Operation {
     Operation::new("getRateHistory", Tag::Rates, "Get the values of a rate that a business unit used over time")
-        .says("A page may have fewer values than its `limit`, even none, and still have a `next`.")
+        .says("A page may have fewer values than its `limit`, even none, and still have a `next`. `by` and `note` say who has made the change that brought a value, and why; values that were published by a source of reference rates have neither.")
         .required_query("businessUnit", "The id of the business unit.", schema::unit_id)
         .required_query("exchangeRateType", "What the rate is for.", schema::rate_type)
         .required_query("currencyIdFrom", "The currency that the rate is counted in.", schema::counted_currency)
@@ -252,7 +254,7 @@ pub(super) fn history() -> Operation {
             200,
             "The values, the oldest first",
             schema::values,
-            json!({ "items": [{ "at": "2026-11-20T17:40:00.000Z", "rateValue": 11.05, "rateValueWithMarkup": 11.05, "setAt": "SE-003" }] }),
+            json!({ "items": [{ "at": "2026-11-20T17:40:00.000Z", "rateValue": 11.05, "rateValueWithMarkup": 11.05, "setAt": "SE-003", "by": { "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" } }] }),
         )
         .refuses(404, NO_UNIT)
 }

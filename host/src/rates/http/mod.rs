@@ -109,6 +109,8 @@ fn editor(request: &Request) -> Result<Editor<'_>> {
     Ok(Editor {
         tenant: &caller.tenant,
         by: name_of(&caller.subject),
+        name: caller.name.as_ref(),
+        note: request.note()?,
         correlation: request.correlation,
         dry_run: request.flag("dryRun")?,
         accept_deviation: request.flag("acceptDeviation")?,

@@ -15,9 +15,9 @@ use super::{Day, Document, Quote};
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
 use crate::observe::audit::Line;
 use crate::rates::change::edit::{Edited, Edits};
+use crate::rates::change::editor::Editor;
 use crate::rates::change::guard::{self, Deviation};
 use crate::rates::change::plan::{self, After, Places};
 use crate::rates::shop::math;
@@ -121,7 +121,7 @@ pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<
     };
     // The rates are set: interrupted from here on, the same import again fills what is missing.
     imported.filled_days = fill(edits.app, &edits.records, import, &set, &left_out).await?;
-    let of_history = || history_line(edits.editor.tenant, &import.unit);
+    let of_history = || history_line(&edits.editor, &import.unit);
     let line = line.or_else(|| (imported.filled_days > 0).then(of_history));
     Ok(Edited::Made(imported, line))
 }
@@ -142,10 +142,11 @@ fn set_types(before: Option<&Node>, import: &Import) -> Vec<RateType> {
 }
 
 /// What the audit log says of an import that has changed nothing but the history.
-fn history_line(tenant: &TenantId, unit: &UnitId) -> Box<Line> {
+fn history_line(editor: &Editor<'_>, unit: &UnitId) -> Box<Line> {
     Box::new(Line {
-        tenant: Some(tenant.clone()),
+        tenant: Some(editor.tenant.clone()),
         unit: Some(unit.as_str().to_owned()),
+        note: editor.note.clone(),
         ..Line::default()
     })
 }

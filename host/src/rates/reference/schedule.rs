@@ -152,6 +152,8 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
     let editor = Editor {
         tenant: &table.tenant,
         by: BY,
+        name: None,
+        note: None,
         correlation: Uuid::new_v4(),
         dry_run: false,
         accept_deviation: false,
@@ -163,7 +165,7 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         editor,
     };
     let imported = import::run(&edits, &import).await;
-    audit(&editor, &import.unit, &imported);
+    audit(&edits.editor, &import.unit, &imported);
     if let Edited::Made(imported, _) = imported? {
         let (tenant, unit) = (&table.tenant, &table.business_unit);
         let import::Imported {

@@ -3,7 +3,8 @@
 //! A row says what a change changed, with what was there before and after; the time is in its key. So the state at a time is
 //! that before the first row that follows, or what is set now, and a page of a rate's history is read from the rows of its
 //! time. The pairs of a unit are divided into buckets, so that a change of ten thousand rates has few rows, and a page of
-//! one pair reads few others. Rows are retained 400 days (`retention.rs`). A row tells which rates come from a document: of
+//! one pair reads few others. Who has made a change, and why, is a row of its own, once for all of its pairs.
+//! Rows are retained 400 days (`retention.rs`). A row tells which rates come from a document: of
 //! those, `quotes.rs` has the days that they were published on. `values.rs` computes from both what a unit used at any time.
 
 use std::collections::BTreeMap;
@@ -14,8 +15,10 @@ use serde::{Deserialize, Serialize};
 use tillgate_engine::rate::RateKey;
 
 use crate::clock::Timestamp;
+use crate::data::note::Note;
 use crate::data::records::{Change, PAGE, Records, decode_entry};
 use crate::error::{Error, Result};
+use crate::identity::By;
 use crate::rates::units::json::to_json;
 use crate::rates::units::rate_key;
 use crate::rates::units::set_rates::SetRate;
@@ -25,8 +28,9 @@ use crate::rates::units::unit::{UnitId, UnitSettings};
 /// The records of the history.
 pub(in crate::rates) const HISTORY: &str = "rates-history/";
 
-/// What stands in a key in place of a bucket.
+/// What stands in a key in place of a bucket: in rows of where a unit stands, and of who has changed it.
 const PLACES: &str = "unit";
+const MADE: &str = "made";
 
 /// How many buckets the pairs of a unit are in.
 const BUCKETS: u32 = 64;
@@ -45,6 +49,14 @@ impl<T> Changed<T> {
             false => &mut self.before,
         }
     }
+}
+
+/// Who has made a change, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::rates) struct Made {
+    pub(in crate::rates) by: By,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) note: Option<Note>,
 }
 
 /// Where a unit stands, and its markup for all pairs.
@@ -173,7 +185,11 @@ impl Entry {
         change: &mut Change,
         id: &UnitId,
         at: Timestamp,
+        made: &Made,
     ) -> Result<()> {
+        if self.place.is_some() || !self.pairs.is_empty() {
+            change.put(&made_key(id, at), made)?;
+        }
         if let Some(place) = &self.place {
             change.put(&row_key(&place_prefix(id), at), place)?;
         }
@@ -207,6 +223,10 @@ fn rows(
 
 fn place_prefix(id: &UnitId) -> String {
     format!("{HISTORY}{}/{PLACES}/", id.as_str())
+}
+
+fn made_key(id: &UnitId, at: Timestamp) -> String {
+    row_key(&format!("{HISTORY}{}/{MADE}/", id.as_str()), at)
 }
 
 fn bucket_prefix(id: &UnitId, bucket: u32) -> String {
@@ -252,6 +272,24 @@ pub(super) struct Rows<T> {
 pub(super) async fn is_first_place(records: &Records, id: &UnitId, at: Timestamp) -> Result<bool> {
     let page = records.scan(&place_prefix(id), None, 1).await?;
     Ok(page.entries.first().and_then(|(key, _)| time_of(key)) == Some(at))
+}
+
+/// Who has made changes of units, each at its time.
+///
+/// # Errors
+/// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
+pub(super) async fn made(
+    records: &Records,
+    changes: &[(&UnitId, Timestamp)],
+) -> Result<Vec<Option<Made>>> {
+    let keys = changes.iter().map(|(id, at)| made_key(id, *at));
+    let keys: Vec<String> = keys.collect();
+    let entries = records.entries(&keys).await?;
+    let made = keys.iter().zip(entries).map(|(key, entry)| {
+        let row = entry.map(|entry| decode_entry(key, &entry)).transpose()?;
+        Ok(row.map(|row| row.record))
+    });
+    made.collect()
 }
 
 /// Where a unit stood from a time on, `max` rows at most.

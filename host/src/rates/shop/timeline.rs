@@ -5,6 +5,7 @@
 //! perhaps only up to another.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter::successors;
 
 use tillgate_engine::rate::RateKey;
 
@@ -64,6 +65,16 @@ impl UnitStates {
             pair: States::new(pair, pairs.rows),
             published,
         }
+    }
+
+    /// Whether anything of it was changed at a moment.
+    fn has_changed(&self, at: Timestamp) -> bool {
+        self.places.0.contains_key(&at) || self.pair.0.contains_key(&at)
+    }
+
+    /// The unit that it stood below directly at a time.
+    fn parent(&self, at: Timestamp) -> Option<&UnitId> {
+        self.places.at(at)?.as_ref()?.parent_id.as_ref()
     }
 
     /// The units that it has stood below directly from a time on, each with when that began.
@@ -128,23 +139,29 @@ impl Timeline<'_> {
         moments
     }
 
+    /// The unit and those that it stood below at a time, nearest first.
+    fn path(&self, at: Timestamp) -> impl Iterator<Item = (&UnitId, &UnitStates)> {
+        let ids = successors(Some(self.unit), move |id| self.units.get(*id)?.parent(at));
+        // Two moves by hosts whose clocks differ: for a moment, units seem to stand below each other.
+        let ids = ids.take(2 * MAX_DEPTH + 1);
+        ids.map_while(|id| Some((id, self.units.get(id)?)))
+    }
+
+    /// The unit whose change at a moment matters here: `set_at` if that was changed, otherwise the nearest.
+    pub(super) fn changed_at(&self, at: Timestamp, set_at: Option<&str>) -> Option<&UnitId> {
+        let changed = || self.path(at).filter(|(_, unit)| unit.has_changed(at));
+        let set = changed().find(|(id, _)| Some(id.as_str()) == set_at);
+        set.or_else(|| changed().next()).map(|(id, _)| id)
+    }
+
     /// The levels that the unit stood at, its own first: a list without brackets, for the module.
     pub(super) fn levels(&self, at: Timestamp) -> Result<String> {
-        let (mut levels, mut count) = (String::new(), 0);
-        let mut next = Some(self.unit);
-        while let Some(id) = next {
-            let unit = self.units.get(id);
-            let place = unit.and_then(|unit| unit.places.at(at)?.as_ref());
-            let (Some(unit), Some(place)) = (unit, place) else {
+        let mut levels = String::new();
+        for (id, unit) in self.path(at) {
+            let Some(Some(place)) = unit.places.at(at) else {
                 break;
             };
-            if count > 2 * MAX_DEPTH {
-                // Two moves by hosts whose clocks differ: for a moment, units seem to stand below each other.
-                break;
-            }
             unit.push_level(&mut levels, id, place, self.pair, at)?;
-            count += 1;
-            next = place.parent_id.as_ref();
         }
         Ok(levels)
     }

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, HashMap};
 use serde::Serialize;
 use tillgate_engine::rate::RateKey;
 
-use super::history::{Changed, PairState, Placed, pair_of};
+use super::history::{Changed, Made, PairState, Placed, pair_of};
 use super::published::{Published, open_until};
 use super::quotes::{self, PairDay};
 use super::timeline::{Timeline, UnitStates};
@@ -42,8 +42,9 @@ pub(in crate::rates) struct HistoryQuery {
     pub(in crate::rates) limit: usize,
 }
 
-/// Values over time, oldest first: `{ items: [{ at, rateValue?, rateValueWithMarkup?, setAt? }], next? }`. Without a value
-/// the unit used no such rate from then on.
+/// Values over time, oldest first: `{ items: [{ at, rateValue?, rateValueWithMarkup?, setAt?, by?, note? }], next? }`. Without
+/// a value the unit used no such rate from then on. `by` is missing where no one has made a change at that time: of the first
+/// value, and of published ones.
 #[derive(Debug, Serialize)]
 pub(in crate::rates) struct Values {
     items: Vec<Value>,
@@ -58,6 +59,8 @@ struct Value {
     at: Timestamp,
     #[serde(flatten)]
     rate: Option<RateValue>,
+    #[serde(flatten)]
+    made: Option<Made>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,6 +88,17 @@ pub(in crate::rates) async fn values(
 ) -> Result<Values> {
     reading.unit(&query.unit).await?;
     let timeline = read_timeline(reading, query).await?;
+    let mut values = computed(reading, query, &timeline).await?;
+    say_who(reading, &timeline, &mut values.items).await?;
+    Ok(values)
+}
+
+/// The values of a timeline.
+async fn computed(
+    reading: &Reading<'_>,
+    query: &HistoryQuery,
+    timeline: &Timeline<'_>,
+) -> Result<Values> {
     let moments = timeline.moments(query.since);
     let mut items: Vec<Value> = Vec::new();
     let mut last: Option<Option<RateValue>> = None;
@@ -112,11 +126,37 @@ pub(in crate::rates) async fn values(
                 let next = items.last().map(|item| item.at.0.to_string());
                 return Ok(Values { items, next });
             }
-            items.push(Value { at: *at, rate });
+            let made = None;
+            items.push(Value {
+                at: *at,
+                rate,
+                made,
+            });
         }
     }
     let next = timeline.until.map(|until| until.0.to_string());
     Ok(Values { items, next })
+}
+
+/// Adds to values who has made the changes that brought them.
+async fn say_who(
+    reading: &Reading<'_>,
+    timeline: &Timeline<'_>,
+    items: &mut [Value],
+) -> Result<()> {
+    for items in items.chunks_mut(AT_ONCE) {
+        let changed = items.iter_mut().filter_map(|item| {
+            let set_at = item.rate.as_ref().map(|rate| rate.set_at.as_str());
+            let unit = timeline.changed_at(item.at, set_at)?;
+            Some(((unit, item.at), item))
+        });
+        let (changes, items): (Vec<_>, Vec<_>) = changed.unzip();
+        let made = history::made(&reading.records, &changes).await?;
+        for (item, made) in items.into_iter().zip(made) {
+            item.made = made;
+        }
+    }
+    Ok(())
 }
 
 fn value_of(used: &[u8], key: RateKey) -> Result<Option<RateValue>> {

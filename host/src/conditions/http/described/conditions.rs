@@ -34,6 +34,7 @@ fn put_of(operation: Operation) -> Operation {
     with_condition_id(operation)
         .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
         .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
+        .with_note()
         .takes(schema::condition_put, json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } }))
         .or_takes("license", json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} }))
         .or_takes("with a test", json!({
@@ -88,6 +89,7 @@ pub(in crate::conditions::http) fn delete_condition() -> Operation {
         Tag::Conditions,
         "Delete a condition of the tenant",
     ))
+    .with_note()
     .empty(204, "It was deleted")
     .with_preconditions()
     .refuses(404, "The tenant has no condition with this id.")
@@ -100,6 +102,7 @@ pub(in crate::conditions::http) fn delete_global_condition() -> Operation {
         Tag::Conditions,
         "Delete a global condition",
     ))
+    .with_note()
     .empty(204, "It was deleted")
     .with_header(
         "Tillgate-Failing-Tests",
@@ -153,7 +156,7 @@ pub(in crate::conditions::http) fn global_condition_history() -> Operation {
         Tag::Conditions,
         "Get the history of a global condition",
     )
-    .says("Who has made a change is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
+    .says("Who has made a change, and why, is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
     paged(with_condition_id(operation))
         .answers(
             200,

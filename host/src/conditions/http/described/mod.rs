@@ -69,6 +69,6 @@ fn paged(operation: Operation) -> Operation {
 fn history_example(after: &Value) -> Value {
     json!({ "items": [{
         "at": "2026-11-20T17:40:00.000Z", "by": { "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" },
-        "action": "CREATED", "before": null, "after": after,
+        "note": "The law of 20 November", "action": "CREATED", "before": null, "after": after,
     }] })
 }

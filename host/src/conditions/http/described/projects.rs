@@ -54,6 +54,7 @@ pub(in crate::conditions::http) fn put_project() -> Operation {
     with_project_id(Operation::new("putProject", Tag::Projects, "Create or replace a project"))
         .says("Restrictions of a type and property that are not exclusive are one check over all of their values. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
         .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
+        .with_note()
         .takes(schema::project_put, json!({ "name": "School, new building", "restrictions": restrictions_example() }))
         .or_takes("every type", json!({ "restrictions": [
             { "type": "WHITELIST", "propertyName": "productGroup", "allowedValues": ["timber", "fasteners"] },
@@ -74,6 +75,7 @@ pub(in crate::conditions::http) fn delete_project() -> Operation {
         Tag::Projects,
         "Delete a project",
     ))
+    .with_note()
     .empty(204, "It was deleted")
     .with_preconditions()
     .refuses(404, "The tenant has no such project.")

@@ -4,11 +4,11 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::conditions::{condition, conditions};
 use super::projects::{project, projects};
-use crate::http::schema::component;
+use crate::http::schema::{component, made_by, note};
 
 /// The history of a rule, whose versions are of this schema.
 fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> Schema {
-    component(generator, name, |_| {
+    component(generator, name, |generator| {
         let version = |description: &str| json_schema!({ "description": description, "oneOf": [of, { "type": "null" }] });
         json_schema!({
             "type": "object",
@@ -21,14 +21,8 @@ fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> 
                         "required": ["at", "by", "action", "before", "after"],
                         "properties": {
                             "at": { "type": "string", "format": "date-time" },
-                            "by": {
-                                "type": "object",
-                                "description": "Who made the change: a client, or a person of a trusted issuer; or just the name `The platform`.",
-                                "properties": {
-                                    "clientId": { "type": "string" }, "issuer": { "type": "string" },
-                                    "subject": { "type": "string" }, "name": { "type": "string" },
-                                },
-                            },
+                            "by": made_by(),
+                            "note": note(generator),
                             "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
                             "before": version("What it was before; null when there was none, or when it is not kept."),
                             "after": version("What it was afterwards."),

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{currency, date_time, of_rate, rate_type, rate_value, unit_id};
-use crate::http::schema::component;
+use crate::http::schema::{component, made_by, note};
 
 /// A rate that a unit uses.
 fn used_rate(generator: &mut SchemaGenerator) -> Schema {
@@ -76,7 +76,7 @@ pub(in crate::rates::http) fn converted(generator: &mut SchemaGenerator) -> Sche
 
 /// The values of a rate over time.
 pub(in crate::rates::http) fn values(generator: &mut SchemaGenerator) -> Schema {
-    component(generator, "RateHistory", |_| {
+    component(generator, "RateHistory", |generator| {
         json_schema!({
             "type": "object",
             "required": ["items"],
@@ -90,6 +90,7 @@ pub(in crate::rates::http) fn values(generator: &mut SchemaGenerator) -> Schema 
                             "at": date_time("From when on."),
                             "rateValue": { "type": "number" }, "rateValueWithMarkup": { "type": "number" },
                             "setAt": { "type": "string" },
+                            "by": made_by(), "note": note(generator),
                         },
                     },
                 },

@@ -1,0 +1,35 @@
+//! Why a change was made, in the words of who has made it: the parameter `note` of a write, which the history and the audit
+//! log keep (`conditions.md`, "History").
+
+use serde::{Deserialize, Serialize};
+
+/// The most characters of a note.
+pub const MAX: usize = 500;
+
+const RULE: &str =
+    "must have at most 500 characters, and no control characters such as line breaks";
+
+/// A sentence or two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Note(Box<str>);
+
+impl Note {
+    /// The note that a text is; `None` when there is nothing in it.
+    ///
+    /// # Errors
+    /// The rule that the text breaks.
+    pub fn parse(text: &str) -> Result<Option<Self>, &'static str> {
+        let text = text.trim_matches(' ');
+        if text.chars().any(char::is_control) || text.chars().count() > MAX {
+            return Err(RULE);
+        }
+        Ok((!text.is_empty()).then(|| Self(text.into())))
+    }
+
+    /// The note as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
