@@ -7,6 +7,7 @@ import { TillgateError, calculate, oppositeRate } from "../../js/src/index.js";
 import { h } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { figure } from "../shared/locale.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
 import { questionAbout, withSlips } from "./slips.js";
@@ -155,5 +156,5 @@ function describe({ set = [], delete: gone = [] }) {
     ...gone.map((rate) => `${TYPES[rate.exchangeRateType]}: ${pairText(rate)} is not set here`),
   ];
   const more = lines.length - 6;
-  return `${lines.slice(0, 6).join("; ")}${more > 0 ? `; and ${more} more` : ""}.`;
+  return `${lines.slice(0, 6).join("; ")}${more > 0 ? `; and ${figure(more)} more` : ""}.`;
 }

@@ -5,6 +5,7 @@
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
+import { figure } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { markForbidding } from "./forbidding.js";
@@ -79,7 +80,7 @@ function row(session, project, sought = "") {
   return h(
     "li",
     { class: "row tall" },
-    h("span", { class: "row-mark" }, String(restrictions.length)),
+    h("span", { class: "row-mark" }, figure(restrictions.length)),
     h(
       "div",
       { class: "row-text" },

@@ -5,6 +5,7 @@
 
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { askedText, expectedText, failureTexts } from "./test-wording.js";
 
@@ -69,7 +70,7 @@ export function testList({ onchange, onopen }) {
 function resultText(count, failed) {
   if (failed === 0) return count === 1 ? "The test passes." : `All ${counted(count, "test")} pass.`;
   const passed = count - failed;
-  return `${counted(failed, "test")} ${failed === 1 ? "fails" : "fail"}${passed > 0 ? `, ${passed} ${passed === 1 ? "passes" : "pass"}` : ""}.`;
+  return `${counted(failed, "test")} ${failed === 1 ? "fails" : "fail"}${passed > 0 ? `, ${figure(passed)} ${passed === 1 ? "passes" : "pass"}` : ""}.`;
 }
 
 function testRow(test, { onchange, onremove, onopen }) {

@@ -3,6 +3,8 @@
  * `{ name, rows, lines }`, as `parseCsv` returns it. Only what the rules check is read, all else decides nothing. Pure.
  */
 
+import { figure } from "../shared/locale.js";
+
 /** What columns are called, in lower case and without blanks and signs. */
 const ID_NAMES = ["id", "itemid", "item", "sku", "gtin", "ean", "article", "articleid", "articlenumber", "product", "productid"];
 const AGE_NAMES = ["age", "customerage", "customersage"];
@@ -108,7 +110,7 @@ function readCustomer(row, cells, { age, licenses, customer }) {
   const years = age === NONE ? customer.age : typed === "" ? undefined : Number(typed);
   if (years !== undefined) row.customer_age = years;
   const named = cells[licenses] ?? "";
-  if (named.length > MAX_LICENSES) return `The licenses ${shortened(named)} are more than ${MAX_LICENSES.toLocaleString("en")} characters.`;
+  if (named.length > MAX_LICENSES) return `The licenses ${shortened(named)} are more than ${figure(MAX_LICENSES)} characters.`;
   if (!isReadable(named)) return "The licenses have characters that cannot be read.";
   const held = licenses === NONE ? customer.licenses : named.split(/[\s,;|]+/).filter((text) => text !== "");
   if (held !== undefined) row.licenses = held;

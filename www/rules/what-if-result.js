@@ -6,6 +6,7 @@ import { button, debounce, h, notify } from "../shared/dom.js";
 import { downloadCsv } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { foundText } from "../shared/list.js";
+import { figure } from "../shared/locale.js";
 import { longList } from "../shared/long-list.js";
 import { counted, valueText } from "../shared/messages.js";
 import { inSlices } from "../shared/slices.js";
@@ -43,6 +44,7 @@ class Result {
   #detail;
   #header;
   #name;
+  #delimiter;
 
   constructor() {
     const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), this.#filter), this.#save);
@@ -61,11 +63,11 @@ class Result {
   }
 
   /**
-   * Shows what was decided. `header` names the columns, `name` is the list's, `checked` is what the rules check, `assumed` what
-   * is in no column of it, and `left` how many lines could not be read.
+   * Shows what was decided. `header` names the columns, `name` and `delimiter` are the list's, `checked` is what the rules check,
+   * `assumed` what is in no column of it, and `left` how many lines could not be read.
    */
-  show({ entries, counts }, { header, name, checked, assumed, left }) {
-    [this.#entries, this.#header, this.#name] = [entries, header, name];
+  show({ entries, counts }, { header, name, delimiter, checked, assumed, left }) {
+    [this.#entries, this.#header, this.#name, this.#delimiter] = [entries, header, name, delimiter];
     this.#detail = (row) => detailText(row, checked);
     const changed = [...counts].map(([pair, count]) => [...pair.split(" "), count]).filter(([before, after]) => before !== after);
     const total = changed.reduce((sum, [, , count]) => sum + count, 0);
@@ -74,8 +76,8 @@ class Result {
     const options = [
       [ALL, `All ${counted(entries.length, "line")}`],
       ...(changed.length > 1 ? [[CHANGED, `${counted(total, "change")}`]] : []),
-      ...changed.map(([before, after, count]) => [pairOf(before, after), `${count.toLocaleString("en")} ${pairText(before, after)}`]),
-      ...(total > 0 && total < entries.length ? [[SAME, `${(entries.length - total).toLocaleString("en")} as today`]] : []),
+      ...changed.map(([before, after, count]) => [pairOf(before, after), `${figure(count)} ${pairText(before, after)}`]),
+      ...(total > 0 && total < entries.length ? [[SAME, `${figure(entries.length - total)} as today`]] : []),
     ];
     // At first what changes, if anything does.
     this.#chosen = (options.find(([value]) => value === this.#wanted) ?? options[1] ?? options[0])[0];
@@ -117,10 +119,10 @@ class Result {
     );
   }
 
-  /** The rows that are found, as a file. */
+  /** The rows that are found, as a file like the one that the list came from. */
   async #download() {
-    const parts = await inSlices(writing(this.#found, this.#header));
-    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes.csv`, parts);
+    const parts = await inSlices(writing(this.#found, this.#header, this.#delimiter));
+    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes`, parts, this.#delimiter);
     notify(`${counted(this.#found.length, "line")} downloaded.`);
   }
 }
@@ -129,7 +131,7 @@ class Result {
 function saidText(changed, all) {
   if (all === 0) return "There is no line to decide about.";
   if (changed === 0) return all === 1 ? "The decision about this line stays as it is." : `No decision about these ${counted(all, "line")} changes.`;
-  return `The decision changes for ${changed.toLocaleString("en")} of ${counted(all, "line")}.`;
+  return `The decision changes for ${figure(changed)} of ${counted(all, "line")}.`;
 }
 
 const leftText = (left) => left > 0 && `${counted(left, "line")} could not be read.`;
@@ -137,7 +139,7 @@ const leftText = (left) => left > 0 && `${counted(left, "line")} could not be re
 /** What was taken for every line, since no column says it. */
 function assumedText({ row, checked, without }) {
   const names = without.slice(0, MAX_NAMED).map((name) => `no ${name}`);
-  const more = without.length > MAX_NAMED ? [`and ${without.length - MAX_NAMED} more`] : [];
+  const more = without.length > MAX_NAMED ? [`and ${figure(without.length - MAX_NAMED)} more`] : [];
   const texts = [detailText(row, checked), ...names, ...more].filter(Boolean);
   return texts.length > 0 && `Assumed for every line: ${texts.join(", ").replaceAll(" · ", ", ")}.`;
 }

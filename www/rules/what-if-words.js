@@ -3,6 +3,7 @@
  * becomes of the rows of a list. Pure.
  */
 
+import { figure } from "../shared/locale.js";
 import { valueText } from "../shared/messages.js";
 
 /** What happens to an item or a customer. Nothing is answered about a condition that is not in force. */
@@ -51,7 +52,7 @@ function customerText(customer) {
 function itemText({ id, additionalProperties = {} }, itemIds) {
   const all = Object.entries(additionalProperties);
   const texts = all.slice(0, MAX_PROPERTIES).map(([name, value]) => `${name} ${valueText(value)}`);
-  const more = all.length > texts.length ? [`${all.length - texts.length} more`] : [];
+  const more = all.length > texts.length ? [`${figure(all.length - texts.length)} more`] : [];
   const properties = texts.length > 0 ? ` with ${joined([...texts, ...more])}` : "";
   if (itemIds.includes(id)) return `The item “${id}”${properties}`;
   return `An item${properties || " without properties"}`;

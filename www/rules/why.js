@@ -3,6 +3,7 @@
  * what of the form to fill in otherwise. The module compares; this only says what it has compared.
  */
 
+import { figure } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 
 /** So many values are offered to try. */
@@ -63,7 +64,7 @@ const yearsText = (years) => (years === 1 ? "one year" : counted(years, "year"))
 /** Some of `count` texts as a list: `a, b or c`, `a, b and 90 more`. */
 function joined(texts, count, word) {
   const more = count - texts.length;
-  if (more > 0) return `${texts.join(", ")} and ${more.toLocaleString("en")} more`;
+  if (more > 0) return `${texts.join(", ")} and ${figure(more)} more`;
   return [texts.slice(0, -1).join(", "), texts.at(-1)].filter((text) => text !== "").join(` ${word} `);
 }
 

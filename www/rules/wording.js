@@ -3,6 +3,7 @@
  */
 
 import { describe } from "../../js/src/index.js";
+import { figure } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 import { explainedText } from "./why.js";
 
@@ -70,5 +71,5 @@ export const projectName = ({ name, projectId }) => name || projectId;
 function listText(values) {
   const shown = values.slice(0, 4).map(valueText);
   const more = values.length - shown.length;
-  return more > 0 ? `${shown.join(", ")} and ${more.toLocaleString("en")} more` : shown.join(" or ");
+  return more > 0 ? `${shown.join(", ")} and ${figure(more)} more` : shown.join(" or ");
 }

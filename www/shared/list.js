@@ -4,6 +4,7 @@
 
 import { button, h } from "./dom.js";
 import { icon } from "./icon.js";
+import { figure } from "./locale.js";
 import { longList } from "./long-list.js";
 import { counted } from "./messages.js";
 
@@ -52,7 +53,7 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
 }
 
 /** How many entries a filter has found. */
-export const foundText = (found, all, noun) => (found === all ? counted(all, noun) : `${found.toLocaleString("en")} of ${counted(all, noun)}`);
+export const foundText = (found, all, noun) => (found === all ? counted(all, noun) : `${figure(found)} of ${counted(all, noun)}`);
 
 /** Finds the entries whose text has what is sought, which is in lower case. The text of an entry is made once. */
 export function searching(textOf) {

@@ -3,9 +3,10 @@
  */
 
 import { faultText } from "./faults.js";
+import { figure } from "./locale.js";
 
 /** A count with its noun: `1 item`, `1,000 items`. */
-export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count, noun) => `${figure(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A value of a property. One whose ends or line breaks would not be seen stands in quotes. */
 export function valueText(value) {
