@@ -4,7 +4,7 @@
  */
 
 import { button, h } from "../shared/dom.js";
-import { downloadCsv } from "../shared/download.js";
+import { downloadCsv, endingOf } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { foundText } from "../shared/list.js";
 import { figure } from "../shared/locale.js";
@@ -249,7 +249,7 @@ class ValueListEditor {
 
   async #write(name) {
     this.#finish();
-    downloadCsv(name, await inSlices(writing(this.#list, this.#delimiter)), this.#delimiter);
+    downloadCsv(`${name}${endingOf(this.#delimiter)}`, await inSlices(writing(this.#list, this.#delimiter)));
   }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { button, debounce, h, notify } from "../shared/dom.js";
-import { downloadCsv } from "../shared/download.js";
+import { downloadCsv, endingOf } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { foundText } from "../shared/list.js";
 import { figure } from "../shared/locale.js";
@@ -122,7 +122,7 @@ class Result {
   /** The rows that are found, as a file like the one that the list came from. */
   async #download() {
     const parts = await inSlices(writing(this.#found, this.#header, this.#delimiter));
-    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes`, parts, this.#delimiter);
+    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes${endingOf(this.#delimiter)}`, parts);
     notify(`${counted(this.#found.length, "line")} downloaded.`);
   }
 }

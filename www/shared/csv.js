@@ -129,14 +129,18 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
   return { delimiter, rows, lines, faults };
 }
 
-/** Rows as a text, with commas between cells unless the list they are of has another `delimiter`. A cell that a reader could change is quoted, whichever delimiter it looks for. */
+/**
+ * Rows as a text, with the `delimiter` of the list that they are of between cells, or else a comma. A cell that a reader could
+ * change is quoted, whichever delimiter it looks for.
+ */
 export function writeCsv(rows, delimiter) {
   const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
   const written = (cell, isAlone) => {
     if (FORMULA.test(cell)) return quoted(`'${cell}`);
     return /[",;|\t\r\n\ufeff]|^\s|\s$/.test(cell) || (isAlone && cell === "") ? quoted(cell) : cell;
   };
-  return rows.map((row) => `${row.map((cell) => written(String(cell), row.length === 1)).join(delimiter || ",")}\r\n`).join("");
+  const between = DELIMITERS.includes(delimiter) ? delimiter : ",";
+  return rows.map((row) => `${row.map((cell) => written(String(cell), row.length === 1)).join(between)}\r\n`).join("");
 }
 
 /** Whether a cell ends here: at the delimiter, the end of the line or that of the text. */
