@@ -20,9 +20,9 @@ export const projectPath = (id) => `/api/v1/projects/${encodeURIComponent(id)}`;
 
 /**
  * Edits a project, or creates one; a new one starts with `given`, and one that exists with its rule `at` this place, if any.
- * `restored` says that `given` is an earlier version, which is reviewed at once.
+ * `restored` says that `given` is an earlier version, which is reviewed at once, and `isTried` that Preview shows the draft.
  */
-export async function editProject(session, project, { given, restored, at } = {}) {
+export async function editProject(session, project, { given, restored, at, isTried = false } = {}) {
   const { memory } = session;
   const key = draftKey(project?.projectId);
   const id = project?.projectId ?? given?.projectId ?? randomId();
@@ -56,7 +56,7 @@ export async function editProject(session, project, { given, restored, at } = {}
     fields.show(version, begin);
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && !isTried && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
     title: project ? `Edit ${projectName(project)}` : "New project",
     note,
@@ -67,7 +67,7 @@ export async function editProject(session, project, { given, restored, at } = {}
     follow: stored && ((look) => session.on("change", look)),
     before,
     reviewFirst: restored !== undefined,
-    draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key) },
+    draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key), stays: isTried },
     async review(value, theirs) {
       await checkProject({ projectId: id, ...value });
       await pause();

@@ -61,7 +61,7 @@ function ruleChanges(before, after) {
     return [{ label: `${kind}: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
   }
   return [
-    listChange(label, old, now),
+    listChange(before.exclusive && after.exclusive ? `${label}, checked separately` : label, old, now),
     change(`${label}: checked separately`, Boolean(before.exclusive), Boolean(after.exclusive)),
   ].filter(Boolean);
 }

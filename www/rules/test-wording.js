@@ -4,13 +4,17 @@
 
 import { describe } from "../../js/src/index.js";
 import { valueText } from "../shared/messages.js";
+import { ANY_ITEM } from "./item.js";
 import { DECISIONS } from "./wording.js";
 
 /** A test that a condition in force cannot decide, because there is none. */
 const NOT_FOUND = "No decision, because the rule is not in force";
 
 /** What a test asks: the item, and for a condition the customer. */
-export const askedText = ({ item, context }) => [item.id, ...propertyTexts(item), ...(context ? [customerText(context)] : [])].join(", ");
+export function askedText({ item, context }) {
+  const texts = [item.id === ANY_ITEM ? "" : item.id, ...propertyTexts(item), context ? customerText(context) : ""];
+  return texts.filter((text) => text !== "").join(", ") || "an item without properties";
+}
 
 /** A name for a test: what is asked and decided. The id of an item decides nothing about a condition. */
 export function defaultName(request, decision) {
