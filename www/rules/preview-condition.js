@@ -174,8 +174,9 @@ class ConditionMode {
     this.#showRule(isDraft);
 
     const id = rule.id || UNNAMED;
-    // No condition asks which item it is.
-    const request = { item: { id: ANY_ITEM }, context: { customer: this.#customer.value() } };
+    // No condition asks which item it is; one that the address has is that of a test.
+    const { item } = this.#given.state ?? {};
+    const request = { item: { id: item || ANY_ITEM }, context: { customer: this.#customer.value() } };
     const catalog = isDraft ? this.#prepare({ ...rule, id }) : attempt(() => this.#session.catalog([id]));
     const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request, { explain: true }));
     this.#showDecision(rule, request, answer, isDraft);
@@ -193,7 +194,7 @@ class ConditionMode {
       this.#chart.draw((age) => worst(catalog.evaluateCondition(id, at(age)).results.map(({ decision }) => decision)), this.#customer.age(), isDraft);
     }
     const draft = this.#session.memory.get(this.#key());
-    this.#given.remember(this.#stored?.id, { ...this.#customer.state(), draft: draft && { ...draft, tests: undefined } });
+    this.#given.remember(this.#stored?.id, { item, ...this.#customer.state(), draft: draft && { ...draft, tests: undefined } });
   }
 
   async #showEffects(isDraft) {

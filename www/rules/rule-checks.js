@@ -35,9 +35,9 @@ export function conditionChecks(session, fields, { id, scopeOf, stored }) {
     const other = others.find((each) => each !== undefined && each.scope !== scope) ?? null;
     return { document: { condition: { ...value, id: value.id || "new", scope }, other } };
   };
-  const addressOf = ({ context }) => {
+  const addressOf = ({ item, context }) => {
     const { customer_age: age, licenses } = context.customer ?? {};
-    const state = { age: String(age ?? ""), licenses: licenses ? licenseIds(licenses) : undefined };
+    const state = { item: item.id, age: String(age ?? ""), licenses: licenses ? licenseIds(licenses) : undefined };
     return previewAddress("condition", id, state);
   };
   return new RuleChecks(session, fields, { stored, documentOf, addressOf: id !== undefined && addressOf });
