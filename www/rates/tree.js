@@ -29,7 +29,7 @@ class UnitTree {
   #create;
 
   constructor({ onchoose, oncreate }) {
-    const about = { placeholder: "Search by name or id", "aria-label": "Search business units", spellcheck: "false" };
+    const about = { placeholder: "Search by name or id", "aria-label": "Search business units", dir: "auto", spellcheck: "false" };
     this.#onchoose = onchoose;
     this.#search = h("input", { type: "search", ...about, oninput: () => this.#draw(), onkeydown: (event) => this.#onsearchkey(event) });
     this.#items = h("ul", { role: "tree", "aria-label": "Business units", onkeydown: (event) => this.#onkey(event), onclick: (event) => this.#onclick(event) });
@@ -176,7 +176,7 @@ function treeItem({ id, unit, level, size, position, isOpen, isMore }, { units, 
     { ...attributes, "aria-expanded": hasChildren ? String(isOpen) : undefined, "aria-selected": String(id === chosen) },
     h("span", { class: "twisty" }, hasChildren && icon("chevron")),
     icon(KINDS[unit.type].image),
-    h("span", { class: "tree-name" }, unit.name ?? id, unit.name && h("span", { class: "id" }, id)),
+    h("span", { class: "tree-name" }, h("bdi", {}, unit.name ?? id), unit.name && h("span", { class: "id" }, id)),
     hidden(KINDS[unit.type].word),
     unit.type !== "STORE" && h("span", { class: "tree-count" }, figure(units.shops(id)), hidden(units.shops(id) === 1 ? " shop" : " shops")),
   );

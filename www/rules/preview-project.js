@@ -4,6 +4,7 @@
  */
 
 import { h } from "../shared/dom.js";
+import { isolated } from "../shared/locale.js";
 import { picker, pickerField } from "../shared/picker.js";
 import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
 import { hostCheck } from "./host-check.js";
@@ -64,7 +65,7 @@ export function projectMode(session, { id: first, state, remember }) {
     const byStored = () => session.catalog([], projectId);
     const answer = decided(draft ? () => draft.catalog : byStored, request);
     item.showFaults(answer.faults);
-    const by = project ? projectName(project) : "The project";
+    const by = project ? isolated(projectName(project)) : "The project";
     const today = draft && verdict(decided(byStored, request), { by });
     card.show(verdict(answer, { by, ontry, onrule: project && (draft || session.may(WRITE)) ? showRule : undefined }), today);
     exchange.show("/api/v1/project-restrictions/evaluate", request, answer, { isDraft: draft !== undefined });

@@ -5,6 +5,7 @@
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
+import { isolated } from "../shared/locale.js";
 import { errorText } from "../shared/messages.js";
 import { randomId } from "../shared/random-id.js";
 import { call, isLong } from "./apart.js";
@@ -52,13 +53,13 @@ export async function editProject(session, project, { given, restored, at, isTri
     note.remove();
     fields.show(begin);
   };
-  const history = stored && !restored && historyButton(session, { kind: "project", name: projectName(project), path: projectPath(id), mayRestore: () => true }, (version) => {
+  const history = stored && !restored && historyButton(session, { kind: "project", name: isolated(projectName(project)), path: projectPath(id), mayRestore: () => true }, (version) => {
     fields.show(version, begin);
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
   });
   const note = restored ? h("p", { class: "draft-note" }, restored) : kept && !isTried && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
-    title: project ? `Edit ${projectName(project)}` : "New project",
+    title: project ? `Edit ${isolated(projectName(project))}` : "New project",
     note,
     wide: true,
     fields: { ...fields, element: h("div", { class: "stack" }, history, fields.element, effects.element, checks.tests) },
@@ -76,7 +77,7 @@ export async function editProject(session, project, { given, restored, at, isTri
       const title = stored ? "What changes" : "A new project";
       await pause();
       const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
-      return checks.review(h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules, whatIfReviewed(session, documents(value, theirs))));
+      return checks.review(h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), rules, whatIfReviewed(session, documents(value, theirs))));
     },
     action: () => checks.action(),
     confirm: () => checks.question(),

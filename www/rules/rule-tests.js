@@ -82,7 +82,7 @@ function testRow(test, { onchange, onremove, onopen }) {
   const fault = h("p", { class: "fault", hidden: true });
   const open = onopen && button("Preview", { image: "eye", class: "plain", "aria-label": `Open the test “${test.name}” in Preview`, onclick: () => onopen(test) });
   const removeRow = button(`Remove the test “${test.name}”`, { image: "trash", iconOnly: true, class: "plain", onclick: () => onremove(row) });
-  const about = h("p", { class: "hint", dir: "auto" }, `${askedText(test.request)}: ${expectedText(test.expect)}`);
+  const about = h("p", { class: "hint" }, `${askedText(test.request)}: ${expectedText(test.expect)}`);
   const row = h("li", { class: "test" }, dot, name, h("div", { class: "test-actions" }, open, removeRow), h("div", { class: "test-about", id }, fault, about, failure));
   const shown = name.value;
   // A name cannot be empty: then it stays as it was.

@@ -36,7 +36,7 @@ class ValueListEditor {
   #delimiter;
   #counts = h("p", { class: "value-counts" });
   #status = h("p", { class: "hint", role: "status" });
-  #search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search the values", spellcheck: "false", oninput: () => this.#seek() });
+  #search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search the values", dir: "auto", spellcheck: "false", oninput: () => this.#seek() });
   #show = h("select", { "aria-label": "Show", onchange: () => this.#seek() });
   #selectAll = button("Select all", { class: "plain", onclick: () => this.#toggleAll() });
   #removeChosen = button("", { image: "trash", onclick: () => this.#remove(this.#rows.chosen) });

@@ -196,7 +196,7 @@ class List {
     const texts = faults.sort((one, other) => one.line - other.line).map(({ line, message }) => `Line ${figure(line)}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`);
     if (isCut) texts.unshift(`Only the first ${counted(MAX_ROWS, "line")} were read.`);
     const title = left > 0 ? `${counted(left, "line")} could not be read` : "Check how the list was read";
-    this.#faults.replaceChildren(h("summary", {}, icon("alert"), title), h("ul", { class: "rules" }, texts.map((text) => h("li", { dir: "auto" }, text))));
+    this.#faults.replaceChildren(h("summary", {}, icon("alert"), title), h("ul", { class: "rules" }, texts.map((text) => h("li", {}, text))));
   }
 }
 

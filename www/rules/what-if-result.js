@@ -6,7 +6,7 @@ import { button, debounce, h, notify } from "../shared/dom.js";
 import { downloadCsv, endingOf } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { foundText } from "../shared/list.js";
-import { figure } from "../shared/locale.js";
+import { figure, isolated } from "../shared/locale.js";
 import { longList } from "../shared/long-list.js";
 import { counted, valueText } from "../shared/messages.js";
 import { inSlices } from "../shared/slices.js";
@@ -30,7 +30,7 @@ export const whatIfResult = () => new Result();
 class Result {
   #said = h("p", { class: "effect", role: "status" });
   #counts = h("div", { class: "inline counts", role: "group", "aria-label": "Show only" });
-  #filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the list", spellcheck: "false", oninput: debounce(100, () => this.#find()) });
+  #filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the list", dir: "auto", spellcheck: "false", oninput: debounce(100, () => this.#find()) });
   #count = h("p", { class: "hint" });
   #save = button("Download as CSV", { onclick: () => this.#download() });
   #rows = longList({ name: "what-if-rows", keyOf: ({ at }) => at, rowOf: (entry) => this.#row(entry), shownOf: () => [] });
@@ -114,7 +114,7 @@ class Result {
       "li",
       { "data-tone": tone },
       h("span", { class: "dot" }, icon(image)),
-      h("span", { class: "what-if-id" }, h("b", { dir: "auto" }, entry.row.id), h("span", { class: "hint", dir: "auto" }, this.#detail(entry.row))),
+      h("span", { class: "what-if-id" }, h("b", { dir: "auto" }, entry.row.id), h("span", { class: "hint" }, this.#detail(entry.row))),
       h("span", {}, text),
     );
   }
@@ -138,7 +138,7 @@ const leftText = (left) => left > 0 && `${counted(left, "line")} could not be re
 
 /** What was taken for every line, since no column says it. */
 function assumedText({ row, checked, without }) {
-  const names = without.slice(0, MAX_NAMED).map((name) => `no ${name}`);
+  const names = without.slice(0, MAX_NAMED).map((name) => `no ${isolated(name)}`);
   const more = without.length > MAX_NAMED ? [`and ${figure(without.length - MAX_NAMED)} more`] : [];
   const texts = [detailText(row, checked), ...names, ...more].filter(Boolean);
   return texts.length > 0 && `Assumed for every line: ${texts.join(", ").replaceAll(" · ", ", ")}.`;
@@ -150,7 +150,7 @@ function detailText({ customer_age: age, licenses, additionalProperties = {} }, 
   return [
     checked.age && (age === undefined ? "age not asked" : `age ${age}`),
     checked.licenses && ofLicenses,
-    ...Object.entries(additionalProperties).map(([name, value]) => `${name}: ${propertyText(value)}`),
+    ...Object.entries(additionalProperties).map(([name, value]) => `${isolated(name)}: ${propertyText(value)}`),
   ].filter(Boolean).join(" · ");
 }
 

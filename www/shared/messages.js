@@ -3,7 +3,7 @@
  */
 
 import { faultText } from "./faults.js";
-import { figure } from "./locale.js";
+import { figure, isolated } from "./locale.js";
 
 /** A count with its noun: `1 item`, `1,000 items`. */
 export const counted = (count, noun) => `${figure(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -12,7 +12,8 @@ export const counted = (count, noun) => `${figure(count)} ${noun}${count === 1 ?
 export function valueText(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   const text = String(value);
-  return text === text.trim() && text !== "" && !/[\r\n]/.test(text) ? text : `“${text.replace(/\r\n|\r|\n/g, "↵")}”`;
+  const isPlain = text === text.trim() && text !== "" && !/[\r\n]/.test(text);
+  return isPlain ? isolated(text) : `“${isolated(text.replace(/\r\n|\r|\n/g, "↵"))}”`;
 }
 
 /** Why something was not deleted. */

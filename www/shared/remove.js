@@ -3,6 +3,7 @@
  */
 
 import { confirmed, notify } from "./dom.js";
+import { isolated } from "./locale.js";
 import { settled } from "./lost.js";
 import { NOT_DELETED, errorText } from "./messages.js";
 
@@ -10,7 +11,8 @@ import { NOT_DELETED, errorText } from "./messages.js";
  * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
  * follows from that, and `explain` puts an error into words. `more` makes what the message goes on with that it was deleted.
  */
-export async function removeAfterAsking({ name, detail, read, remove, more, explain = errorText }) {
+export async function removeAfterAsking({ name: given, detail, read, remove, more, explain = errorText }) {
+  const name = isolated(given);
   try {
     const { etag } = await read();
     if (!(await confirmed(`Delete ${name}?`, detail, "Delete"))) return false;
