@@ -10,6 +10,16 @@ import { decodeText, parseCsv, readingCsv, writeCsv } from "../www/shared/csv.js
 
 const rows = (text, options) => parseCsv(text, options).rows;
 
+test("rows are written with the delimiter of their list, or else with commas", () => {
+  const rows = [["id", "price"], ["a;b", "1,5"], ["=1", "x\ty"]];
+  for (const delimiter of [";", "\t", "|"]) {
+    const text = writeCsv(rows, delimiter);
+    assert.equal(text.split("\r\n")[0], `id${delimiter}price`);
+    assert.deepEqual(parseCsv(text, { delimiter }).rows, rows);
+  }
+  for (const none of [undefined, "", ":"]) assert.equal(writeCsv([["a:b", "c"]], none), "a:b,c\r\n");
+});
+
 describe("CSV is read", () => {
   test("with quotes, line breaks in them and every line end", () => {
     assert.deepEqual(rows('id,"na""me"\r\n1,"two\r\nlines, one cell"\n2,\r3,c'), [["id", 'na"me'], ["1", "two\r\nlines, one cell"], ["2", ""], ["3", "c"]]);

@@ -60,3 +60,9 @@ test("no import leads back to its file", () => {
   };
   for (const file of imports.keys()) walk(file, []);
 });
+
+test("the page writes its numbers in one place", () => {
+  // The marks of a chart of rates are rounded texts of their own, and a date is no number.
+  const written = filesIn("www").filter((file) => !file.startsWith("www/vendor/") && /\.toLocaleString\(|Intl\.NumberFormat/.test(readFileSync(new URL(file, root), "utf8")));
+  assert.deepEqual(written, ["www/shared/locale.js"]);
+});

@@ -13,6 +13,9 @@ import { eventually } from "./support/wait.mjs";
 
 const LONG = "5f0f1a2b-0000-4000-8000-000000000005";
 const ARABIC = "5f0f1a2b-0000-4000-8000-000000000006";
+const MIXED = "5f0f1a2b-0000-4000-8000-000000000008";
+/** Names from right to left with numbers and signs, which sentences around them must not take apart. */
+const NAMES = ["مدرسة 12", "الصنف 3", "خشب 5", "زجاج (2)", "פריט-7", "متجر 9", "خطاف 4"];
 const MANY = "5f0f1a2b-0000-4000-8000-000000000007";
 const TESTED = "fireworks-with-a-test";
 /** Wide letters, so that one line has no room for them. */
@@ -27,6 +30,13 @@ const on = onDemo(async (host) => {
   await put(`/api/v1/business-units/${SHOP}`, { type: "STORE", parentId: "nordic-retail" });
   await put(`/api/v1/projects/${LONG}`, { name, restrictions: [{ type: "WHITELIST", propertyName: name, allowedValues: [name, true] }, { type: "BLACKLISTEDITEMS", itemIds: [name] }] });
   await put(`/api/v1/projects/${ARABIC}`, { name: "مدرسة جديدة", restrictions: [{ type: "WHITELIST", propertyName: "الصنف", allowedValues: ["خشب", "زجاج"] }] });
+  const [school, group, wood, glass, item, shop, hook] = NAMES;
+  const byGroup = (...allowedValues) => ({ name: school, restrictions: [{ type: "WHITELIST", propertyName: group, allowedValues }, { type: "BLACKLISTEDITEMS", itemIds: [item, "x-1"] }] });
+  await put(`/api/v1/projects/${MIXED}`, byGroup(wood));
+  assert.equal((await host.api("PUT", `/api/v1/projects/${MIXED}`, byGroup(wood, glass, "7"))).status, 200);
+  await put("/api/v1/business-units/SE-9", { type: "STORE", parentId: "SE", name: shop });
+  const webhook = { name: hook, callbackUrl: "http://127.0.0.1:9/x", authentication: { type: "BASIC", username: "a", password: "bcdefghij" }, eventTypes: ["x.y.v1"] };
+  assert.equal((await host.api("POST", "/api/v1/webhooks", webhook)).status, 201);
   const values = Array.from({ length: 300 }, (_, at) => `value-${at}`);
   await put(`/api/v1/projects/${MANY}`, { name: "Many values", restrictions: [{ type: "WHITELIST", propertyName: "category", allowedValues: values }] });
   const request = { item: { id: "rocket" }, context: { customer: { customer_age: 17 } } };
@@ -205,18 +215,104 @@ describe("long ids are whole at every width", () => {
 test("Arabic runs from right to left, in lists, forms and decisions", () => visit(on, "#/projects", async (page) => {
   const runs = (locator, direction, why) => eventually(async () => assert.equal(await locator.evaluate((element) => getComputedStyle(element).direction), direction, why));
   await runs(page.getByRole("heading", { name: "مدرسة جديدة" }), "rtl");
-  await runs(page.locator(".rules li").filter({ hasText: "الصنف" }), "rtl");
   await runs(page.getByRole("heading", { name: "School, new building" }), "ltr");
-  await page.getByRole("button", { name: "Edit مدرسة" }).click();
+  await page.getByRole("button", { name: "Edit مدرسة جديدة" }).click();
   for (const label of ["Name", "Property", "Values, one per line"]) await runs(dialog(page).getByLabel(label, { exact: true }), "rtl", label);
   await page.keyboard.press("Escape");
-  await page.getByRole("link", { name: "Preview مدرسة" }).click();
+  await page.getByRole("link", { name: "Preview مدرسة جديدة" }).click();
   await agrees(page);
   await runs(page.locator(".result-name"), "rtl");
   await runs(page.getByLabel("الصنف", { exact: true }), "ltr", "an empty field has the direction of the page");
   await page.getByLabel("الصنف", { exact: true }).fill("خشب");
   await runs(page.getByLabel("الصنف", { exact: true }), "rtl");
   await page.screenshot({ path: `${OUTPUT}arabic.png` });
+}));
+
+/** The texts with a name from right to left that neither stands by itself in its own direction nor is isolated in a sentence. */
+const misplaced = (page) =>
+  page.evaluate((names) => {
+    const plain = (text) => text.replace(/[\u2068\u2069]/g, "").trim();
+    const directionOf = (element) => getComputedStyle(element).direction;
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (texts.nextNode()) {
+      const { data, parentElement: holder } = texts.currentNode;
+      if (holder.closest("textarea, pre, .visually-hidden, [hidden]")) continue;
+      for (const name of names.filter((each) => data.includes(each))) {
+        const isAlone = plain(holder.innerText) === name && directionOf(holder) === "rtl";
+        const isIsolated = data.split(name).length === data.split(`\u2068${name}\u2069`).length && directionOf(holder) === "ltr";
+        if (!isAlone && !isIsolated) found.push(data);
+      }
+    }
+    const fields = [...document.querySelectorAll("input:not([type]), input[type=search], textarea")];
+    return [...found, ...fields.filter((each) => names.some((name) => each.value.startsWith(name)) && directionOf(each) !== "rtl").map(({ value }) => value)];
+  }, NAMES);
+
+test("names from right to left keep their order beside English words, ids and numbers", () => visit(on, "#/projects", async (page) => {
+  const [school, group, wood, glass, item, , hook] = NAMES;
+  const isOrdered = async (where, ready) => {
+    await ready.first().waitFor();
+    await eventually(async () => assert.deepEqual(await misplaced(page), [], where));
+  };
+  await isOrdered("the list", page.getByText(`\u2068${group}\u2069 must be \u2068${wood}\u2069 or \u2068${glass}\u2069 or 7`));
+  await page.getByRole("button", { name: `Delete ${school}` }).click();
+  await isOrdered("the question", dialog(page));
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: `Edit ${school}` }).click();
+  await dialog(page).getByLabel("Values, one per line").first().fill(glass);
+  await isOrdered("the form", dialog(page));
+  await pressButton(dialog(page), "Review");
+  await isOrdered("the review", page.getByRole("region", { name: "Which decisions change" }).getByText(wood));
+  await page.keyboard.press("Escape");
+  const properties = encodeURIComponent(JSON.stringify({ [group]: "glue" }));
+  await go(page, `#/preview/project/${MIXED}?item=${encodeURIComponent(item)}&properties=${properties}`);
+  await isOrdered("a draft in Preview", page.getByText("If you saved this:"));
+  await page.getByText("What would change?").click();
+  await page.getByLabel("Paste a list").fill(`id;${group}\n${item};${wood}\nx 5;${wood}`);
+  await isOrdered("a list", page.getByText("The decision changes for 1 of 2 lines."));
+  await page.getByRole("button", { name: "Discard" }).click();
+  await go(page, `#/projects/history/${MIXED}`);
+  await isOrdered("the history", dialog(page).getByText(school));
+  await page.keyboard.press("Escape");
+  await go(page, "#/rates/SE-9");
+  await isOrdered("a shop", page.getByRole("tree").getByText(NAMES[5]));
+  await go(page, "#/webhooks");
+  await page.getByRole("button", { name: `Edit ${hook}` }).click();
+  await isOrdered("a webhook", dialog(page));
+}));
+
+/** How many elements there are while the browser prints, and afterwards. */
+const printed = (page, selector) =>
+  page.evaluate((rows) => ["beforeprint", "afterprint"].map((type) => (dispatchEvent(new Event(type)), document.querySelectorAll(rows).length)), selector);
+
+test("all rows of what is on screen are printed, in black on white", () => visit(on, "#/projects", async (page) => {
+  const colours = (selector) => page.locator(selector).first().evaluate((element) => [getComputedStyle(element).color, getComputedStyle(element).backgroundColor]);
+  await page.emulateMedia({ colorScheme: "dark", media: "print" });
+  assert.deepEqual(await colours("body"), ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]);
+  await page.emulateMedia({ media: null });
+  await page.getByRole("button", { name: "Edit Many values" }).click();
+  await page.getByText("300 values").first().waitFor();
+  await eventually(async () => assert.ok((await page.locator(".value-row").count()) > 0));
+  const values = await printed(page, ".value-row");
+  assert.ok(values[0] === 300 && values[1] < 100, `the values of a rule: ${values}`);
+  await page.getByText("What would change?").click();
+  await page.getByLabel("Paste a list").fill(Array.from({ length: 800 }, (_, at) => `item-${at}`).join("\n"));
+  await page.getByRole("button", { name: "All 800 lines" }).waitFor();
+  const lines = await printed(page, ".what-if-rows > li");
+  assert.ok(lines[0] === 800 && lines[1] < 200, `the lines of a list: ${lines}`);
+}));
+
+test("wide screens are used, and text stays as narrow as people read", () => visit(on, `#/preview/project/${PROJECT}`, async (page) => {
+  await page.setViewportSize({ width: 1920, height: 900 });
+  await agrees(page);
+  const boxOf = (selector) => page.locator(selector).first().boundingBox();
+  const [main, inputs, outputs] = await Promise.all(["main", ".inputs", ".outputs"].map(boxOf));
+  assert.ok(main.width > 1800, `the page is ${main.width} px wide`);
+  assert.ok(inputs.width > 500 && outputs.x > inputs.x + inputs.width && outputs.width > 1100, "the result stands beside what is tried");
+  assert.ok((await boxOf(".decision-why")).width <= 768);
+  await go(page, "#/projects");
+  const [name, rule] = await Promise.all([boxOf(".row-text h2"), boxOf(".row-text .rules")]);
+  assert.ok(rule.x > name.x + 200 && Math.abs(rule.y - name.y) < 20, "the rules stand beside the name");
 }));
 
 describe("every state of rules looks right, and axe finds nothing", () => {

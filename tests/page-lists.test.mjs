@@ -78,6 +78,15 @@ describe("what has not changed", () => {
   });
 });
 
+test("rules are sorted by name, with the numbers in names as numbers", () => {
+  const rules = new Rules();
+  const projects = [["c", "Shelf 10"], ["b", "shelf 2"], ["e", undefined], ["a", "Äpfel"], ["d", "shelf 2"]].map(([projectId, name]) => ({ projectId, name, restrictions: [] }));
+  rules.update({ digest: "1", global: [condition("beer-10", 18, { scope: "GLOBAL" })], tenant: [condition("Cider", 18), condition("beer-9", 18), condition("ale", 18)], projects });
+  assert.deepEqual(rules.conditions.map(({ id }) => id), ["ale", "beer-9", "beer-10", "Cider"]);
+  assert.deepEqual(rules.inForce, ["ale", "beer-9", "beer-10", "Cider"]);
+  assert.deepEqual(rules.projects.map(({ projectId }) => projectId), ["a", "e", "b", "d", "c"]);
+});
+
 test("a search lists the best matches: those that begin with it first, and as many as are listed at most", () => {
   const entries = Array.from({ length: 120 }, (_, at) => [at, `id-${at}`]);
   assert.deepEqual(matching(entries, ""), { listed: entries.slice(0, 50), count: 120 });

@@ -163,7 +163,7 @@ describe("previewing a condition", () => {
     expected(page, UNREACHABLE);
   }));
 
-  test("page and host report the same faults of a request", () => visit(on, "", async (page) => {
+  test("page and host report the same faults of a request", () => visit(on, `#/preview/project/${PROJECT}`, async (page) => {
     await page.getByLabel("Item id").fill("");
     await page.getByText("Enter an item id of at most 256 characters.").first().waitFor();
     await agrees(page);

@@ -4,6 +4,7 @@
 
 import { h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { methodTag, pathText } from "./operation.js";
 
 const NOTHING = "Nothing is found. Search for a word, a part of a path, a field, or a permission.";
@@ -19,7 +20,7 @@ export function contents(groups) {
       links.set(entry.id, link);
       return { entry, element: h("li", {}, link) };
     });
-    const number = h("span", { class: "count" }, String(entries.length));
+    const number = h("span", { class: "count" }, figure(entries.length));
     return { items, number, element: h("details", { class: "group" }, h("summary", {}, h("span", {}, name), number), h("ul", {}, items.map(({ element }) => element))) };
   });
   const all = drawn.flatMap(({ items }) => items);
@@ -35,12 +36,12 @@ export function contents(groups) {
     for (const { entry, element } of all) element.hidden = !isFound(entry);
     for (const { items, number, element } of drawn) {
       const found = items.filter((item) => !item.element.hidden).length;
-      number.textContent = String(found);
+      number.textContent = figure(found);
       element.hidden = found === 0;
       element.open = isSearching || items.some(({ entry }) => entry.id === current);
     }
     const found = all.filter(({ element }) => !element.hidden).length;
-    count.textContent = !isSearching ? "" : found === 0 ? NOTHING : `${found.toLocaleString("en")} found`;
+    count.textContent = !isSearching ? "" : found === 0 ? NOTHING : `${figure(found)} found`;
   }
 
   const onsubmit = (event) => {

@@ -3,6 +3,7 @@
  */
 
 import { button, h } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { TEXT } from "./documents.js";
 import { codeBlock, folded, inline } from "./prose.js";
 
@@ -62,7 +63,7 @@ export function exchange() {
     const type = response.headers.get("Content-Type") ?? "";
     if (type.startsWith("text/event-stream")) return showStream(response.body, tell);
     const bytes = await response.arrayBuffer();
-    const size = `${bytes.byteLength.toLocaleString("en")} bytes`;
+    const size = `${figure(bytes.byteLength)} bytes`;
     if (bytes.byteLength === 0 || !TEXT.test(type)) return tell(bytes.byteLength === 0 ? "without a body" : `${size} of ${type || "no media type"}`);
     const text = new TextDecoder().decode(bytes);
     const shown = /json/.test(type) ? indented(text) : text;

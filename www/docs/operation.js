@@ -3,6 +3,7 @@
  */
 
 import { button, h } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { examplesOf, exampleText, follow, isHeld } from "./documents.js";
 import { codeBlock, folded, inline, prose } from "./prose.js";
 import { requestPanel } from "./request.js";
@@ -64,7 +65,7 @@ const between = (text, lists) => lists.flatMap((list, at) => (at > 0 ? [text, ..
 
 function sizeText(bytes) {
   const [size, unit] = [[2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "bytes"]].find(([each]) => bytes % each === 0);
-  return `${(bytes / size).toLocaleString("en")} ${unit}`;
+  return `${figure(bytes / size)} ${unit}`;
 }
 
 const heldText = (held) => held !== undefined && h("span", { class: "held", "data-tone": held ? "allow" : "soft" }, held ? "You have it." : "You do not have it.");

@@ -5,6 +5,7 @@
 
 import { curlOf } from "../shared/curl.js";
 import { button, confirmed, field, h } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { HOST, TEXT, examplesOf, exampleText, follow, isHeld } from "./documents.js";
 import { exchange } from "./exchange.js";
 import { codeBlock, folded } from "./prose.js";
@@ -59,7 +60,7 @@ export function requestPanel(document, operation, account) {
 
   const fieldsOf = (isRequired) => places.filter(({ required }) => required === isRequired).map(({ input }) => input.element);
   const optional = fieldsOf(false);
-  const more = optional.length > 0 && folded(optional.length === 1 ? "1 more parameter" : `${optional.length} more parameters`, h("div", { class: "stack tight" }, optional));
+  const more = optional.length > 0 && folded(optional.length === 1 ? "1 more parameter" : `${figure(optional.length)} more parameters`, h("div", { class: "stack tight" }, optional));
   const curl = h("div", { class: "stack tight" }, h("h3", {}, "With curl"), command);
   const form = h("form", { class: "card stack", onsubmit, novalidate: true }, h("h2", {}, "Try it"), fieldsOf(true), more, body.element, curl, note, h("div", { class: "actions" }, submit, answer.stop));
   const element = h("section", { class: "request", "aria-label": "Try it" }, form, answer.element);

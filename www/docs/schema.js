@@ -2,6 +2,7 @@
  * What a JSON Schema says, in words: its type, its rules, and what is in it. Knows no elements.
  */
 
+import { figure } from "../shared/locale.js";
 import { resolve } from "./documents.js";
 
 /** So many values are listed of an enumeration. */
@@ -55,11 +56,11 @@ function typesOf(document, schema, names) {
   if (schema.isNothing) return ["nothing"];
   if (schema.const !== undefined) return [JSON.stringify(schema.const)];
   const among = alternatives(schema);
-  if (among.length > 0 && among.every((each) => each.const !== undefined)) return [`one of ${among.length} values`];
+  if (among.length > 0 && among.every((each) => each.const !== undefined)) return [`one of ${figure(among.length)} values`];
   const values = schema.enum?.map((value) => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value));
   const guess = values ? [...new Set(values)] : schema.properties || schema.additionalProperties ? "object" : (schema.items ?? schema.prefixItems) ? "array" : undefined;
   const types = [schema.type ?? guess ?? []].flat();
-  if (types.length === 0) return [among.length > 0 ? `one of ${among.length} forms` : "any value"];
+  if (types.length === 0) return [among.length > 0 ? `one of ${figure(among.length)} forms` : "any value"];
   return types.map((type) => {
     if (type === "array" && schema.items !== undefined) return `array of ${typeText(document, schema.items)}`;
     if (type === "object" && names.length > 0) return names[0].split("/").at(-1);
@@ -74,7 +75,7 @@ const isDemand = (schema) => choices(schema).length > 0 && choices(schema).every
 
 const alternatives = (schema) => (isDemand(schema) ? [] : choices(schema));
 
-const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 20 });
+const number = (value) => figure(value, { maximumFractionDigits: 20 });
 
 /** A range in words; undefined when there is none. */
 function range(least, most, noun = "") {

@@ -3,6 +3,7 @@
  */
 
 import { button, h } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { prose } from "./prose.js";
 import { MAX_VALUES, inside, namesIn, read, rulesOf, typeText } from "./schema.js";
 
@@ -71,6 +72,6 @@ function ruleText([text, ...codes]) {
   const written = (list) => list.flatMap((code, at) => [at > 0 && ", ", h("code", {}, code)]);
   if (codes.length <= MAX_VALUES) return [`${text}${codes.length > 0 ? " " : ""}`, ...written(codes)];
   const rest = h("span", { hidden: true }, ", ", written(codes.slice(MAX_VALUES)));
-  const more = button(`and ${codes.length - MAX_VALUES} more`, { class: "link", onclick: () => (more.remove(), (rest.hidden = false)) });
+  const more = button(`and ${figure(codes.length - MAX_VALUES)} more`, { class: "link", onclick: () => (more.remove(), (rest.hidden = false)) });
   return [`${text} `, ...written(codes.slice(0, MAX_VALUES)), rest, " ", more];
 }

@@ -2,6 +2,8 @@
  * Decimals as people type and compare them. They stay texts: nothing here goes through a binary float.
  */
 
+import { figure } from "../shared/locale.js";
+
 /** The hint at every field for a decimal. */
 export const DECIMAL_HINT = "A comma or a dot separates the decimals: 11,05 and 11.05 are the same.";
 
@@ -46,7 +48,7 @@ export function growthText(before, after) {
   const hundredths = growth(before, after);
   if (hundredths === undefined) return "";
   if (hundredths === 0) return isSame(before, after) ? "unchanged" : "less than 0.01 %";
-  return `${hundredths > 0 ? "+" : "−"}${(Math.abs(hundredths) / 100).toLocaleString("en", { minimumFractionDigits: 2 })} %`;
+  return `${hundredths > 0 ? "+" : "−"}${figure(Math.abs(hundredths) / 100, { minimumFractionDigits: 2 })} %`;
 }
 
 /** Two decimals as integers of the same scale. */

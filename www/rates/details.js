@@ -3,6 +3,7 @@
  */
 
 import { button, h, keepFocus } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { reasonField } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { hrefOf } from "./address.js";
@@ -41,7 +42,7 @@ export function unitDetails(desk) {
         below === 0 && button("Delete", { image: "trash", class: "plain", onclick: () => removeUnit(desk, unit) }),
       ];
       keepFocus(actions, () => actions.replaceChildren(...(offered || []).filter(Boolean)));
-      const others = below === 1 ? "the unit" : `the ${below.toLocaleString("en")} units`;
+      const others = below === 1 ? "the unit" : `the ${figure(below)} units`;
       if (mayWrite && below > 0) about.textContent = `It can be deleted once nothing is below it: move or delete ${others} below first.`;
     },
   };
@@ -54,7 +55,7 @@ function factsOf(unit, units) {
     ["Kind", KINDS[type].word],
     ["Id", h("span", { class: "id" }, id)],
     parentId !== undefined && ["Below", link(parentId)],
-    type !== "STORE" && ["Shops", units.shops(id).toLocaleString("en")],
+    type !== "STORE" && ["Shops", figure(units.shops(id))],
     ["General markup", markupPercentage === undefined ? inheritedMarkup(unit, units, link) : `${markupPercentage} %, set here`],
     ["Markups of pairs", markups.length === 0 ? "none here" : pairList(markups, "markupPercentage")],
     tolerancePercentage !== undefined && ["Largest step", `${tolerancePercentage} %, set here`],

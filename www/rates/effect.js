@@ -5,6 +5,7 @@
 
 import { h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { growth, growthText } from "./decimal.js";
 import { unitName } from "./unit-name.js";
@@ -63,7 +64,7 @@ function samples({ sample, businessUnits }, units) {
   return h(
     "details",
     {},
-    h("summary", {}, sample.length === 1 ? "What the shop gets" : `What the shops get${isPart ? `, the first ${sample.length}` : ""}`),
+    h("summary", {}, sample.length === 1 ? "What the shop gets" : `What the shops get${isPart ? `, the first ${figure(sample.length)}` : ""}`),
     h("ul", { class: "samples" }, sample.map((shop) => sampleOf(shop, units))),
   );
 }

@@ -5,6 +5,7 @@
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { settled } from "../shared/lost.js";
 import { counted } from "../shared/messages.js";
 import { secondText, timeText } from "../shared/time.js";
@@ -83,7 +84,7 @@ export function messageLog(desk, received) {
 
 function aboutText(desk, count) {
   if (desk.topic === undefined || count === 0) return "";
-  return count > MAX_SHOWN ? `The last ${MAX_SHOWN} of ${counted(count, "message")} received` : `${counted(count, "message")} received`;
+  return count > MAX_SHOWN ? `The last ${figure(MAX_SHOWN)} of ${counted(count, "message")} received` : `${counted(count, "message")} received`;
 }
 
 function emptyTexts(desk) {
@@ -115,7 +116,7 @@ async function sendInitialState(desk) {
 function messageLine(desk, { message, text }) {
   const { businessUnitId } = message.data;
   const lists = LISTS.map(([name, word]) => [word, message.data[name] ?? []]).filter(([, rates]) => rates.length > 0);
-  const counts = lists.map(([word, rates]) => `${rates.length} ${word}`).join(", ") || "no rates";
+  const counts = lists.map(([word, rates]) => `${figure(rates.length)} ${word}`).join(", ") || "no rates";
   const body = h("div", { class: "stack tight" });
   const fill = () => body.childElementCount === 0 && body.append(...content(lists, message, text));
   return h(

@@ -7,6 +7,7 @@ import { TillgateError } from "../../js/src/index.js";
 import { button, debounce, field, h, notify } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { DECIMAL_HINT } from "./decimal.js";
 import { readPasted, refusal, writtenRows } from "./pasted.js";
@@ -62,7 +63,7 @@ function pasteFields(desk, id, draft) {
     const faultOf = (row) => row.fault ?? refused.get(row);
     const wrong = read.rows.filter(faultOf).length;
     fill.hidden = text.value !== "";
-    summary.textContent = read.rows.length === 0 ? "" : `${counted(read.rows.length, "row")}${wrong > 0 ? `, ${wrong} with a fault` : ", all readable"}`;
+    summary.textContent = read.rows.length === 0 ? "" : `${counted(read.rows.length, "row")}${wrong > 0 ? `, ${figure(wrong)} with a fault` : ", all readable"}`;
     // Faults come first: they are what is left to do.
     const ordered = [...read.rows].sort((a, b) => Boolean(faultOf(b)) - Boolean(faultOf(a)) || a.line - b.line);
     const more = ordered.length - MAX_SHOWN;

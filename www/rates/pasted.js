@@ -5,6 +5,7 @@
 
 import { TillgateError, calculate } from "../../js/src/index.js";
 import { faultText } from "../shared/faults.js";
+import { figure } from "../shared/locale.js";
 import { readDecimal } from "./decimal.js";
 import { TYPES, keyOf } from "./wording.js";
 
@@ -42,7 +43,7 @@ export function readPasted(text) {
 export function refusal({ rows }) {
   const wrong = rows.filter(({ fault }) => fault !== undefined).length;
   if (rows.length === 0) return "Paste at least one row.";
-  if (rows.length > MAX_ROWS) return `These are ${rows.length.toLocaleString("en")} rows. Paste at most 1,000 at once.`;
+  if (rows.length > MAX_ROWS) return `These are ${figure(rows.length)} rows. Paste at most 1,000 at once.`;
   if (wrong > 0) return `Correct ${wrong === 1 ? "the row that is marked" : `the ${wrong} rows that are marked`}, or remove ${wrong === 1 ? "it" : "them"}.`;
   return undefined;
 }
@@ -80,7 +81,7 @@ function rowOf(cells, columns) {
 const typeOf = (text) => Object.entries(TYPES).find(([type, word]) => [type, word.toUpperCase()].includes(text.toUpperCase()))?.[0] ?? text;
 
 function formFault(cells, columns, rate, { typed, isDeleted }) {
-  if (cells.length < columns.length) return `It has ${cells.length === 1 ? "one column" : `${cells.length} columns`}; type, from, to and rate are needed.`;
+  if (cells.length < columns.length) return `It has ${cells.length === 1 ? "one column" : `${figure(cells.length)} columns`}; type, from, to and rate are needed.`;
   if (!Object.hasOwn(TYPES, rate.exchangeRateType)) return `“${rate.exchangeRateType}” is no type. Use sales, purchase or intercompany.`;
   if (!isDeleted && readDecimal(typed) === undefined) return `“${typed}” is no rate. Use a number such as 11.05 or 11,05.`;
   return undefined;

@@ -3,6 +3,7 @@
  */
 
 import { button, h } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { doneText } from "./wording.js";
 
@@ -70,7 +71,7 @@ function progressLine(title, onclose) {
       }
       element.classList.toggle("done", isDone);
       if (isDone) text.textContent = doneText(Number(total ?? done), Number(published), failed);
-      else if (total !== null) text.textContent = `${Number(done).toLocaleString("en")} of ${counted(Number(total), "shop")}, sent to ${Number(published).toLocaleString("en")} so far`;
+      else if (total !== null) text.textContent = `${figure(Number(done))} of ${counted(Number(total), "shop")}, sent to ${figure(Number(published))} so far`;
     },
     fail() {
       text.textContent = "The host cannot be asked right now.";

@@ -7,6 +7,7 @@ import { TillgateError, calculate, oppositeRate } from "../../js/src/index.js";
 import { h } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { figure } from "../shared/locale.js";
 import { whoOf } from "../shared/reason.js";
 import { isSame } from "./decimal.js";
 import { effect } from "./effect.js";
@@ -166,5 +167,5 @@ function describe({ set = [], delete: gone = [] }) {
     ...gone.map((rate) => `${TYPES[rate.exchangeRateType]}: ${pairText(rate)} is not set here`),
   ];
   const more = lines.length - 6;
-  return `${lines.slice(0, 6).join("; ")}${more > 0 ? `; and ${more} more` : ""}.`;
+  return `${lines.slice(0, 6).join("; ")}${more > 0 ? `; and ${figure(more)} more` : ""}.`;
 }

@@ -5,6 +5,7 @@
 
 import { button, field, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { isolated } from "../shared/locale.js";
 import { hrefOf, placeOf } from "./address.js";
 import { RatesHost } from "./host.js";
 import { Received } from "./log.js";
@@ -81,7 +82,7 @@ class RatesView {
       },
       may: (permission) => this.#session.may(permission),
       follow: (look) => this.#session.on("change", look),
-      name: (id) => this.#units?.name(id) ?? id,
+      name: (id) => isolated(this.#units?.name(id) ?? id),
       isShop: () => this.#isShop(),
       concerns: (shop) => this.#concerns(shop),
       go: (to) => this.#go(to),

@@ -5,6 +5,7 @@
 
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { PAGE, TreeRows } from "./tree-rows.js";
 import { KINDS } from "./wording.js";
 
@@ -28,7 +29,7 @@ class UnitTree {
   #create;
 
   constructor({ onchoose, oncreate }) {
-    const about = { placeholder: "Search by name or id", "aria-label": "Search business units", spellcheck: "false" };
+    const about = { placeholder: "Search by name or id", "aria-label": "Search business units", dir: "auto", spellcheck: "false" };
     this.#onchoose = onchoose;
     this.#search = h("input", { type: "search", ...about, oninput: () => this.#draw(), onkeydown: (event) => this.#onsearchkey(event) });
     this.#items = h("ul", { role: "tree", "aria-label": "Business units", onkeydown: (event) => this.#onkey(event), onclick: (event) => this.#onclick(event) });
@@ -159,15 +160,15 @@ function statusText(units, text) {
   if (text === "") return "";
   const found = units.search(text).length;
   if (found === 0) return "Nothing matches";
-  if (found > PAGE) return `The first ${PAGE} of ${found.toLocaleString("en")} matches`;
-  return found === 1 ? "1 match" : `${found} matches`;
+  if (found > PAGE) return `The first ${PAGE} of ${figure(found)} matches`;
+  return found === 1 ? "1 match" : `${figure(found)} matches`;
 }
 
 /** The element of a row. */
 function treeItem({ id, unit, level, size, position, isOpen, isMore }, { units, current, chosen }) {
   const place = { "aria-level": level, "aria-setsize": size, "aria-posinset": position };
   const attributes = { role: "treeitem", "data-id": id, ...place, tabindex: id === current ? "0" : "-1" };
-  if (isMore) return indented(h("li", { ...attributes, class: "more" }, `Show ${Math.min(isMore, PAGE).toLocaleString("en")} more`), level);
+  if (isMore) return indented(h("li", { ...attributes, class: "more" }, `Show ${figure(Math.min(isMore, PAGE))} more`), level);
   const hasChildren = units.children(id).length > 0;
   const hidden = (text) => h("span", { class: "visually-hidden" }, text);
   const element = h(
@@ -175,9 +176,9 @@ function treeItem({ id, unit, level, size, position, isOpen, isMore }, { units, 
     { ...attributes, "aria-expanded": hasChildren ? String(isOpen) : undefined, "aria-selected": String(id === chosen) },
     h("span", { class: "twisty" }, hasChildren && icon("chevron")),
     icon(KINDS[unit.type].image),
-    h("span", { class: "tree-name" }, unit.name ?? id, unit.name && h("span", { class: "id" }, id)),
+    h("span", { class: "tree-name" }, h("bdi", {}, unit.name ?? id), unit.name && h("span", { class: "id" }, id)),
     hidden(KINDS[unit.type].word),
-    unit.type !== "STORE" && h("span", { class: "tree-count" }, units.shops(id).toLocaleString("en"), hidden(units.shops(id) === 1 ? " shop" : " shops")),
+    unit.type !== "STORE" && h("span", { class: "tree-count" }, figure(units.shops(id)), hidden(units.shops(id) === 1 ? " shop" : " shops")),
   );
   return indented(element, level);
 }

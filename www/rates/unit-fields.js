@@ -16,7 +16,7 @@ const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
 
 /** The fields, with what they hold first; `stored` is the unit that is edited. */
 export function unitFields(desk, unit, { isNew, stored }) {
-  const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", ...properties });
+  const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", ...properties });
   let { type } = unit;
   const id = text(unit.id, { maxlength: 128 });
   const name = text(unit.name, { maxlength: 256 });

@@ -6,5 +6,5 @@ import { h } from "../shared/dom.js";
 
 /** The name and the id; the name may be the id. */
 export function unitName(name, id) {
-  return [name, name !== id && h("span", { class: "id" }, ` ${id}`)];
+  return [h("bdi", {}, name), name !== id && h("span", { class: "id" }, ` ${id}`)];
 }

@@ -39,7 +39,7 @@ export function unitPage(desk, { received, onall }) {
     const above = units === undefined ? [] : units.path(id).slice(1).reverse();
     crumbs.replaceChildren(
       h("button", { type: "button", class: "plain to-tree", onclick: onall }, "All units"),
-      ...above.map((each) => h("a", { href: hrefOf({ id: each.id, tab: place.tab }) }, each.name ?? each.id)),
+      ...above.map((each) => h("a", { href: hrefOf({ id: each.id, tab: place.tab }), dir: "auto" }, each.name ?? each.id)),
     );
     crumbs.classList.toggle("empty", above.length === 0);
     const kind = unit && KINDS[unit.type];

@@ -3,9 +3,10 @@
  * rates and no elements.
  */
 
+import { compareNames } from "../shared/locale.js";
 import { pairKeyOf } from "./wording.js";
 
-const byName = (one, other) => (one.name ?? one.id).localeCompare(other.name ?? other.id, undefined, { numeric: true }) || (one.id < other.id ? -1 : 1);
+const byName = (one, other) => compareNames(one.name ?? one.id, other.name ?? other.id, one.id, other.id);
 
 export class Units {
   #byId;

@@ -5,6 +5,7 @@
 import { button, h, keepFocus } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag } from "../shared/list.js";
+import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { dayText, secondText, timeText } from "../shared/time.js";
 import { hrefOf } from "./address.js";
@@ -59,9 +60,9 @@ export function usedRates(desk) {
 const valuesText = (...rates) => rates.map((rate) => `${rate?.rateValue} ${rate?.rateValueWithMarkup} ${rate?.setAt}`).join(" ");
 
 function countText(pairs, found) {
-  if (found.length < pairs.length) return `${found.length} of ${counted(pairs.length, "pair")}`;
+  if (found.length < pairs.length) return `${figure(found.length)} of ${counted(pairs.length, "pair")}`;
   const own = pairs.filter(({ isOwn }) => isOwn).length;
-  return `${counted(pairs.length, "pair")}, ${own === 0 ? "none" : own} set here`;
+  return `${counted(pairs.length, "pair")}, ${own === 0 ? "none" : figure(own)} set here`;
 }
 
 const emptyState = (count, text) =>

@@ -2,6 +2,7 @@
  * The words of the Rates view: rates, business units and the effect of a change as a price manager says them.
  */
 
+import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 
 /** The most shops that are named where a change has failed. */
@@ -58,12 +59,12 @@ export const levelsText = (levels) => `${counted(levels, "level")} up`;
 /** The effect of a change, from the answer to a dry run. */
 export function effectText({ businessUnits }, kind) {
   const [total, affected, shielded] = [businessUnits.total, businessUnits.affected, businessUnits.shielded ?? 0].map(Number);
-  const own = shielded === 1 ? "1 keeps its own rate" : `${shielded.toLocaleString("en")} keep their own rate`;
+  const own = shielded === 1 ? "1 keeps its own rate" : `${figure(shielded)} keep their own rate`;
   if (total === 0) return "No shop is below this unit, so no shop changes.";
   if (affected === 0 && shielded > 0) return `Changes no shop: ${own}.`;
   if (affected === 0) return "Changes no shop’s rates.";
   if (kind === "STORE") return "Changes the rates of this shop.";
-  return `Changes ${affected.toLocaleString("en")} of ${counted(total, "shop")}${shielded > 0 ? `; ${own}` : ""}.`;
+  return `Changes ${figure(affected)} of ${counted(total, "shop")}${shielded > 0 ? `; ${own}` : ""}.`;
 }
 
 /** An error of the host in words. */
@@ -78,11 +79,11 @@ export function doneText(total, sent, failed = []) {
   const kept = total - sent - failed.length;
   const keep = kept === 1 ? "keeps its rates: nothing changed for it" : "keep their rates: nothing changed for them";
   const all = total === 1 ? "the shop" : `all ${counted(total, "shop")}`;
-  const part = `${sent.toLocaleString("en")} of ${counted(total, "shop")}`;
+  const part = `${figure(sent)} of ${counted(total, "shop")}`;
   const sentences = [
     total === 0 && "there are no shops that it concerns.",
     sent > 0 && `sent to ${sent === total ? all : part}.`,
-    kept > 0 && (sent > 0 ? `The other ${kept.toLocaleString("en")} ${keep}.` : `${counted(kept, "shop")} ${keep}.`),
+    kept > 0 && (sent > 0 ? `The other ${figure(kept)} ${keep}.` : `${counted(kept, "shop")} ${keep}.`),
     failed.length > 0 && `It failed for ${counted(failed.length, "shop")}: ${failed.slice(0, MAX_FAILED).join(", ")}${failed.length > MAX_FAILED ? " and others" : ""}.`,
   ];
   return `Done: ${sentences.filter(Boolean).join(" ").replace(/^It/, "it")}`;

@@ -6,6 +6,7 @@
 import { debounce, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";
+import { isolated } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { tryButtons } from "./try-buttons.js";
 import { DECISIONS, resultText } from "./wording.js";
@@ -50,7 +51,7 @@ function stepsOf({ items }, decided, { ontry, hrefOf }) {
   const questions = questionsOf(decided).map(({ text, result, at }) => ({ tone: "soft", image: "ask", text, control: result && doing([result], at) }));
   const removals = items.flatMap(({ id }, at) => {
     const { decision, hard, results } = decided[at];
-    return decision === "HARD_DENY" ? [{ tone: "deny", image: "stop", text: `Remove ${id}. ${hard.join(" ")}`, control: doing(results, at) }] : [];
+    return decision === "HARD_DENY" ? [{ tone: "deny", image: "stop", text: `Remove ${isolated(id)}. ${hard.join(" ")}`, control: doing(results, at) }] : [];
   });
   return [...questions, ...removals];
 }
@@ -70,8 +71,8 @@ function questionsOf(decided) {
 /** Links to the rules that some results are of. */
 function links(results, hrefOf) {
   const rules = new Map(results.filter(({ id, restriction }) => id ?? restriction).map((result) => [result.id ?? result.restriction, result]));
-  return [...rules].map(([name, result]) => h("a", { href: hrefOf(result), dir: "auto" }, `Rule ${name === "itemId" ? "item id" : name}`));
+  return [...rules].map(([name, result]) => h("a", { href: hrefOf(result) }, `Rule ${name === "itemId" ? "item id" : isolated(name)}`));
 }
 
 const stepRow = ({ tone, image, text, control }) =>
-  h("li", { "data-tone": tone }, h("span", { class: "dot" }, icon(image)), h("div", { class: "result-why" }, h("p", { dir: "auto" }, text), control));
+  h("li", { "data-tone": tone }, h("span", { class: "dot" }, icon(image)), h("div", { class: "result-why" }, h("p", {}, text), control));

@@ -146,6 +146,9 @@ export async function editCondition(session, condition, { given, isNew = false, 
   return isSaved;
 }
 
+/** What a draft would change, outside of the dialog; `read` returns the draft, and what is in force today. */
+export const draftEffects = (session, read) => whatIf(session, () => compared(session, ...read()));
+
 /** A draft and what is in force today as the module compares them, with the condition of the other scope that has the id. */
 function compared(session, draft, today) {
   const id = draft.id || UNNAMED;

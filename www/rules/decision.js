@@ -97,7 +97,7 @@ function resultRow(result, { ontry, onrule }) {
     { "data-tone": tone },
     h("span", { class: "dot" }, icon(image)),
     h("span", { class: "result-name", dir: "auto" }, result.id ?? resultName(result)),
-    h("div", { class: "result-why" }, h("p", { dir: "auto" }, resultText(result)), tryButtons([result], ontry, rule)),
+    h("div", { class: "result-why" }, h("p", {}, resultText(result)), tryButtons([result], ontry, rule)),
   );
 }
 

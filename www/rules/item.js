@@ -1,9 +1,12 @@
 /**
- * The field of the item: its id.
+ * The field of the item: its id, where rules ask for it.
  */
 
 import { field, h } from "../shared/dom.js";
 import { ITEM_FAULT } from "../shared/faults.js";
+
+/** The id of an item where no rule asks for it: tills always send one. */
+export const ANY_ITEM = "any";
 
 /** The field; `onchange` is called after each keystroke, and `given` is what it starts with, as `state` returns it. */
 export function itemFields(onchange, given = {}) {
@@ -11,8 +14,10 @@ export function itemFields(onchange, given = {}) {
   const element = field("Item id", id);
   return {
     element,
+    /** Shows the field if rules ask for the id. */
+    show: (isAsked) => (element.hidden = !isAsked),
     /** The item as a till would send it. */
-    value: () => ({ id: id.value }),
+    value: () => ({ id: element.hidden ? ANY_ITEM : id.value }),
     set(item) {
       id.value = item;
       onchange();

@@ -5,6 +5,7 @@
 
 import { field, confirmed, h } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
+import { isolated } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { conditionPath } from "./condition-editor.js";
 import { projectPath } from "./project-editor.js";
@@ -27,8 +28,8 @@ export function keepTest(session, { condition, project, request, answer }) {
   const fallback = defaultName(asked, decision);
   const name = h("input", { value: fallback, maxlength: 256, autocomplete: "off", dir: "auto", onfocus: () => name.select() });
   const value = () => ({ name: name.value.trim() || fallback, request: asked, expect: { decision } });
-  const what = h("p", { dir: "auto" }, `${askedText(asked)}: `, h("b", {}, DECISIONS[decision].title), ".");
-  const why = `Saving a change of “${condition?.id ?? projectName(project)}” that decides this otherwise warns then, and names this test.`;
+  const what = h("p", {}, `${askedText(asked)}: `, h("b", {}, DECISIONS[decision].title), ".");
+  const why = `Saving a change of “${condition?.id ?? isolated(projectName(project))}” that decides this otherwise warns then, and names this test.`;
   const element = h("div", { class: "stack" }, what, field("Name of the test", name, { hint: why }));
   const read = () => session.read(paths.read);
   return edit({
@@ -70,7 +71,7 @@ async function writeAccepting(session, path, body, etag) {
     if (!isOfTests(error)) throw error;
     const failing = failingIndexes(error);
     if (failing.includes(body.tests.length - 1)) throw Object.assign(error, { sentence: CHANGED });
-    const names = failing.map((at) => `“${body.tests[at]?.name}”`).join(", ");
+    const names = failing.map((at) => `“${isolated(body.tests[at]?.name)}”`).join(", ");
     const question = `Keep it although ${counted(failing.length, "other test")} ${failing.length === 1 ? "fails" : "fail"}?`;
     if (!(await confirmed(question, `Without this one too, the rule fails ${names}.`, "Keep the test"))) throw Object.assign(error, { sentence: "The test was not kept." });
     return session.write(`${path}?failingTests=accept`, body, etag);

@@ -1,5 +1,5 @@
 /**
- * What Preview shows, as an address to share: `#/preview/condition/alcohol?age=17&item=beer-0.5l`. What it says comes
+ * What Preview shows, as an address to share: `#/preview/condition/alcohol?age=17`. What it says comes
  * from anywhere, so only what has the right shape is read.
  */
 
@@ -18,12 +18,23 @@ const isDraft = (value) =>
   isObject(value.condition_value) &&
   isAge(value.condition_value.minimum_age);
 
+const isValues = (value) => Array.isArray(value) && value.every((each) => isText(each) || typeof each === "boolean");
+
+const isRestriction = (value) =>
+  isObject(value) &&
+  /^((WHITE|BLACK)LIST(EDITEMS)?|BOOLEAN)$/.test(value.type) &&
+  isText(value.propertyName ?? "") &&
+  [value.allowedValues, value.deniedValues, value.itemIds].every((values) => isValues(values ?? []));
+
+const isProject = (value) => isObject(value) && isText(value.name ?? "") && Array.isArray(value.restrictions) && value.restrictions.every(isRestriction);
+
 /** What may stand in an address, and how it is recognized. Texts stand there as they are, the rest as JSON. */
 const TEXTS = { item: isText, age: isText, project: isText };
 const OBJECTS = {
   licenses: isTexts,
   properties: isProperties,
   draft: isDraft,
+  projectDraft: isProject,
   lines: (value) => Array.isArray(value) && value.length <= 1000 && value.every(isLine),
 };
 

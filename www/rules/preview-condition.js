@@ -12,7 +12,7 @@ import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
 import { customerFields } from "./customer.js";
 import { attempt, decisionCard, exchangeDetails, verdict } from "./decision.js";
 import { hostCheck } from "./host-check.js";
-import { itemFields } from "./item.js";
+import { ANY_ITEM } from "./item.js";
 import { keepButton } from "./keep-button.js";
 import { ordinary } from "./why.js";
 import { conditionText, worst } from "./wording.js";
@@ -46,7 +46,6 @@ class ConditionMode {
     last: [[NEW, NEW_TEXT]],
     onchange: (id) => this.#choose(id),
   });
-  #item;
   #customer;
   #chart = ageChart((age) => this.#customer.setAge(age));
   #fields;
@@ -56,6 +55,9 @@ class ConditionMode {
   /** The catalog that holds only the draft. */
   #draftCatalog;
   #wanted;
+  /** What a draft would change, which is loaded with the first draft. */
+  #effects;
+  #effectsPlace = h("div", { hidden: true });
   #isInitialized = false;
 
   constructor(session, given) {
@@ -66,13 +68,12 @@ class ConditionMode {
     this.#wanted = id;
     this.#check = hostCheck(session);
     this.#keep = keepButton(session);
-    this.#item = itemFields(onchange, { item: "beer-0.5l", ...state });
     this.#customer = customerFields(onchange, { age: "17", ...state });
     const isTaken = (typed) => this.#stored === undefined && this.#find(typed) !== undefined;
     this.#fields = conditionFields({ onchange, isTaken, onopen: (existing) => this.#choose(existing) });
     this.#rule = rulePane(this.#fields.element, { oncopy: () => this.#copy(), ondiscard: () => this.#discard(), onsave: () => this.#save() });
-    this.inputs = [pickerField("Condition", this.#picker), ...this.#rule.elements, this.#item.element, this.#customer.element];
-    this.outputs = [this.#card.element, this.#check.element, this.#keep.element, this.#chart.element, this.#exchange.element];
+    this.inputs = [pickerField("Condition", this.#picker), ...this.#rule.elements, this.#customer.element];
+    this.outputs = [this.#card.element, this.#check.element, this.#keep.element, this.#chart.element, this.#effectsPlace, this.#exchange.element];
   }
 
   close() {
@@ -173,16 +174,18 @@ class ConditionMode {
     this.#showRule(isDraft);
 
     const id = rule.id || UNNAMED;
-    const request = { item: this.#item.value(), context: { customer: this.#customer.value() } };
+    // No condition asks which item it is; one that the address has is that of a test.
+    const { item } = this.#given.state ?? {};
+    const request = { item: { id: item || ANY_ITEM }, context: { customer: this.#customer.value() } };
     const catalog = isDraft ? this.#prepare({ ...rule, id }) : attempt(() => this.#session.catalog([id]));
     const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateCondition(id, request, { explain: true }));
     this.#showDecision(rule, request, answer, isDraft);
     this.#keep.show(!isDraft && !(answer instanceof Error) && this.#mayKeep() ? { condition: this.#stored, request, answer } : undefined);
     this.#exchange.show(`/api/v1/conditions/${encodeURIComponent(id)}/evaluate`, request, answer, { isDraft });
+    this.#showEffects(isDraft);
     if (isDraft) this.#check.draft();
     else this.#check.compare("evaluateCondition", [id, request], ordinary(answer));
     this.#fields.check({ isTyping: true });
-    this.#item.showFaults(answer.faults);
     this.#customer.showFaults(answer.faults);
 
     this.#chart.element.hidden = rule.rule !== "AGE_RESTRICTION" || answer instanceof Error;
@@ -191,7 +194,18 @@ class ConditionMode {
       this.#chart.draw((age) => worst(catalog.evaluateCondition(id, at(age)).results.map(({ decision }) => decision)), this.#customer.age(), isDraft);
     }
     const draft = this.#session.memory.get(this.#key());
-    this.#given.remember(this.#stored?.id, { ...this.#item.state(), ...this.#customer.state(), draft: draft && { ...draft, tests: undefined } });
+    this.#given.remember(this.#stored?.id, { item, ...this.#customer.state(), draft: draft && { ...draft, tests: undefined } });
+  }
+
+  async #showEffects(isDraft) {
+    this.#effectsPlace.hidden = !isDraft;
+    if (!isDraft) return;
+    const read = () => [{ ...this.#fields.value(), scope: this.#stored?.scope ?? "TENANT" }, this.#stored];
+    this.#effects ??= dialogs().then(({ draftEffects }) => draftEffects(this.#session, read), () => (this.#effects = undefined));
+    const effects = await this.#effects;
+    if (effects === undefined) return;
+    if (!effects.element.isConnected) this.#effectsPlace.replaceChildren(effects.element);
+    effects.refresh();
   }
 
   /** Whether what is decided can be kept as a test of the condition: it decides, and the user may write it. */

@@ -50,11 +50,11 @@ export function preview(session, [kind, id] = [], query) {
   /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
   const remember = (name) => (shown, state) => {
     shownId = shown;
-    const { draft, ...rest } = state;
+    const { draft, projectDraft, ...rest } = state;
     last.mode = name;
     last.states[name] = { id: shown, ...rest };
     memory.set("preview", last);
-    address = previewAddress(name, shown, { ...rest, draft });
+    address = previewAddress(name, shown, state);
     showAddress();
   };
 

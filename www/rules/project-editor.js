@@ -5,6 +5,7 @@
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
+import { isolated } from "../shared/locale.js";
 import { errorText } from "../shared/messages.js";
 import { randomId } from "../shared/random-id.js";
 import { call, isLong } from "./apart.js";
@@ -20,9 +21,9 @@ export const projectPath = (id) => `/api/v1/projects/${encodeURIComponent(id)}`;
 
 /**
  * Edits a project, or creates one; a new one starts with `given`, and one that exists with its rule `at` this place, if any.
- * `restored` says that `given` is an earlier version, which is reviewed at once.
+ * `restored` says that `given` is an earlier version, which is reviewed at once, and `isTried` that Preview shows the draft.
  */
-export async function editProject(session, project, { given, restored, at } = {}) {
+export async function editProject(session, project, { given, restored, at, isTried = false } = {}) {
   const { memory } = session;
   const key = draftKey(project?.projectId);
   const id = project?.projectId ?? given?.projectId ?? randomId();
@@ -52,13 +53,13 @@ export async function editProject(session, project, { given, restored, at } = {}
     note.remove();
     fields.show(begin);
   };
-  const history = stored && !restored && historyButton(session, { kind: "project", name: projectName(project), path: projectPath(id), mayRestore: () => true }, (version) => {
+  const history = stored && !restored && historyButton(session, { kind: "project", name: isolated(projectName(project)), path: projectPath(id), mayRestore: () => true }, (version) => {
     fields.show(version, begin);
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && !isTried && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
-    title: project ? `Edit ${projectName(project)}` : "New project",
+    title: project ? `Edit ${isolated(projectName(project))}` : "New project",
     note,
     wide: true,
     fields: { ...fields, element: h("div", { class: "stack" }, history, fields.element, effects.element, checks.tests) },
@@ -69,7 +70,7 @@ export async function editProject(session, project, { given, restored, at } = {}
     reviewFirst: restored !== undefined,
     hasReason: true,
     lastBy: () => lastBy(session, projectPath(id)),
-    draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key) },
+    draft: given ? undefined : { keep: (value) => memory.set(key, checks.kept(value)), discard: () => memory.delete(key), stays: isTried },
     async review(value, theirs) {
       await checkProject({ projectId: id, ...value });
       await pause();
@@ -78,7 +79,7 @@ export async function editProject(session, project, { given, restored, at } = {}
       const title = stored ? "What changes" : "A new project";
       await pause();
       const rules = value.restrictions.length === 0 && h("p", { class: "hint" }, "Without rules, everything may be bought.");
-      return checks.review(h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), rules, whatIfReviewed(session, documents(value, theirs))));
+      return checks.review(h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), rules, whatIfReviewed(session, documents(value, theirs))));
     },
     action: () => checks.action(),
     confirm: () => checks.question(),

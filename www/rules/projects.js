@@ -5,6 +5,7 @@
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
+import { figure, isolated } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 import { reasonField, withReason } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
@@ -48,7 +49,7 @@ export function projects(session, rest = []) {
 function historyOf(session, projectId) {
   const project = session.project(projectId);
   const restore = ({ document, at }) => editProject(session, session.project(projectId), { given: document, restored: restoredText({ at }) });
-  return { kind: "project", name: project ? projectName(project) : projectId, path: projectPath(projectId), mayRestore: () => session.may(WRITE), restore };
+  return { kind: "project", name: project ? isolated(projectName(project)) : projectId, path: projectPath(projectId), mayRestore: () => session.may(WRITE), restore };
 }
 
 /** What the filter searches: the names, the rules, and every value in their lists. */
@@ -72,7 +73,7 @@ function findings({ restrictions }, sought) {
 function row(session, project, sought = "") {
   const { projectId, restrictions } = project;
   const name = projectName(project);
-  const rules = restrictions.slice(0, 3).map((restriction) => h("li", { dir: "auto" }, restrictionText(restriction)));
+  const rules = restrictions.slice(0, 3).map((restriction) => h("li", {}, restrictionText(restriction)));
   const more = restrictions.length - rules.length;
   const mayWrite = session.may(WRITE);
   const tags = h("div", { class: "tags" }, session.memory.get(draftKey(projectId)) && draftTag());
@@ -80,7 +81,7 @@ function row(session, project, sought = "") {
   return h(
     "li",
     { class: "row tall" },
-    h("span", { class: "row-mark" }, String(restrictions.length)),
+    h("span", { class: "row-mark" }, figure(restrictions.length)),
     h(
       "div",
       { class: "row-text" },
@@ -88,7 +89,7 @@ function row(session, project, sought = "") {
       h("p", { class: "id" }, projectId),
       tags,
       rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
-      findings(project, sought).map((text) => h("p", { class: "finding", dir: "auto" }, icon("search"), text)),
+      findings(project, sought).map((text) => h("p", { class: "finding" }, icon("search"), text)),
     ),
     h(
       "div",

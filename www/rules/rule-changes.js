@@ -3,6 +3,7 @@
  */
 
 import { change, listChange, shownValues } from "../shared/difference.js";
+import { isolated } from "../shared/locale.js";
 import { testChanges } from "./test-changes.js";
 
 const ORDER = "Order of the rules or values";
@@ -61,7 +62,7 @@ function ruleChanges(before, after) {
     return [{ label: `${kind}: ${label}`, removed: values(before, old) ?? [], added: values(after, now) ?? [] }];
   }
   return [
-    listChange(label, old, now),
+    listChange(before.exclusive && after.exclusive ? `${label}, checked separately` : label, old, now),
     change(`${label}: checked separately`, Boolean(before.exclusive), Boolean(after.exclusive)),
   ].filter(Boolean);
 }
@@ -70,11 +71,12 @@ function ruleChanges(before, after) {
 const listed = ({ allowedValues, deniedValues, itemIds, value }) => allowedValues ?? deniedValues ?? itemIds ?? [value];
 
 /** What a rule checks, without its values. */
-export function ruleLabel({ type, propertyName }) {
+export function ruleLabel({ type, propertyName = "" }) {
+  const property = isolated(propertyName);
   const labels = {
-    WHITELIST: `${propertyName} must be one of`,
-    BLACKLIST: `${propertyName} must not be one of`,
-    BOOLEAN: `${propertyName} must be`,
+    WHITELIST: `${property} must be one of`,
+    BLACKLIST: `${property} must not be one of`,
+    BOOLEAN: `${property} must be`,
     WHITELISTEDITEMS: "Only these items",
     BLACKLISTEDITEMS: "Never these items",
   };

@@ -7,6 +7,7 @@
 import { TillgateError, findings, runTests } from "../../js/src/index.js";
 import { button, debounce, h, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { isolated } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { withReason } from "../shared/reason.js";
 import { findingsPane } from "./findings.js";
@@ -119,7 +120,8 @@ class RuleChecks {
   question() {
     const { failures } = this.#reviewed;
     if (failures.length === 0) return undefined;
-    const [{ name }, ...others] = failures;
+    const [first, ...others] = failures;
+    const name = isolated(first.name);
     const expected = others.length === 0 ? `“${name}” expects` : `“${name}” and ${counted(others.length, "more test")} expect`;
     return [`${saveAlthough(failures)}?`, `The rule does not decide as ${expected}. Its history will say that it was saved all the same.`, "Save anyway"];
   }

@@ -6,6 +6,7 @@
 import { changeList } from "../shared/difference.js";
 import { button, h, openDialog } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { isolated } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { People } from "../shared/people.js";
 import { whoOf } from "../shared/reason.js";
@@ -20,7 +21,7 @@ const MAX_SHOWN = 12;
 /** What changes between two versions, what a version says, and how it is called. */
 const KINDS = {
   condition: { nameOf: ({ id }) => id, changes: conditionChanges, text: (condition) => `${conditionText(condition)}${condition.enabled ? "" : ", but it is switched off"}` },
-  project: { nameOf: projectName, changes: projectChanges, text: projectText },
+  project: { nameOf: (project) => isolated(projectName(project)), changes: projectChanges, text: projectText },
 };
 
 const VERBS = { CREATED: "created it", REPLACED: "changed it", DELETED: "deleted it" };
@@ -28,7 +29,7 @@ const VERBS = { CREATED: "created it", REPLACED: "changed it", DELETED: "deleted
 function projectText({ name, restrictions }) {
   const rules = restrictions.slice(0, 3).map(restrictionText).join("; ");
   const more = restrictions.length > 3 ? `; and ${counted(restrictions.length - 3, "rule")} more` : "";
-  return `${name ? `${name}: ` : ""}${rules || "everything may be bought"}${more}`;
+  return `${name ? `${isolated(name)}: ` : ""}${rules || "everything may be bought"}${more}`;
 }
 
 /**
@@ -127,7 +128,7 @@ class RuleHistory {
   /** What a change has changed. A version that is not kept leaves that open. */
   #whatChanged({ action, before, after, documentsKept }) {
     const { changes, text } = this.#kind;
-    const said = (sentence) => h("p", { class: "moment-text", dir: "auto" }, sentence);
+    const said = (sentence) => h("p", { class: "moment-text" }, sentence);
     if (documentsKept === false) {
       const missing = before ? "What it became" : after ? "What it was before" : "What it was at that time";
       const hint = h("p", { class: "hint" }, `${missing} is not kept: there was no room left for it.`);
@@ -143,7 +144,7 @@ class RuleHistory {
 
   /** The version that was there before the first change of which there is a history. */
   #beginning({ before, at }) {
-    const text = h("p", { class: "moment-text", dir: "auto" }, `${this.#kind.text(before)}.`);
+    const text = h("p", { class: "moment-text" }, `${this.#kind.text(before)}.`);
     return h("li", { class: "moment", tabindex: "-1" }, h("div", { class: "moment-head" }, h("h3", {}, "Before that")), text, this.#offer(before, at, false));
   }
 

@@ -5,6 +5,7 @@
 
 import { button, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { askedText, expectedText, failureTexts } from "./test-wording.js";
 
@@ -69,7 +70,7 @@ export function testList({ onchange, onopen }) {
 function resultText(count, failed) {
   if (failed === 0) return count === 1 ? "The test passes." : `All ${counted(count, "test")} pass.`;
   const passed = count - failed;
-  return `${counted(failed, "test")} ${failed === 1 ? "fails" : "fail"}${passed > 0 ? `, ${passed} ${passed === 1 ? "passes" : "pass"}` : ""}.`;
+  return `${counted(failed, "test")} ${failed === 1 ? "fails" : "fail"}${passed > 0 ? `, ${figure(passed)} ${passed === 1 ? "passes" : "pass"}` : ""}.`;
 }
 
 function testRow(test, { onchange, onremove, onopen }) {
@@ -81,7 +82,7 @@ function testRow(test, { onchange, onremove, onopen }) {
   const fault = h("p", { class: "fault", hidden: true });
   const open = onopen && button("Preview", { image: "eye", class: "plain", "aria-label": `Open the test “${test.name}” in Preview`, onclick: () => onopen(test) });
   const removeRow = button(`Remove the test “${test.name}”`, { image: "trash", iconOnly: true, class: "plain", onclick: () => onremove(row) });
-  const about = h("p", { class: "hint", dir: "auto" }, `${askedText(test.request)}: ${expectedText(test.expect)}`);
+  const about = h("p", { class: "hint" }, `${askedText(test.request)}: ${expectedText(test.expect)}`);
   const row = h("li", { class: "test" }, dot, name, h("div", { class: "test-actions" }, open, removeRow), h("div", { class: "test-about", id }, fault, about, failure));
   const shown = name.value;
   // A name cannot be empty: then it stays as it was.

@@ -3,6 +3,7 @@
  */
 
 import { change, shownValues } from "../shared/difference.js";
+import { isolated } from "../shared/locale.js";
 import { askedText, expectedText } from "./test-wording.js";
 
 /** The changes: which tests were added and removed, which have another name, and which ask or expect something else. */
@@ -25,7 +26,7 @@ export function testChanges(before = [], after = []) {
     added.length > 0 && { label: added.length === 1 ? "Test added" : "Tests added", removed: [], added: shownValues(added, "test") },
     ...[...pairs].filter(([, old]) => old !== undefined).flatMap(([test, old]) => [
       change("Test renamed", old.name, test.name),
-      contentOf(old) !== contentOf(test) && { label: `Test changed: ${test.name}`, removed: [testText(old)], added: [testText(test)] },
+      contentOf(old) !== contentOf(test) && { label: `Test changed: ${isolated(test.name)}`, removed: [testText(old)], added: [testText(test)] },
     ]),
   ].filter(Boolean);
 }

@@ -3,19 +3,24 @@
  */
 
 import { describe } from "../../js/src/index.js";
+import { isolated, withoutIsolates } from "../shared/locale.js";
 import { valueText } from "../shared/messages.js";
+import { ANY_ITEM } from "./item.js";
 import { DECISIONS } from "./wording.js";
 
 /** A test that a condition in force cannot decide, because there is none. */
 const NOT_FOUND = "No decision, because the rule is not in force";
 
 /** What a test asks: the item, and for a condition the customer. */
-export const askedText = ({ item, context }) => [item.id, ...propertyTexts(item), ...(context ? [customerText(context)] : [])].join(", ");
+export function askedText({ item, context }) {
+  const texts = [item.id === ANY_ITEM ? "" : isolated(item.id), ...propertyTexts(item), context ? customerText(context) : ""];
+  return texts.filter((text) => text !== "").join(", ") || "an item without properties";
+}
 
 /** A name for a test: what is asked and decided. The id of an item decides nothing about a condition. */
 export function defaultName(request, decision) {
   const asked = request.context ? customerText(request.context) : askedText(request);
-  return `${asked}: ${DECISIONS[decision].title.toLowerCase()}`;
+  return `${withoutIsolates(asked)}: ${DECISIONS[decision].title.toLowerCase()}`;
 }
 
 /** What a test expects, in short. */
@@ -34,7 +39,7 @@ const withReasons = ({ reasons = [], ...each }) => {
   return `${decisionText(each)} (${said.length > 0 ? said.join(", ") : "no reason"})`;
 };
 
-const propertyTexts = ({ additionalProperties = {} }) => Object.entries(additionalProperties).map(([name, value]) => `${name} ${valueText(value)}`);
+const propertyTexts = ({ additionalProperties = {} }) => Object.entries(additionalProperties).map(([name, value]) => `${isolated(name)} ${valueText(value)}`);
 
 /** A license is an id, or an object that has one. */
 export const licenseIds = (licenses) => licenses.map((license) => license?.id ?? license);

@@ -4,9 +4,10 @@
  */
 
 import { button, h } from "../shared/dom.js";
-import { downloadCsv } from "../shared/download.js";
+import { downloadCsv, endingOf } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { foundText } from "../shared/list.js";
+import { figure } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 import { inSlices } from "../shared/slices.js";
 import { adding, finding, leaving, listing, reportText, settling, writing } from "./value-list.js";
@@ -31,9 +32,11 @@ class ValueListEditor {
   #shown;
   #found = [];
   #searches = 0;
+  /** What separates the cells of the table that values came from last. */
+  #delimiter;
   #counts = h("p", { class: "value-counts" });
   #status = h("p", { class: "hint", role: "status" });
-  #search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search the values", spellcheck: "false", oninput: () => this.#seek() });
+  #search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search the values", dir: "auto", spellcheck: "false", oninput: () => this.#seek() });
   #show = h("select", { "aria-label": "Show", onchange: () => this.#seek() });
   #selectAll = button("Select all", { class: "plain", onclick: () => this.#toggleAll() });
   #removeChosen = button("", { image: "trash", onclick: () => this.#remove(this.#rows.chosen) });
@@ -52,8 +55,8 @@ class ValueListEditor {
       onchoose: () => this.#drawActions(),
       onremove: () => this.#remove(this.#rows.chosen),
     });
-    this.#source = valueSource({ say: (sentence) => this.#say(sentence), onadd: (given, faults) => this.#add(given, faults) });
-    const save = button("Download as CSV", { image: "copy", class: "plain", onclick: () => this.#write(`${nameOf()}.csv`) });
+    this.#source = valueSource({ say: (sentence) => this.#say(sentence), onadd: (given, faults, delimiter) => this.#add(given, faults, delimiter) });
+    const save = button("Download as CSV", { image: "copy", class: "plain", onclick: () => this.#write(nameOf()) });
     this.element = this.#build(save);
     this.#work = this.#opening(values, stored);
     inSlices(this.#work);
@@ -116,7 +119,8 @@ class ValueListEditor {
     this.#changed();
   }
 
-  #add(given, faults) {
+  #add(given, faults, delimiter) {
+    this.#delimiter = delimiter || this.#delimiter;
     this.#change(this.#adding(given, faults));
   }
 
@@ -180,12 +184,12 @@ class ValueListEditor {
     const { values, repeats, added, removed } = this.#list;
     const parts = [
       h("b", {}, counted(values.length, "value")),
-      added > 0 && `${added.toLocaleString("en")} added`,
-      removed > 0 && `${removed.toLocaleString("en")} removed`,
-      repeats.size > 0 && `${repeats.size.toLocaleString("en")} repeated`,
+      added > 0 && `${figure(added)} added`,
+      removed > 0 && `${figure(removed)} removed`,
+      repeats.size > 0 && `${figure(repeats.size)} repeated`,
     ];
     this.#counts.replaceChildren(...parts.filter(Boolean).flatMap((part, at) => (at > 0 ? [" · ", part] : [part])));
-    this.#drawShow([["all", "All values"], ["added", `Added (${added.toLocaleString("en")})`], ["twice", `Repeated (${repeats.size.toLocaleString("en")})`]]);
+    this.#drawShow([["all", "All values"], ["added", `Added (${figure(added)})`], ["twice", `Repeated (${figure(repeats.size)})`]]);
     this.#find();
   }
 
@@ -228,9 +232,9 @@ class ValueListEditor {
     const { size } = this.#rows.chosen;
     const count = this.#found.length;
     const text = (control, said) => (control.lastChild.data = said);
-    text(this.#selectAll, size > 0 && size === count ? "Select none" : this.#isFiltered() ? `Select all ${count.toLocaleString("en")} found` : "Select all");
-    text(this.#removeChosen, `Remove ${size.toLocaleString("en")} selected`);
-    text(this.#removeFound, `Remove all ${count.toLocaleString("en")} found`);
+    text(this.#selectAll, size > 0 && size === count ? "Select none" : this.#isFiltered() ? `Select all ${figure(count)} found` : "Select all");
+    text(this.#removeChosen, `Remove ${figure(size)} selected`);
+    text(this.#removeFound, `Remove all ${figure(count)} found`);
     text(this.#undo, this.#undos.at(-1)?.undo ?? "");
     this.#selectAll.hidden = count === 0;
     this.#removeChosen.hidden = size === 0;
@@ -245,12 +249,12 @@ class ValueListEditor {
 
   async #write(name) {
     this.#finish();
-    downloadCsv(name, await inSlices(writing(this.#list)));
+    downloadCsv(`${name}${endingOf(this.#delimiter)}`, await inSlices(writing(this.#list, this.#delimiter)));
   }
 }
 
 /** What could not be read, in sentences. */
 function faultTexts(faults) {
   const more = faults.length - 3;
-  return [...faults.slice(0, 3).map(({ line, message }) => `Line ${line}: ${message}`), ...(more > 0 ? [`And ${more} more such lines.`] : [])];
+  return [...faults.slice(0, 3).map(({ line, message }) => `Line ${figure(line)}: ${message}`), ...(more > 0 ? [`And ${figure(more)} more such lines.`] : [])];
 }

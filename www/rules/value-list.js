@@ -6,6 +6,7 @@
 
 import { writeCsv } from "../shared/csv.js";
 import { VALUE_LENGTH } from "../shared/faults.js";
+import { figure } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 
 /** What a value and a project may have at most (`conditions.md`, "Project restrictions"). */
@@ -100,15 +101,15 @@ export function* finding(list, stored, { sought, shown }) {
 }
 
 /** The list as CSV, in parts. Where it has yes or no, a second column tells them from texts. */
-export function* writing({ values, distinct }) {
+export function* writing({ values, distinct }, delimiter) {
   const hasFlags = distinct.has(true) || distinct.has(false);
   const rowOf = (value) => {
     if (!hasFlags) return [value];
     return typeof value === "boolean" ? [valueText(value), KINDS.flag] : [value, KINDS.text];
   };
-  const parts = hasFlags ? [writeCsv([HEADING])] : [];
+  const parts = hasFlags ? [writeCsv([HEADING], delimiter)] : [];
   for (let at = 0; at < values.length; at += SLICE) {
-    parts.push(writeCsv(values.slice(at, at + SLICE).map(rowOf)));
+    parts.push(writeCsv(values.slice(at, at + SLICE).map(rowOf), delimiter));
     yield;
   }
   return parts;
@@ -124,7 +125,7 @@ export function* valuesWithKinds(rows) {
 
 /** What adding has done, in sentences. */
 export function reportText({ added, known, twice, edged, tooLong, examples, isFull }) {
-  if (isFull) return `Nothing was added: a project may have ${MAX_VALUES.toLocaleString("en")} values, and with these it would have more.`;
+  if (isFull) return `Nothing was added: a project may have ${figure(MAX_VALUES)} values, and with these it would have more.`;
   const some = (count, one, many) => count > 0 && `${counted(count, "value")} ${count === 1 ? one : many}`;
   const short = (text) => valueText(text.length > 24 ? `${text.slice(0, 24)}…` : text);
   const why = `as too long: ${examples.map(short).join(", ")}${tooLong > examples.length ? " and others" : ""}. A value ${VALUE_LENGTH}.`;

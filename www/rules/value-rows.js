@@ -1,6 +1,7 @@
 /**
- * The rows of a list of values, of which only those in sight are elements, all of one height. Follows the pattern of a listbox
- * with several choices (ARIA Authoring Practices): one stop of Tab, moved through with arrows, chosen from with Space.
+ * The rows of a list of values, of which only those in sight are elements, all of one height; all are printed. Follows the
+ * pattern of a listbox with several choices (ARIA Authoring Practices): one stop of Tab, moved through with arrows, chosen from
+ * with Space.
  */
 
 import { h } from "../shared/dom.js";
@@ -10,6 +11,9 @@ const BEYOND = 8;
 
 /** How tall a row is until one was measured. */
 const GUESS_PX = 36;
+
+/** Between these, the browser prints what is drawn. */
+const PRINTING = ["beforeprint", "afterprint"];
 
 let lists = 0;
 
@@ -29,6 +33,12 @@ class ValueRows {
   #anchor = 0;
   #height = GUESS_PX;
   #frame;
+  #isPrinted = false;
+  #onprint = ({ type }) => {
+    this.#isPrinted = type === "beforeprint";
+    if (this.element.isConnected) this.#draw();
+    else for (const each of PRINTING) removeEventListener(each, this.#onprint);
+  };
   #id = `values-${(lists += 1)}`;
   #rows = h("div", { role: "presentation" });
   #column = h("div", { role: "presentation", class: "value-column" }, this.#rows);
@@ -86,8 +96,11 @@ class ValueRows {
   #draw() {
     const { scrollTop, clientHeight } = this.element;
     this.#column.style.height = `${this.#entries.length * this.#height}px`;
-    const first = Math.max(0, Math.min(Math.floor(scrollTop / this.#height), this.#entries.length - 1) - BEYOND);
-    const last = Math.min(this.#entries.length, Math.ceil((scrollTop + clientHeight) / this.#height) + BEYOND);
+    const { length } = this.#entries;
+    const first = this.#isPrinted ? 0 : Math.max(0, Math.min(Math.floor(scrollTop / this.#height), length - 1) - BEYOND);
+    const last = this.#isPrinted ? length : Math.min(length, Math.ceil((scrollTop + clientHeight) / this.#height) + BEYOND);
+    // One that is taken out of the page and put back is drawn again.
+    for (const type of PRINTING) addEventListener(type, this.#onprint);
     this.#rows.replaceChildren(...this.#entries.slice(first, last).map((entry, at) => this.#row(entry, first + at)));
     this.#rows.style.transform = `translateY(${first * this.#height}px)`;
     const isDrawn = this.#active >= first && this.#active < last;

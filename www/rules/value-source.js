@@ -30,7 +30,7 @@ function* valuesIn(rows, { column, hasHeading, isFile }) {
   }
 }
 
-/** The controls. `onadd` gets values and what could not be read of them, and `say` a sentence about what is under way. */
+/** The controls. `onadd` gets values, what could not be read of them and the delimiter of their table, and `say` a sentence about what is under way. */
 export function valueSource({ onadd, say }) {
   const typed = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", onkeydown: onkey, onpaste });
   const typedField = field("Add a value", typed, { hint: "Or paste many at once, also from a spreadsheet, or drop a CSV file on the list." });
@@ -90,13 +90,13 @@ export function valueSource({ onadd, say }) {
     const read = (options) => inSlices(readingCsv(text, options), () => turn === turns);
     const table = await read();
     if (table === undefined) return;
-    const { rows, faults } = table;
+    const { delimiter, rows, faults } = table;
     if (rows.length === 0) return say("There is no value in it.");
-    if (hasKinds(rows)) return onadd(valuesWithKinds(rows), faults);
+    if (hasKinds(rows)) return onadd(valuesWithKinds(rows), faults, delimiter);
     if (rows[0].length === 1 && !(rows.length > 1 && HEADINGS.test(rows[0][0].trim()))) return onadd(valuesIn(rows, { column: 0, isFile }), faults);
     say("");
     choose(rows, async ({ column, hasHeading }) => {
-      if (column !== LINES) return onadd(valuesIn(rows, { column, hasHeading, isFile }), faults);
+      if (column !== LINES) return onadd(valuesIn(rows, { column, hasHeading, isFile }), faults, delimiter);
       const lines = await read({ delimiter: "" });
       if (lines) onadd(valuesIn(lines.rows, { column: 0, hasHeading, isFile }), lines.faults);
     });

@@ -3,6 +3,8 @@
  * `{ name, rows, lines }`, as `parseCsv` returns it. Only what the rules check is read, all else decides nothing. Pure.
  */
 
+import { figure, isolated } from "../shared/locale.js";
+
 /** What columns are called, in lower case and without blanks and signs. */
 const ID_NAMES = ["id", "itemid", "item", "sku", "gtin", "ean", "article", "articleid", "articlenumber", "product", "productid"];
 const AGE_NAMES = ["age", "customerage", "customersage"];
@@ -108,7 +110,7 @@ function readCustomer(row, cells, { age, licenses, customer }) {
   const years = age === NONE ? customer.age : typed === "" ? undefined : Number(typed);
   if (years !== undefined) row.customer_age = years;
   const named = cells[licenses] ?? "";
-  if (named.length > MAX_LICENSES) return `The licenses ${shortened(named)} are more than ${MAX_LICENSES.toLocaleString("en")} characters.`;
+  if (named.length > MAX_LICENSES) return `The licenses ${shortened(named)} are more than ${figure(MAX_LICENSES)} characters.`;
   if (!isReadable(named)) return "The licenses have characters that cannot be read.";
   const held = licenses === NONE ? customer.licenses : named.split(/[\s,;|]+/).filter((text) => text !== "");
   if (held !== undefined) row.licenses = held;
@@ -122,8 +124,8 @@ function readProperties(row, cells, checked) {
     const cell = cells[column] ?? "";
     if (cell === "") continue;
     const value = propertyOf(cell, kind);
-    if (value === undefined) return `${shortened(cell)} in ${name} is neither yes nor no.`;
-    if (!isReadable(cell)) return `${name} has characters that cannot be read.`;
+    if (value === undefined) return `${shortened(cell)} in ${isolated(name)} is neither yes nor no.`;
+    if (!isReadable(cell)) return `${isolated(name)} has characters that cannot be read.`;
     found.push([name, value]);
   }
   if (found.length > 0) row.additionalProperties = Object.fromEntries(found);
@@ -142,4 +144,4 @@ function propertyOf(cell, kind) {
 
 const isReadable = (text) => text.isWellFormed?.() ?? true;
 
-const shortened = (text) => `“${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
+const shortened = (text) => `“${isolated(text.length > 40 ? `${text.slice(0, 40)}…` : text)}”`;

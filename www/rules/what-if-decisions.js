@@ -102,14 +102,14 @@ function decider(document, after) {
 }
 
 /** Entries as parts of a CSV file, step by step: their columns as they were read, and what is decided about them. */
-export function* writing(entries, header) {
+export function* writing(entries, header, delimiter) {
   const width = entries.reduce((most, { cells }) => Math.max(most, cells.length), header.length);
   const filled = (cells) => Array.from({ length: width }, (_, at) => cells[at] ?? "");
   const step = Math.max(1, Math.min(STEP_ROWS, Math.floor(STEP_CELLS / width)));
-  const parts = [writeCsv([[...filled(header), "today", "then"]])];
+  const parts = [writeCsv([[...filled(header), "today", "then"]], delimiter)];
   for (let from = 0; from < entries.length; from += step) {
     const rows = entries.slice(from, from + step);
-    parts.push(writeCsv(rows.map(({ cells, before, after }) => [...filled(cells), doneText(before), doneText(after)])));
+    parts.push(writeCsv(rows.map(({ cells, before, after }) => [...filled(cells), doneText(before), doneText(after)]), delimiter));
     yield;
   }
   return parts;

@@ -5,6 +5,7 @@
 
 import { choice, field, h, keepFocus } from "../shared/dom.js";
 import { AGE_FAULT } from "../shared/faults.js";
+import { isolated } from "../shared/locale.js";
 import { KINDS, NONE, propertyKey } from "./what-if-columns.js";
 
 /** So many columns can be chosen, and so many properties be given one: more would not be found in a select. */
@@ -12,7 +13,7 @@ const MAX_COLUMNS = 200;
 const MAX_PROPERTIES = 40;
 
 /** How a question names what a column may have. */
-export const columnNoun = (key) => ({ age: "the customer’s age", licenses: "the customer’s licenses" })[key] ?? `the property ${key.slice(propertyKey("").length)}`;
+export const columnNoun = (key) => ({ age: "the customer’s age", licenses: "the customer’s licenses" })[key] ?? `the property ${isolated(key.slice(propertyKey("").length))}`;
 
 /** Nothing is chosen yet. */
 const UNCHOSEN = "";
@@ -53,7 +54,7 @@ export function columnFields(onchange) {
       const ofProperty = ([name, { column, kind }]) => {
         const kinds = select(KINDS, kind, (value) => onchange(`kind ${name}`, value));
         kinds.setAttribute("aria-label", `${name} is read as`);
-        const shown = field(`Property ${name}`, columnSelect(propertyKey(name), column, listed, isAsked([name]) > 0));
+        const shown = field(`Property ${isolated(name)}`, columnSelect(propertyKey(name), column, listed, isAsked([name]) > 0));
         shown.append(h("div", { class: "joined" }, h("span", { class: "hint" }, "read as"), kinds));
         return shown;
       };
@@ -82,7 +83,7 @@ function select(options, value, onchange) {
   return element;
 }
 
-const short = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+const short = (text) => isolated(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 /** The customer of a list that has no ages or licenses: `{ element, show, suggest, value }`. */
 export function customerBeside(onchange) {

@@ -5,6 +5,7 @@
 
 import { button, debounce, field, h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { binaryText, decodeText, readingCsv } from "../shared/csv.js";
 import { inSlices } from "../shared/slices.js";
@@ -73,7 +74,7 @@ class List {
     this.#decide();
   }
 
-  /** The list: `{ name, rows, lines, faults, isCut, chosen, customer }`; undefined while there is none. */
+  /** The list: `{ name, delimiter, rows, lines, faults, isCut, chosen, customer }`; undefined while there is none. */
   get #list() {
     return this.#session.memory.get(KEY);
   }
@@ -118,10 +119,10 @@ class List {
     const turn = this.#begin("Reading…");
     const read = await inSlices(readingCsv(text, { maxRows: MAX_ROWS + 2 }), () => turn === this.#turn);
     if (read === undefined) return;
-    const { rows, lines, faults } = read;
+    const { delimiter, rows, lines, faults } = read;
     const isCut = rows.length > MAX_ROWS + 1;
     if (isCut) rows.length = MAX_ROWS + 1;
-    this.#session.memory.set(KEY, { name, rows, lines, faults, isCut, text: name === undefined ? text : "", chosen: {}, customer: this.#customer.entered() });
+    this.#session.memory.set(KEY, { name, delimiter, rows, lines, faults, isCut, text: name === undefined ? text : "", chosen: {}, customer: this.#customer.entered() });
     this.#showSource();
     this.#decide();
   }
@@ -182,7 +183,7 @@ class List {
       const steps = deciding(list, { first: columns.hasHeader ? 1 : 0, reader: rowReader(columns, this.#customer.value()), before, after });
       const decided = await inSlices(steps, () => turn === this.#turn);
       if (decided === undefined) return;
-      this.#result.show(decided, { header: headerOf(list, columns), name: list.name ?? "list", checked, assumed: assumedOf(checked, columns, this.#customer.value()), left: decided.left });
+      this.#result.show(decided, { header: headerOf(list, columns), name: list.name ?? "list", delimiter: list.delimiter, checked, assumed: assumedOf(checked, columns, this.#customer.value()), left: decided.left });
       this.#showFaults([...list.faults, ...decided.faults], decided.left, list.isCut);
     } catch (error) {
       this.#result.say(errorText(error));
@@ -192,10 +193,10 @@ class List {
   /** Names the lines that could not be read, or not as CSV. */
   #showFaults(faults, left, isCut) {
     this.#faults.hidden = faults.length === 0 && !isCut;
-    const texts = faults.sort((one, other) => one.line - other.line).map(({ line, message }) => `Line ${line.toLocaleString("en")}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`);
+    const texts = faults.sort((one, other) => one.line - other.line).map(({ line, message }) => `Line ${figure(line)}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`);
     if (isCut) texts.unshift(`Only the first ${counted(MAX_ROWS, "line")} were read.`);
     const title = left > 0 ? `${counted(left, "line")} could not be read` : "Check how the list was read";
-    this.#faults.replaceChildren(h("summary", {}, icon("alert"), title), h("ul", { class: "rules" }, texts.map((text) => h("li", { dir: "auto" }, text))));
+    this.#faults.replaceChildren(h("summary", {}, icon("alert"), title), h("ul", { class: "rules" }, texts.map((text) => h("li", {}, text))));
   }
 }
 

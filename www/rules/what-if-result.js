@@ -3,9 +3,10 @@
  */
 
 import { button, debounce, h, notify } from "../shared/dom.js";
-import { downloadCsv } from "../shared/download.js";
+import { downloadCsv, endingOf } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { foundText } from "../shared/list.js";
+import { figure, isolated } from "../shared/locale.js";
 import { longList } from "../shared/long-list.js";
 import { counted, valueText } from "../shared/messages.js";
 import { inSlices } from "../shared/slices.js";
@@ -29,7 +30,7 @@ export const whatIfResult = () => new Result();
 class Result {
   #said = h("p", { class: "effect", role: "status" });
   #counts = h("div", { class: "inline counts", role: "group", "aria-label": "Show only" });
-  #filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the list", spellcheck: "false", oninput: debounce(100, () => this.#find()) });
+  #filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter the list", dir: "auto", spellcheck: "false", oninput: debounce(100, () => this.#find()) });
   #count = h("p", { class: "hint" });
   #save = button("Download as CSV", { onclick: () => this.#download() });
   #rows = longList({ name: "what-if-rows", keyOf: ({ at }) => at, rowOf: (entry) => this.#row(entry), shownOf: () => [] });
@@ -43,6 +44,7 @@ class Result {
   #detail;
   #header;
   #name;
+  #delimiter;
 
   constructor() {
     const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), this.#filter), this.#save);
@@ -61,11 +63,11 @@ class Result {
   }
 
   /**
-   * Shows what was decided. `header` names the columns, `name` is the list's, `checked` is what the rules check, `assumed` what
-   * is in no column of it, and `left` how many lines could not be read.
+   * Shows what was decided. `header` names the columns, `name` and `delimiter` are the list's, `checked` is what the rules check,
+   * `assumed` what is in no column of it, and `left` how many lines could not be read.
    */
-  show({ entries, counts }, { header, name, checked, assumed, left }) {
-    [this.#entries, this.#header, this.#name] = [entries, header, name];
+  show({ entries, counts }, { header, name, delimiter, checked, assumed, left }) {
+    [this.#entries, this.#header, this.#name, this.#delimiter] = [entries, header, name, delimiter];
     this.#detail = (row) => detailText(row, checked);
     const changed = [...counts].map(([pair, count]) => [...pair.split(" "), count]).filter(([before, after]) => before !== after);
     const total = changed.reduce((sum, [, , count]) => sum + count, 0);
@@ -74,8 +76,8 @@ class Result {
     const options = [
       [ALL, `All ${counted(entries.length, "line")}`],
       ...(changed.length > 1 ? [[CHANGED, `${counted(total, "change")}`]] : []),
-      ...changed.map(([before, after, count]) => [pairOf(before, after), `${count.toLocaleString("en")} ${pairText(before, after)}`]),
-      ...(total > 0 && total < entries.length ? [[SAME, `${(entries.length - total).toLocaleString("en")} as today`]] : []),
+      ...changed.map(([before, after, count]) => [pairOf(before, after), `${figure(count)} ${pairText(before, after)}`]),
+      ...(total > 0 && total < entries.length ? [[SAME, `${figure(entries.length - total)} as today`]] : []),
     ];
     // At first what changes, if anything does.
     this.#chosen = (options.find(([value]) => value === this.#wanted) ?? options[1] ?? options[0])[0];
@@ -112,15 +114,15 @@ class Result {
       "li",
       { "data-tone": tone },
       h("span", { class: "dot" }, icon(image)),
-      h("span", { class: "what-if-id" }, h("b", { dir: "auto" }, entry.row.id), h("span", { class: "hint", dir: "auto" }, this.#detail(entry.row))),
+      h("span", { class: "what-if-id" }, h("b", { dir: "auto" }, entry.row.id), h("span", { class: "hint" }, this.#detail(entry.row))),
       h("span", {}, text),
     );
   }
 
-  /** The rows that are found, as a file. */
+  /** The rows that are found, as a file like the one that the list came from. */
   async #download() {
-    const parts = await inSlices(writing(this.#found, this.#header));
-    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes.csv`, parts);
+    const parts = await inSlices(writing(this.#found, this.#header, this.#delimiter));
+    downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes${endingOf(this.#delimiter)}`, parts);
     notify(`${counted(this.#found.length, "line")} downloaded.`);
   }
 }
@@ -129,15 +131,15 @@ class Result {
 function saidText(changed, all) {
   if (all === 0) return "There is no line to decide about.";
   if (changed === 0) return all === 1 ? "The decision about this line stays as it is." : `No decision about these ${counted(all, "line")} changes.`;
-  return `The decision changes for ${changed.toLocaleString("en")} of ${counted(all, "line")}.`;
+  return `The decision changes for ${figure(changed)} of ${counted(all, "line")}.`;
 }
 
 const leftText = (left) => left > 0 && `${counted(left, "line")} could not be read.`;
 
 /** What was taken for every line, since no column says it. */
 function assumedText({ row, checked, without }) {
-  const names = without.slice(0, MAX_NAMED).map((name) => `no ${name}`);
-  const more = without.length > MAX_NAMED ? [`and ${without.length - MAX_NAMED} more`] : [];
+  const names = without.slice(0, MAX_NAMED).map((name) => `no ${isolated(name)}`);
+  const more = without.length > MAX_NAMED ? [`and ${figure(without.length - MAX_NAMED)} more`] : [];
   const texts = [detailText(row, checked), ...names, ...more].filter(Boolean);
   return texts.length > 0 && `Assumed for every line: ${texts.join(", ").replaceAll(" · ", ", ")}.`;
 }
@@ -148,7 +150,7 @@ function detailText({ customer_age: age, licenses, additionalProperties = {} }, 
   return [
     checked.age && (age === undefined ? "age not asked" : `age ${age}`),
     checked.licenses && ofLicenses,
-    ...Object.entries(additionalProperties).map(([name, value]) => `${name}: ${propertyText(value)}`),
+    ...Object.entries(additionalProperties).map(([name, value]) => `${isolated(name)}: ${propertyText(value)}`),
   ].filter(Boolean).join(" · ");
 }
 

@@ -3,6 +3,7 @@
  * becomes of the rows of a list. Pure.
  */
 
+import { figure, isolated } from "../shared/locale.js";
 import { valueText } from "../shared/messages.js";
 
 /** What happens to an item or a customer. Nothing is answered about a condition that is not in force. */
@@ -50,10 +51,10 @@ function customerText(customer) {
 /** An item by its properties, and by its id where rules name that. */
 function itemText({ id, additionalProperties = {} }, itemIds) {
   const all = Object.entries(additionalProperties);
-  const texts = all.slice(0, MAX_PROPERTIES).map(([name, value]) => `${name} ${valueText(value)}`);
-  const more = all.length > texts.length ? [`${all.length - texts.length} more`] : [];
+  const texts = all.slice(0, MAX_PROPERTIES).map(([name, value]) => `${isolated(name)} ${valueText(value)}`);
+  const more = all.length > texts.length ? [`${figure(all.length - texts.length)} more`] : [];
   const properties = texts.length > 0 ? ` with ${joined([...texts, ...more])}` : "";
-  if (itemIds.includes(id)) return `The item “${id}”${properties}`;
+  if (itemIds.includes(id)) return `The item “${isolated(id)}”${properties}`;
   return `An item${properties || " without properties"}`;
 }
 

@@ -3,6 +3,7 @@
  * what of the form to fill in otherwise. The module compares; this only says what it has compared.
  */
 
+import { figure, isolated } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 
 /** So many values are offered to try. */
@@ -25,9 +26,9 @@ const SENTENCES = {
   "age_restriction.missing_context": ({ minimumAge }) => `Ask for the customer’s age, which must be ${minimumAge} or more.`,
   "age_restriction.underage": ({ minimumAge, customerAge }) => `The customer is ${customerAge} and must be ${minimumAge}: ${yearsText(minimumAge - customerAge)} short.`,
   "license_requirement.license_missing": licensesText,
-  "project_restriction.whitelist_not_met": ({ propertyName, ...compared }) => (propertyName === "itemId" ? itemText(compared) : propertyText(propertyName, compared)),
-  "project_restriction.boolean_not_met": ({ propertyName, ...compared }) => propertyText(propertyName, compared, true),
-  "project_restriction.blacklist_met": ({ propertyName, value }) => `The ${propertyName} must not be ${valueText(value)}.`,
+  "project_restriction.whitelist_not_met": ({ propertyName, ...compared }) => (propertyName === "itemId" ? itemText(compared) : propertyText(isolated(propertyName), compared)),
+  "project_restriction.boolean_not_met": ({ propertyName, ...compared }) => propertyText(isolated(propertyName), compared, true),
+  "project_restriction.blacklist_met": ({ propertyName, value }) => `The ${isolated(propertyName)} must not be ${valueText(value)}.`,
   "project_restriction.blacklisted_item": ({ value }) => `The item ${valueText(value)} must never be bought.`,
 };
 
@@ -63,7 +64,7 @@ const yearsText = (years) => (years === 1 ? "one year" : counted(years, "year"))
 /** Some of `count` texts as a list: `a, b or c`, `a, b and 90 more`. */
 function joined(texts, count, word) {
   const more = count - texts.length;
-  if (more > 0) return `${texts.join(", ")} and ${more.toLocaleString("en")} more`;
+  if (more > 0) return `${texts.join(", ")} and ${figure(more)} more`;
   return [texts.slice(0, -1).join(", "), texts.at(-1)].filter((text) => text !== "").join(` ${word} `);
 }
 
@@ -77,9 +78,9 @@ export function triesOf({ reason, explanation }) {
   if (minimumAge !== undefined) return [{ text: `Try with age ${minimumAge}`, change: { age: minimumAge } }];
   if (licenseId !== undefined) return [{ text: `Try with license ${licenseId}`, change: { license: licenseId } }];
   if (reason === "project_restriction.blacklisted_item") return [];
-  if (reason === "project_restriction.blacklist_met") return [{ text: `Try without ${property}`, change: { property, value: undefined } }];
+  if (reason === "project_restriction.blacklist_met") return [{ text: `Try without ${isolated(property)}`, change: { property, value: undefined } }];
   // The form has no field for a text that is empty: there it stands for no value.
   const some = wants.filter((value) => value !== "").slice(0, MAX_TRIES);
   if (property === "itemId") return some.map((item) => ({ text: `Try with item ${valueText(item)}`, change: { item } }));
-  return some.map((value) => ({ text: `Try with ${property} ${valueText(value)}`, change: { property, value } }));
+  return some.map((value) => ({ text: `Try with ${isolated(property)} ${valueText(value)}`, change: { property, value } }));
 }

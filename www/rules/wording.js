@@ -3,6 +3,7 @@
  */
 
 import { describe } from "../../js/src/index.js";
+import { figure, isolated } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 import { explainedText } from "./why.js";
 
@@ -46,15 +47,16 @@ export const OFF =
 export const restrictionText = (restriction) => `${requiredText(restriction)}${restriction.exclusive ? " (checked separately)" : ""}`;
 
 function requiredText(restriction) {
+  const property = restriction.propertyName && isolated(restriction.propertyName);
   switch (restriction.type) {
     case "WHITELIST":
-      if (restriction.allowedValues.length === 0) return `no value of ${restriction.propertyName} is allowed`;
-      return `${restriction.propertyName} must be ${listText(restriction.allowedValues)}`;
+      if (restriction.allowedValues.length === 0) return `no value of ${property} is allowed`;
+      return `${property} must be ${listText(restriction.allowedValues)}`;
     case "BLACKLIST":
-      if (restriction.deniedValues.length === 0) return `any value of ${restriction.propertyName} is allowed`;
-      return `${restriction.propertyName} must not be ${listText(restriction.deniedValues)}`;
+      if (restriction.deniedValues.length === 0) return `any value of ${property} is allowed`;
+      return `${property} must not be ${listText(restriction.deniedValues)}`;
     case "BOOLEAN":
-      return `${restriction.propertyName} must be ${restriction.value ? "yes" : "no"}`;
+      return `${property} must be ${restriction.value ? "yes" : "no"}`;
     case "WHITELISTEDITEMS":
       if (restriction.itemIds.length === 0) return "no item is allowed";
       return `only ${counted(restriction.itemIds.length, "item")}: ${listText(restriction.itemIds)}`;
@@ -70,5 +72,5 @@ export const projectName = ({ name, projectId }) => name || projectId;
 function listText(values) {
   const shown = values.slice(0, 4).map(valueText);
   const more = values.length - shown.length;
-  return more > 0 ? `${shown.join(", ")} and ${more.toLocaleString("en")} more` : shown.join(" or ");
+  return more > 0 ? `${shown.join(", ")} and ${figure(more)} more` : shown.join(" or ");
 }

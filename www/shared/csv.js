@@ -4,6 +4,8 @@
  * read back as they were.
  */
 
+import { figure } from "./locale.js";
+
 /** Of several that fit, the first is taken: a comma is also in texts and numbers. */
 const DELIMITERS = ["\t", ";", "|", ","];
 
@@ -113,7 +115,7 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
       row = [];
     }
     if (cells + row.length >= MAX_CELLS) {
-      fault(at, `There are more than ${MAX_CELLS.toLocaleString("en")} cells. The rest was not read.`);
+      fault(at, `There are more than ${figure(MAX_CELLS)} cells. The rest was not read.`);
       break;
     }
     at = end + (text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF ? 2 : 1);
@@ -127,14 +129,18 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
   return { delimiter, rows, lines, faults };
 }
 
-/** Rows as a text. A cell that a reader could change is quoted, whichever delimiter it looks for. */
-export function writeCsv(rows) {
+/**
+ * Rows as a text, with the `delimiter` of the list that they are of between cells, or else a comma. A cell that a reader could
+ * change is quoted, whichever delimiter it looks for.
+ */
+export function writeCsv(rows, delimiter) {
   const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
   const written = (cell, isAlone) => {
     if (FORMULA.test(cell)) return quoted(`'${cell}`);
     return /[",;|\t\r\n\ufeff]|^\s|\s$/.test(cell) || (isAlone && cell === "") ? quoted(cell) : cell;
   };
-  return rows.map((row) => `${row.map((cell) => written(String(cell), row.length === 1)).join(",")}\r\n`).join("");
+  const between = DELIMITERS.includes(delimiter) ? delimiter : ",";
+  return rows.map((row) => `${row.map((cell) => written(String(cell), row.length === 1)).join(between)}\r\n`).join("");
 }
 
 /** Whether a cell ends here: at the delimiter, the end of the line or that of the text. */

@@ -35,7 +35,7 @@ export function changeList(changes, label = "Changes") {
   const side = (name, sign, said, texts) =>
     texts.map((text) => h(name, { dir: "auto" }, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "visually-hidden" }, `${said}: `), text));
   const rows = changes.map(({ label: what, removed, added }) =>
-    h("li", {}, h("h3", { dir: "auto" }, what), h("p", {}, side("del", "−", "removed", removed), side("ins", "+", "added", added))),
+    h("li", {}, h("h3", {}, what), h("p", {}, side("del", "−", "removed", removed), side("ins", "+", "added", added))),
   );
   return h("ul", { class: "changes", "aria-label": label }, rows);
 }

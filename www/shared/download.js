@@ -7,6 +7,9 @@ import { h } from "./dom.js";
 /** How long a browser may take to begin with the file. */
 const KEEP_MS = 60_000;
 
+/** How the name of a file ends that has this delimiter: spreadsheets do not look for tabs in one that ends in csv. */
+export const endingOf = (delimiter) => (delimiter === "\t" ? ".tsv" : ".csv");
+
 /** Saves parts of CSV text. The mark at the beginning tells spreadsheets that it is UTF-8. */
 export function downloadCsv(name, parts) {
   const href = URL.createObjectURL(new Blob(["\ufeff", ...parts], { type: "text/csv;charset=utf-8" }));

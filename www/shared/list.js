@@ -4,6 +4,7 @@
 
 import { button, h } from "./dom.js";
 import { icon } from "./icon.js";
+import { figure, isolated } from "./locale.js";
 import { longList } from "./long-list.js";
 import { counted } from "./messages.js";
 
@@ -18,7 +19,7 @@ export const draftTag = () => h("span", { class: "tag draft-tag", title: "You ha
  * `{ title, noun, empty, about, refused }`.
  */
 export function list({ read, row, shown, key, text, create, hasDraft, templates, labels }) {
-  const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, spellcheck: "false", oninput: draw });
+  const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, dir: "auto", spellcheck: "false", oninput: draw });
   const count = h("p", { class: "hint", role: "status" });
   const emptyState = h("div", { class: "empty-state" });
   const createButton = button(`New ${labels.noun}`, { image: "plus", class: "primary", onclick: () => create()?.() });
@@ -43,7 +44,7 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
     emptyState.hidden = found.length > 0;
     toolbar.hidden = all.length === 0;
     if (all.length === 0) emptyState.replaceChildren(h("h2", {}, labels.empty), h("p", {}, labels.about), templates() ?? "");
-    else emptyState.replaceChildren(icon("search"), h("p", {}, `No ${labels.noun} matches “${filter.value}”.`));
+    else emptyState.replaceChildren(icon("search"), h("p", {}, `No ${labels.noun} matches “${isolated(filter.value)}”.`));
   }
 
   const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, labels.title), createButton), refused, toolbar, rows.element, emptyState);
@@ -52,7 +53,7 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
 }
 
 /** How many entries a filter has found. */
-export const foundText = (found, all, noun) => (found === all ? counted(all, noun) : `${found.toLocaleString("en")} of ${counted(all, noun)}`);
+export const foundText = (found, all, noun) => (found === all ? counted(all, noun) : `${figure(found)} of ${counted(all, noun)}`);
 
 /** Finds the entries whose text has what is sought, which is in lower case. The text of an entry is made once. */
 export function searching(textOf) {

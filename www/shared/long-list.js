@@ -1,6 +1,7 @@
 /**
  * The rows of a list that may be long: only those near the viewport are elements, and spaces above and below stand for the
- * others. A row stays while neither its entry nor anything else that it shows has changed. One that has changed flashes.
+ * others. All of them are printed. A row stays while neither its entry nor anything else that it shows has changed. One that has
+ * changed flashes.
  */
 
 import { arrange, h, keepFocus } from "./dom.js";
@@ -13,6 +14,9 @@ const BEYOND_PX = 800;
 /** At least so many rows are drawn, some in each frame: most lists are there as a whole, also for the browser's own search. */
 const LEAST = 60;
 const STEP = 12;
+
+/** Between these, the browser prints what is drawn. */
+const PRINTING = ["beforeprint", "afterprint"];
 
 /** How tall a row is taken to be until one was measured. */
 const GUESS_PX = 82;
@@ -38,11 +42,16 @@ class LongList {
   #width = 0;
   #least = STEP;
   #frame;
+  #isPrinted = false;
   #above = h("div", {});
   #below = h("div", {});
   #rows;
   #observer = new ResizeObserver(() => this.#placeSoon());
   #onscroll = () => this.#placeSoon();
+  #onprint = ({ type }) => {
+    this.#isPrinted = type === "beforeprint";
+    this.#place();
+  };
 
   constructor({ name, keyOf, rowOf, shownOf }) {
     this.#keyOf = keyOf;
@@ -54,6 +63,7 @@ class LongList {
     // What scrolls may also be something around the list.
     addEventListener("scroll", this.#onscroll, { passive: true, capture: true });
     addEventListener("resize", this.#onscroll);
+    for (const type of PRINTING) addEventListener(type, this.#onprint);
   }
 
   /** Shows entries, which were found among `all`. */
@@ -70,6 +80,7 @@ class LongList {
     this.#observer.disconnect();
     removeEventListener("scroll", this.#onscroll, { capture: true });
     removeEventListener("resize", this.#onscroll);
+    for (const type of PRINTING) removeEventListener(type, this.#onprint);
     cancelAnimationFrame(this.#frame);
   }
 
@@ -84,7 +95,8 @@ class LongList {
   #place() {
     const top = this.element.getBoundingClientRect().top;
     const space = { from: -top - BEYOND_PX, until: innerHeight - top + BEYOND_PX, least: this.#least };
-    const part = partOf(this.#entries.map((entry) => this.#heights.get(this.#keyOf(entry)) ?? this.#mean), space);
+    const heights = this.#entries.map((entry) => this.#heights.get(this.#keyOf(entry)) ?? this.#mean);
+    const part = this.#isPrinted ? { begin: 0, end: heights.length, above: 0, below: 0 } : partOf(heights, space);
     const next = this.#entries.slice(part.begin, part.end).map((entry) => this.#drawnRow(entry));
     next.forEach(({ row }, at) => number(row, part.begin + at + 1, this.#entries.length));
     arrange(this.#rows, next.map(({ row }) => row));

@@ -3,15 +3,17 @@
  */
 
 import { faultText } from "./faults.js";
+import { figure, isolated } from "./locale.js";
 
 /** A count with its noun: `1 item`, `1,000 items`. */
-export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count, noun) => `${figure(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A value of a property. One whose ends or line breaks would not be seen stands in quotes. */
 export function valueText(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   const text = String(value);
-  return text === text.trim() && text !== "" && !/[\r\n]/.test(text) ? text : `“${text.replace(/\r\n|\r|\n/g, "↵")}”`;
+  const isPlain = text === text.trim() && text !== "" && !/[\r\n]/.test(text);
+  return isPlain ? isolated(text) : `“${isolated(text.replace(/\r\n|\r|\n/g, "↵"))}”`;
 }
 
 /** What went wrong, and what to do about it. */

@@ -4,6 +4,7 @@
  */
 
 import { field, h } from "./dom.js";
+import { figure } from "./locale.js";
 
 /** So many are listed at once. */
 const MAX_LISTED = 50;
@@ -114,7 +115,7 @@ class Picker {
     const option = ([value, text], at) =>
       h("li", { role: "option", id: `${this.#list.id}-${at}`, "aria-selected": String(value === this.#value), dir: "auto" }, text);
     this.#list.replaceChildren(...this.#listed.map(option));
-    const [shown, all] = [listed.length, count].map((each) => each.toLocaleString("en"));
+    const [shown, all] = [listed.length, count].map((each) => figure(each));
     const said = count > listed.length ? `${shown} of ${all} are listed. Type to find others.` : count === 0 ? "Nothing matches." : "";
     this.#more.textContent = said;
     this.#status.textContent = said || `${all} ${count === 1 ? "choice" : "choices"}`;

@@ -3,6 +3,7 @@
  */
 
 import { confirmed, notify } from "./dom.js";
+import { isolated } from "./locale.js";
 import { settled } from "./lost.js";
 import { errorText } from "./messages.js";
 
@@ -11,7 +12,8 @@ import { errorText } from "./messages.js";
  * follows from that, and `explain` puts an error into words. `more` makes what the message goes on with that it was deleted.
  * Where a reason is kept, `reason` is the field for it, which `remove` gets after the version; `lastBy` reads who has changed it.
  */
-export async function removeAfterAsking({ name, detail, read, remove, more, reason, lastBy, explain = errorText }) {
+export async function removeAfterAsking({ name: given, detail, read, remove, more, reason, lastBy, explain = errorText }) {
+  const name = isolated(given);
   try {
     const { etag } = await read();
     if (!(await confirmed(`Delete ${name}?`, detail, "Delete", reason))) return false;

@@ -6,9 +6,11 @@
 
 import { Catalog } from "../../js/src/catalog/catalog.js";
 import { Kept, sameList } from "./kept.js";
+import { compareNames } from "./locale.js";
 
 const idOf = ({ id }) => id;
-const byId = (one, other) => (one.id < other.id ? -1 : 1);
+const byId = (one, other) => compareNames(one.id, other.id);
+const byName = (one, other) => compareNames(one.name || one.projectId, other.name || other.projectId, one.projectId, other.projectId);
 
 export class Rules {
   #global = new Kept(idOf);
@@ -17,8 +19,9 @@ export class Rules {
   #prepared;
   #parts = [];
 
-  /** What `GET /api/v1/entity-conditions` lists: global conditions and the tenant's; if ids collide, the global one. */
+  /** What `GET /api/v1/entity-conditions` lists: global conditions and the tenant's; if ids collide, the global one. Sorted by id. */
   conditions = [];
+  /** The projects, sorted by name. */
   projects = [];
   /** The ids of the conditions that decisions use, which are the enabled ones, and of all that are about a license. */
   inForce = [];
@@ -31,8 +34,8 @@ export class Rules {
     const conditions = [...ofAll, ...own.filter(({ id }) => this.#global.get(id) === undefined)].sort(byId);
     const enabled = new Set([...ofAll, ...own].filter((condition) => condition.enabled).map(idOf));
     this.conditions = sameList(this.conditions, conditions);
-    this.projects = sameList(this.projects, this.#projects.update(projects));
-    this.inForce = sameList(this.inForce, [...enabled].sort());
+    this.projects = sameList(this.projects, this.#projects.update(projects).sort(byName));
+    this.inForce = sameList(this.inForce, [...enabled].sort((one, other) => compareNames(one, other)));
     this.licenses = sameList(this.licenses, conditions.filter(({ rule }) => rule === "LICENSE_REQUIREMENT").map(idOf));
     this.digest = digest;
   }

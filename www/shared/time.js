@@ -2,6 +2,8 @@
  * Days and times as people write them, in the time zone of the browser.
  */
 
+import { figure } from "./locale.js";
+
 const DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const DAY_AND_TIME = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
@@ -34,5 +36,5 @@ export function durationText(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const [size, name] = UNITS.find(([each]) => seconds >= 1.5 * each) ?? UNITS.at(-1);
   const count = Math.round(seconds / size);
-  return `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+  return `${figure(count)} ${name}${count === 1 ? "" : "s"}`;
 }

@@ -5,6 +5,7 @@
 
 import { fromBase64 } from "../../js/src/shared/base64.js";
 import { parseCertificate } from "../../js/src/webhook/certificate.js";
+import { figure } from "../shared/locale.js";
 import { dayText, durationText, timeText } from "../shared/time.js";
 
 const RS256 = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
@@ -94,7 +95,7 @@ function readMap(text) {
 async function tokenSignatureCheck({ publicKey, bits }, signed, signature) {
   const title = "Signature of the token";
   if (publicKey === undefined) return open(title, "It needs the certificate.");
-  if (bits < MIN_BITS) return fail(title, `Its key has ${bits.toLocaleString("en")} bits. At least 2,048 are required.`);
+  if (bits < MIN_BITS) return fail(title, `Its key has ${figure(bits)} bits. At least 2,048 are required.`);
   if (globalThis.crypto?.subtle === undefined) return open(title, "Browsers check it on https pages and on pages of the same computer only.");
   return (await isSigned(publicKey, signed, signature)) ? pass(title, "It matches the certificate.") : fail(title, "It does not match the certificate: the token was changed, or signed with another key.");
 }

@@ -3,6 +3,7 @@
  * its signatures. Each check passes, fails, or is left open because something to compare with is missing.
  */
 
+import { figure } from "../shared/locale.js";
 import { basicChecks, bearerChecks } from "./authorization-checks.js";
 import { signatureChecks } from "./signature-checks.js";
 
@@ -31,7 +32,7 @@ async function authorizationChecks(value, expected, now) {
 function only(headers, name) {
   const values = headers.get(name.toLowerCase()) ?? [];
   if (values.length === 1) return { value: values[0] };
-  return { fault: values.length === 0 ? `There is no ${name} header.` : `The ${name} header is there ${values.length} times. It must be there once.` };
+  return { fault: values.length === 0 ? `There is no ${name} header.` : `The ${name} header is there ${figure(values.length)} times. It must be there once.` };
 }
 
 /** What the checks come to: `{ state, text }`. */

@@ -4,6 +4,7 @@
  */
 
 import { fromBase64 } from "../../js/src/shared/base64.js";
+import { figure } from "../shared/locale.js";
 import { valueText } from "../shared/messages.js";
 import { readEnvelope } from "./event-data.js";
 import { isNumber, isSameNumber, numberText, parseExactly } from "./exact-json.js";
@@ -51,7 +52,7 @@ const shown = (value) => (isNumber(value) ? numberText(value) : valueText(value)
 export function conditionText({ path, in: values }) {
   const more = values.length - MAX_TOLD;
   const told = values.slice(0, MAX_TOLD).map(shown).join(", ");
-  return `${memberText(path)} is ${values.length > 1 ? "one of " : ""}${told}${more > 0 ? ` and ${more} more` : ""}`;
+  return `${memberText(path)} is ${values.length > 1 ? "one of " : ""}${told}${more > 0 ? ` and ${figure(more)} more` : ""}`;
 }
 
 /** The event of an envelope as it is sent: `{ type, id, data }`; without `data` if that is not JSON. */

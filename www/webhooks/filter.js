@@ -23,7 +23,7 @@ export function deliveryFilter(desk, onchange) {
   let offered;
 
   const options = (select, entries, value) => {
-    select.replaceChildren(...entries.map(([each, text]) => h("option", { value: each }, text)));
+    select.replaceChildren(...entries.map(([each, text]) => h("option", { value: each, dir: "auto" }, text)));
     select.value = value ?? "";
   };
   options(status, [["", "Any status"], ...Object.entries(STATUSES).map(([each, { word }]) => [each, word])]);

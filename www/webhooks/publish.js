@@ -6,6 +6,7 @@ import { TillgateError } from "../../js/src/index.js";
 import { field, h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { figure } from "../shared/locale.js";
 import { randomId } from "../shared/random-id.js";
 import { OWN_EVENTS, explain } from "./wording.js";
 
@@ -43,7 +44,7 @@ export async function publishEvent(desk) {
   desk.reread();
   if (!isSent) return;
   if (answer.deliveries === 0) notify("No webhook has subscribed to this event, so it is not sent.");
-  else notify(answer.deliveries === 1 ? "One webhook gets it." : `${answer.deliveries.toLocaleString("en")} webhooks get it.`);
+  else notify(answer.deliveries === 1 ? "One webhook gets it." : `${figure(answer.deliveries)} webhooks get it.`);
 }
 
 function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}' }) {

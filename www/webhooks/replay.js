@@ -4,6 +4,7 @@
 
 import { button, choice, h, notify, openDialog } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { settled } from "../shared/lost.js";
 import { asked, isUnsettled } from "./deliveries.js";
 import { deliveriesText, explain, filterText } from "./wording.js";
@@ -135,5 +136,5 @@ export function replayList(desk, ondone) {
 }
 
 function progressText({ state, examined, replayed }) {
-  return state === "DONE" ? `Done: ${deliveriesText(replayed)} sent again, of ${examined.toLocaleString("en")} looked at.` : `${deliveriesText(replayed)} sent again, ${examined.toLocaleString("en")} looked at so far.`;
+  return state === "DONE" ? `Done: ${deliveriesText(replayed)} sent again, of ${figure(examined)} looked at.` : `${deliveriesText(replayed)} sent again, ${figure(examined)} looked at so far.`;
 }

@@ -3,6 +3,7 @@
  */
 
 import { button, confirmed, h, notify, openDialog } from "../shared/dom.js";
+import { isolated } from "../shared/locale.js";
 import { settled, tell } from "../shared/lost.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { askOverlap } from "./key-rotation.js";
@@ -17,7 +18,8 @@ const KEY_UNKNOWN = "It cannot be looked at right now. If it did, the key was lo
 const OFF = "It is switched off. Switch it on first.";
 
 /** Sends a ping as an ordinary delivery; `onsent` gets the id of that if the user may see it. */
-export async function pingNow(desk, { id, name }, onsent) {
+export async function pingNow(desk, { id, name: given }, onsent) {
+  const name = isolated(given);
   try {
     const advice = "If it was, it is among the deliveries.";
     const { answer } = await settled(() => desk.host.ping(id), { whether: `a ping to ${name} was sent`, advice });
@@ -31,9 +33,10 @@ export async function pingNow(desk, { id, name }, onsent) {
 
 /** Replaces the shared key of a webhook by a generated one, and shows it once. */
 export async function rotate(desk, webhook) {
-  const { id, name, hasSharedKey } = webhook;
+  const { id, hasSharedKey } = webhook;
+  const name = isolated(webhook.name);
   const detail = "Deliveries are then signed, so that the receiver can tell that they are not forged.";
-  const overlap = hasSharedKey ? await askOverlap(webhook) : (await confirmed(`Generate a shared key for ${name}?`, detail, "Generate")) && "0s";
+  const overlap = hasSharedKey ? await askOverlap({ ...webhook, name }) : (await confirmed(`Generate a shared key for ${name}?`, detail, "Generate")) && "0s";
   if (!overlap) return;
   try {
     const { etag } = await desk.host.webhook(id);
@@ -67,7 +70,7 @@ export function showSharedKey(name, key) {
   const dialog = h(
     "dialog",
     { class: "small", "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
-    h("h2", { id: "secret-title" }, `The shared key of ${name}`),
+    h("h2", { id: "secret-title" }, `The shared key of ${isolated(name)}`),
     h("p", { id: "secret-detail" }, "Give it to the receiver and keep it safe. It is shown only now; later it can only be replaced."),
     key.previousSharedKeyEndsAt && h("p", {}, oldKeyText(key.previousSharedKeyEndsAt)),
     h("div", { class: "stack" }, fields, h("div", { class: "actions" }, copyKey, copySecret, done)),

@@ -4,6 +4,7 @@
 
 import { change, changeList, listChange } from "../shared/difference.js";
 import { h } from "../shared/dom.js";
+import { isolated } from "../shared/locale.js";
 import { conditionText } from "./event-filter.js";
 import { ALL, OWN_EVENTS, signInText } from "./wording.js";
 
@@ -33,7 +34,7 @@ export function hasSaved(stored, { sharedKey, authentication: { password, ...aut
 export function webhookReview(before, after) {
   const changes = webhookChanges(before, after);
   if (changes.length === 0) return "You have not changed anything.";
-  const title = before ? "What changes" : `A new webhook: ${after.name}`;
+  const title = before ? "What changes" : `A new webhook: ${isolated(after.name)}`;
   const notes = notesOf(before, after).map((note) => h("p", { class: "hint" }, note));
   return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), h("div", { class: "stack tight" }, notes));
 }

@@ -7,6 +7,7 @@ import { changeList } from "../shared/difference.js";
 import { h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { isolated } from "../shared/locale.js";
 import { tell } from "../shared/lost.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
@@ -38,7 +39,7 @@ export async function editWebhook(desk, id) {
   }
   const write = (webhook, version) => desk.host.replace(id, webhook, required(version));
   const latest = () => desk.host.webhook(id).catch(ignoreNotFound);
-  await openEditor(desk, { title: `Edit ${read.body.name}`, id, base: read.body, etag: read.etag, write, latest, isSaved: hasSaved });
+  await openEditor(desk, { title: `Edit ${isolated(read.body.name)}`, id, base: read.body, etag: read.etag, write, latest, isSaved: hasSaved });
 }
 
 /** Opens the form with a ping below it. `write` saves a webhook over a version and returns it. */

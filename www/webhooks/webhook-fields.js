@@ -20,7 +20,7 @@ const KEY_HINTS = {
 /** A new webhook, as the form shows it first. */
 const NEW = { name: "", callbackUrl: "", eventTypes: ["*"], authentication: { type: "BEARER" }, hasSharedKey: false, enabled: true };
 
-const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", ...properties });
+const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", ...properties });
 const secret = () => text("", { type: "password", autocomplete: "new-password", maxlength: 128 });
 
 /** The fields of a webhook that is stored, or else of a new one; `draft` is what they hold first. */

@@ -20,7 +20,7 @@ const ABOUT = "A webhook sends each event to an address of yours, as it happens:
 
 /** The part of the view. */
 export function webhookList(desk) {
-  const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter webhooks", spellcheck: "false", oninput: () => draw() });
+  const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter webhooks", dir: "auto", spellcheck: "false", oninput: () => draw() });
   const count = h("p", { class: "hint", role: "status" });
   const create = button("New webhook", { image: "plus", class: "primary", onclick: () => createWebhook(desk) });
   const rows = longList({ name: "webhook-rows", keyOf: idOf, rowOf: (webhook) => webhookRow(desk, webhook, health.get(webhook.id)), shownOf });
@@ -98,7 +98,7 @@ function webhookRow(desk, webhook, health) {
     h(
       "div",
       { class: "webhook-text" },
-      h("div", { class: "webhook-name" }, h("h2", { title: name }, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag(), h("p", { class: "id", title: callbackUrl }, callbackUrl)),
+      h("div", { class: "webhook-name" }, h("h2", { title: name, dir: "auto" }, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag(), h("p", { class: "id", title: callbackUrl }, callbackUrl)),
       h("p", { class: "hint webhook-about", title: about }, about),
       previousSharedKeyEndsAt && h("p", { class: "hint" }, `Its shared key was replaced. ${oldKeyText(previousSharedKeyEndsAt)}`),
     ),

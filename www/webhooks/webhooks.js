@@ -6,6 +6,7 @@
 import { h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { Kept } from "../shared/kept.js";
+import { isolated } from "../shared/locale.js";
 import { LIST, deliveriesHref, placeOf, signatureHref } from "./address.js";
 import { deliveryPage } from "./delivery.js";
 import { WebhooksHost } from "./host.js";
@@ -89,7 +90,7 @@ class WebhooksView {
       may: (permission) => this.#session.may(permission),
       follow: (look) => this.#session.on("change", look),
       find,
-      name: (id) => (this.#known === undefined ? id : (find(id)?.name ?? "a deleted webhook")),
+      name: (id) => (this.#known === undefined ? id : isolated(find(id)?.name ?? "a deleted webhook")),
       /** The event types that are known here, except the one that stands for all. */
       eventTypes: () => [...new Set(typesOf(this.#known))].filter((type) => type !== ALL),
       go: (href) => (location.hash === href ? this.#reread() : (location.hash = href)),

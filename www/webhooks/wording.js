@@ -3,6 +3,7 @@
  * operator of the endpoint.
  */
 
+import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { recentText, timeText } from "../shared/time.js";
 
@@ -92,7 +93,7 @@ export function failureText({ status, error }) {
 export const detailText = ({ kind, message }) => (message && kind !== "STATUS" && kind !== "GONE" ? `In detail: ${message}` : "");
 
 /** How long an attempt took. */
-export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
+export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${figure(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`);
 
 /** Deliveries that were given up without a request. */
 const UNSENT = new Set(["WEBHOOK_DELETED", "HELD_TOO_LONG", "NO_TOKEN"]);
@@ -147,15 +148,15 @@ export function stateOf(webhook, health) {
 export const isFailing = (webhook, health) => ["deny", "soft"].includes(stateOf(webhook, health).tone);
 
 /** What was delivered and what failed in a time. */
-export const countsText = ({ delivered, failed }) => `${delivered.toLocaleString("en")} delivered, ${counted(failed, "failed attempt")}`;
+export const countsText = ({ delivered, failed }) => `${figure(delivered)} delivered, ${counted(failed, "failed attempt")}`;
 
 /** A count of deliveries. */
-export const deliveriesText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "delivery" : "deliveries"}`;
+export const deliveriesText = (count) => `${figure(count)} ${count === 1 ? "delivery" : "deliveries"}`;
 
 /** The event types of a webhook. */
 export function eventTypesText(types) {
   if (types.includes(ALL)) return "all events";
-  return types.length > 3 ? `${types.slice(0, 2).join(", ")} and ${types.length - 2} more` : types.join(", ");
+  return types.length > 3 ? `${types.slice(0, 2).join(", ")} and ${figure(types.length - 2)} more` : types.join(", ");
 }
 
 /** How deliveries sign in. */
@@ -195,6 +196,6 @@ export function explain(error, conflict) {
 /** How many of the last events a filter lets through; there is at least one. */
 export function trialText(count, total) {
   if (total === 1) return `The last event would ${count === 1 ? "" : "not "}be delivered.`;
-  const which = count === 0 ? "None" : count === total ? "All" : count.toLocaleString("en");
+  const which = count === 0 ? "None" : count === total ? "All" : figure(count);
   return `${which} of the last ${counted(total, "event")} would be delivered.`;
 }
