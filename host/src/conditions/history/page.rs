@@ -9,7 +9,7 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use super::{By, RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
+use super::{RECORDED, Recorded, Row, Version, Who, number_of, row_key, rows_of, version_key};
 use crate::conditions::cache::{condition_key, project_key};
 use crate::conditions::{Conditions, Owner};
 use crate::data::outbox::Action;
@@ -26,6 +26,11 @@ const MAX_BYTES: usize = 8 << 20;
 pub struct Sequence(u64);
 
 impl Sequence {
+    /// The number.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+
     /// The number in a cursor.
     pub fn parse(text: &str) -> Option<Self> {
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -63,17 +68,6 @@ struct Item<'a> {
     /// Only where one that there was is not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     documents_kept: Option<bool>,
-}
-
-/// Who made a change, as it is answered.
-#[derive(Clone, Copy, Serialize)]
-#[serde(untagged)]
-enum Who<'a> {
-    Known(&'a By),
-    /// A client or a person of the platform, for its tenants: it has a name alone.
-    Platform {
-        name: &'static str,
-    },
 }
 
 /// What a document was before or after a change.
@@ -170,7 +164,7 @@ impl Conditions {
     }
 
     /// Where the conditions of an owner are, and their history.
-    fn records_of(&self, owner: Owner<'_>) -> Records {
+    pub(super) fn records_of(&self, owner: Owner<'_>) -> Records {
         match owner {
             Owner::Platform => self.global.records().clone(),
             Owner::Tenant(tenant) => self.app.records(tenant.partition()),
@@ -351,13 +345,7 @@ fn item<'a>(
     let row = found.row;
     Ok(Item {
         at: row.at.to_millis_text(),
-        by: if says_who {
-            Who::Known(&row.by)
-        } else {
-            Who::Platform {
-                name: "The platform",
-            }
-        },
+        by: Who::of(row, says_who),
         action: row.action,
         before,
         after,

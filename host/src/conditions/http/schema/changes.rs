@@ -6,6 +6,18 @@ use super::conditions::{condition, conditions};
 use super::projects::{project, projects};
 use crate::http::schema::component;
 
+/// Who made a change.
+fn by() -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "Who made the change: a client, or a person of a trusted issuer; or just the name `The platform`.",
+        "properties": {
+            "clientId": { "type": "string" }, "issuer": { "type": "string" },
+            "subject": { "type": "string" }, "name": { "type": "string" },
+        },
+    })
+}
+
 /// The history of a rule, whose versions are of this schema.
 fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> Schema {
     component(generator, name, |_| {
@@ -21,19 +33,38 @@ fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> 
                         "required": ["at", "by", "action", "before", "after"],
                         "properties": {
                             "at": { "type": "string", "format": "date-time" },
-                            "by": {
-                                "type": "object",
-                                "description": "Who made the change: a client, or a person of a trusted issuer; or just the name `The platform`.",
-                                "properties": {
-                                    "clientId": { "type": "string" }, "issuer": { "type": "string" },
-                                    "subject": { "type": "string" }, "name": { "type": "string" },
-                                },
-                            },
+                            "by": by(),
                             "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
                             "before": version("What it was before; null when there was none, or when it is not kept."),
                             "after": version("What it was afterwards."),
                             "failingTests": { "type": "integer", "description": "How many of its tests failed when the change was made all the same." },
                             "documentsKept": { "type": "boolean", "const": false, "description": "A version that there was is not kept." },
+                        },
+                    },
+                },
+                "next": { "type": "string", "description": "The `cursor` of the following page." },
+            },
+        })
+    })
+}
+
+/// A page of what was deleted.
+pub(in crate::conditions::http) fn deleted(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "DeletedRules", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["id", "at", "by"],
+                        "properties": {
+                            "id": { "type": "string" },
+                            "name": { "type": "string", "description": "The name that a project had." },
+                            "at": { "type": "string", "format": "date-time", "description": "When it was deleted." },
+                            "by": by(),
                         },
                     },
                 },
