@@ -16,7 +16,7 @@ export const OWN_EVENTS = new Map([
 
 /** The event of a ping, which is for one webhook, whatever its filter is, and the parts of a name that say nothing. */
 export const PING = "exe.events.v1";
-const EMPTY_PARTS = /^(events?|public|v\d+)$/;
+const EMPTY_PARTS = /^(events?|public|.|v\d+)$/;
 
 /** An event type in words: what happened, or what its name says, such as “Rates changed” for `public.event.rates-changed.v1`. */
 export function eventTypeText(type) {
