@@ -99,17 +99,17 @@ describe("a rule that is deleted", () => {
     await visit(on, "#/conditions", async (page) => {
       const deleted = (name) => dialog(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name, exact: true }) });
       await page.getByLabel("Filter conditions").fill("alcohol");
-      await page.getByRole("link", { name: "Deleted conditions" }).click();
+      await page.getByRole("link", { name: "Deleted", exact: true }).click();
       await heading(page, "Deleted conditions").waitFor();
       await deleted("cider").getByText("Deleted by Anna Meier, ").waitFor();
       await dialog(page).getByRole("button", { name: "Close" }).click();
       await page.waitForURL(/#\/conditions\?filter=alcohol$/);
-      await page.getByRole("link", { name: "Deleted conditions" }).click();
+      await page.getByRole("link", { name: "Deleted", exact: true }).click();
       await dialog(page).getByRole("link", { name: "History of cider" }).click();
       await restore(page, "Customers must be 16 or older").click();
       await pressButton(dialog(page), "Save");
       await page.getByText("Saved. The change is in force.").waitFor();
-      await page.getByRole("link", { name: "Deleted conditions" }).click();
+      await page.getByRole("link", { name: "Deleted", exact: true }).click();
       await heading(page, "Deleted conditions").waitFor();
       await dialog(page).getByText(/^(Nothing was deleted\.|\d+ conditions?)$/).waitFor();
       await hasCount(deleted("cider"), 0);
@@ -305,7 +305,7 @@ test("a global rule: its tenants see when it changed and what, and an operator s
     assert.deepEqual(condition_value, { minimum_age: 18 });
     await page.getByRole("button", { name: "Delete alcohol" }).click();
     await dialog(page).getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("link", { name: "Deleted conditions" }).click();
+    await page.getByRole("link", { name: "Deleted", exact: true }).click();
     await dialog(page).getByRole("list", { name: "Global" }).getByText("Deleted by tillgate-operator 1, ").waitFor();
     await dialog(page).getByRole("region", { name: "Of this tenant" }).getByText("Nothing was deleted.").waitFor();
     await dialog(page).getByRole("link", { name: "History of alcohol" }).click();

@@ -26,7 +26,7 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
   const refused = h("p", { class: "hint refused" }, icon("lock"), labels.refused);
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count);
   const search = searching(text);
-  const deleted = h("a", { class: "button plain", href: `${href}/deleted`, "aria-label": `Deleted ${labels.noun}s` }, icon("trash"), "Deleted");
+  const deleted = h("a", { class: "button plain", href: `${href}/deleted` }, icon("trash"), "Deleted");
   const inAddress = filterInAddress(filter, href);
   // These may be of a session that has ended. A row whose draft is kept while the list is open stays where it is.
   const first = new Set(read().filter(hasDraft).map(key));

@@ -85,8 +85,9 @@ pub(super) async fn follow(
         }
         (Action::Created, _) => {
             let newest = records.scan(&rows_of(entry.document), None, 1).await?;
-            let newest = newest.entries.first();
-            newest.inspect(|(row, _)| change.delete(&key_beside(row)));
+            if let Some((deletion, _)) = newest.entries.first() {
+                change.delete(&key_beside(deletion));
+            }
             Ok(())
         }
         (Action::Deleted | Action::Replaced, _) => Ok(()),
