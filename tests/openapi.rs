@@ -227,6 +227,33 @@ async fn the_document_is_the_same_for_everyone_and_is_not_sent_twice() {
     assert_eq!(again.send().await.unwrap().status(), 304);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_names_the_built_in_roles_that_may_call_an_operation() {
+    let (_host, _, document) = host().await;
+    let roles_of = |permission: &str| -> Vec<_> {
+        let roles = document["x-roles"].as_array().unwrap().iter();
+        let having = roles.filter(|role| {
+            let mut permissions = role["permissions"].as_array().unwrap().iter();
+            permissions.any(|one| one == permission)
+        });
+        having.map(|role| role["name"].as_str().unwrap()).collect()
+    };
+    let import = "exr.reference-rate.import";
+    let operation = &document["paths"]["/api/v1/reference-rates/import"]["post"];
+    assert_eq!(operation["security"], json!([{ "bearer": [import] }]));
+    assert_eq!(roles_of(import), ["exr.editor", "platform.operator"]);
+    for (name, operation) in operations(&document) {
+        let permissions = operation["security"].as_array().unwrap().iter();
+        let permissions = permissions.filter_map(|one| one["bearer"].as_array());
+        for permission in permissions.flatten() {
+            assert!(
+                !roles_of(permission.as_str().unwrap()).is_empty(),
+                "{name}: {permission}"
+            );
+        }
+    }
+}
+
 /// All sources of the host below a folder.
 fn sources(folder: &std::path::Path) -> String {
     let entries = std::fs::read_dir(folder).unwrap();

@@ -662,6 +662,19 @@ describe("with the documents of this host", () => {
     }
   }));
 
+  test("“ECB” finds the import of reference rates, and who may call it is told by roles", () => visit("", async (page) => {
+    await search(page).fill("ECB");
+    await search(page).press("Enter");
+    await shown(title(page), "Import a document of reference rates");
+    const facts = page.locator(".facts");
+    await shown(facts.locator("dt", { hasText: "Roles that have it" }).locator("+ dd"), "exr.editor, platform.operator");
+    await search(page).fill("ecs.evaluator basket");
+    await search(page).press("Enter");
+    await shown(title(page), "Decide about a basket");
+    await page.evaluate(() => (location.hash = "putGlobalCondition"));
+    await shown(facts.locator("dt", { hasText: "Role that has it" }).locator("+ dd"), "platform.operator");
+  }));
+
   test("the search stays in place while the list is scrolled, and covers nothing that has the focus", () => visit("", async (page) => {
     for (const [width, height] of [[360, 640], [800, 640], [1440, 640]]) {
       await page.setViewportSize({ width, height });
@@ -766,10 +779,30 @@ describe("with the documents of this host", () => {
   }
 });
 
-test("the page of the rules leads there, where developers look", async () => {
+test("the page of the rules leads there, where developers look, and whoever is signed in there is signed in here", async () => {
   const page = await open(on.context, on.host.url);
   await signIn(page, on.host);
   await page.getByText("Request and response, for developers").click();
   assert.equal(await page.getByRole("link", { name: "All operations of the API" }).evaluate(({ href }) => href), `${on.host.url}/docs`);
+  const opened = async (press) => (await Promise.all([page.waitForEvent("popup"), press()]))[0];
+  for (const name of ["API", "All operations of the API"]) {
+    const docs = await opened(() => page.getByRole("link", { name, exact: true }).click());
+    await docs.getByRole("button", { name: "Sign out" }).waitFor();
+    assert.equal(docs.url(), `${on.host.url}/docs`, "the address has no secret");
+    assert.deepEqual(await docs.evaluate(() => ({ ...sessionStorage, ...localStorage })), {}, "and nothing is stored");
+    await docs.close();
+  }
+  // Each request asks for a token, which the page has until its user signs out.
+  const docs = await opened(() => page.getByRole("link", { name: "API", exact: true }).click());
+  await docs.getByRole("button", { name: "Sign out" }).waitFor();
+  await docs.evaluate(() => (location.hash = "listConditions"));
+  await send(docs);
+  await answer(docs).getByText(/^200 OK/).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Client id").waitFor();
+  await send(docs);
+  await answer(docs).getByText("It was not sent: nobody is signed in on the page that has opened this one.").waitFor();
+  await docs.close();
+  assert.deepEqual(page.faults, []);
   await page.close();
 });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, alterAnswers, dialog, expected, go, hasCount, hasFocus, hasValue, onDemo, onHost, pressButton, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, alterAnswers, dialog, downloaded, expected, go, hasCount, hasFocus, hasValue, onDemo, onHost, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -89,6 +89,53 @@ describe("a rule that is deleted", () => {
     await on.host.api("DELETE", path);
   });
 
+  test("is in the list of deleted ones, with who and when, until it is there again", async () => {
+    await on.host.api("PUT", own("cider"), age(16));
+    const anna = await colleague("Anna Meier");
+    await anna.api("DELETE", own("cider"));
+    const path = "/api/v1/projects/5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e926";
+    await on.host.api("PUT", path, { name: "Harbour \u05d0", restrictions: [] });
+    await on.host.api("DELETE", path);
+    await visit(on, "#/conditions", async (page) => {
+      const deleted = (name) => dialog(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name, exact: true }) });
+      await page.getByLabel("Filter conditions").fill("alcohol");
+      await page.getByRole("link", { name: "Deleted", exact: true }).click();
+      await heading(page, "Deleted conditions").waitFor();
+      await deleted("cider").getByText("Deleted by Anna Meier, ").waitFor();
+      await dialog(page).getByRole("button", { name: "Close" }).click();
+      await page.waitForURL(/#\/conditions\?filter=alcohol$/);
+      await page.getByRole("link", { name: "Deleted", exact: true }).click();
+      await dialog(page).getByRole("link", { name: "History of cider" }).click();
+      await restore(page, "Customers must be 16 or older").click();
+      await pressButton(dialog(page), "Save");
+      await page.getByText("Saved. The change is in force.").waitFor();
+      await page.getByRole("link", { name: "Deleted", exact: true }).click();
+      await heading(page, "Deleted conditions").waitFor();
+      await dialog(page).getByText(/^(Nothing was deleted\.|\d+ conditions?)$/).waitFor();
+      await hasCount(deleted("cider"), 0);
+      await go(page, "#/projects/deleted");
+      await deleted("Harbour \u05d0").getByRole("link", { name: "History of Harbour" }).click();
+      await heading(page, "History of Harbour \u05d0").waitFor();
+      await restore(page, "Harbour \u05d0: everything may be bought").waitFor();
+    });
+    assert.equal((await stored(own("cider"))).condition_value.minimum_age, 16);
+    await on.host.api("DELETE", own("cider"));
+  });
+
+  test("is listed page by page", async () => {
+    for (let number = 0; number < 52; number += 1) {
+      await on.host.api("PUT", own(`gone-${number}`), age(16));
+      await on.host.api("DELETE", own(`gone-${number}`));
+    }
+    await visit(on, "#/conditions/deleted", async (page) => {
+      const names = dialog(page).getByRole("heading", { level: 3, name: /^gone-/ });
+      await hasCount(names, 50);
+      assert.equal(await names.first().textContent(), "gone-51", "the latest comes first");
+      await dialog(page).getByRole("button", { name: "Show earlier ones" }).click();
+      await hasCount(names, 52);
+    });
+  });
+
   test("that never was has no history, which is said", () => visit(on, "#/conditions/history/none", async (page) => {
     expected(page, 404);
     await dialog(page).getByText("There is no condition with this id, and no history of one.").waitFor();
@@ -120,7 +167,7 @@ test("a project tells its changes in words, and a version fills the form that is
   assert.deepEqual((await stored(path)).restrictions, before.restrictions);
 });
 
-test("a long history is read page by page", async () => {
+test("a long history is read page by page, and what was read is a file", async () => {
   for (let minimum = 0; minimum < 25; minimum += 1) await on.host.api("PUT", own("often"), age(minimum));
   await visit(on, "#/conditions/history/often", async (page) => {
     await hasCount(moments(page), 20);
@@ -128,6 +175,13 @@ test("a long history is read page by page", async () => {
     await hasCount(moments(page), 25);
     await heading(page, "tillgate-demo 1 created it").waitFor();
     assert.equal(await dialog(page).getByRole("button", { name: "Show earlier changes" }).count(), 0);
+    const { name, text } = await downloaded(page, () => dialog(page).getByRole("button", { name: "Download as CSV" }).click());
+    assert.equal(name, "History of often.csv");
+    const lines = text.trim().split("\r\n");
+    assert.equal(lines.length, 26);
+    assert.match(lines[0], /Time,Who,Id,Change,Details,Tests that failed$/);
+    assert.match(lines[1], /^20[^,]+Z,tillgate-demo 1,[^,]+,changed,Minimum age: removed 23 added 24,$/);
+    assert.match(lines[25], /,created,No minimum age,$/);
     await page.goBack();
     await dialog(page).waitFor({ state: "detached" });
   });
@@ -244,11 +298,13 @@ test("people of the same name are told apart, and a conflict says who", async ()
 });
 
 test("names are shown as texts, whatever is in them", async () => {
-  const name = "<img src=x onerror=alert(1)> \u05d0\u05d1";
+  const name = "=1+1 <img src=x onerror=alert(1)> \u05d0\u05d1";
   await (await colleague(name)).api("PUT", own("hostile"), age(18));
   await visit(on, "#/conditions/history/hostile", async (page) => {
     await heading(page, `${name} created it`).waitFor();
     assert.equal(await dialog(page).locator("img").count(), 0);
+    const { text } = await downloaded(page, () => dialog(page).getByRole("button", { name: "Download as CSV" }).click());
+    assert.ok(text.includes(`,"'${name}",`), "no spreadsheet takes it for a formula");
   });
   await on.host.api("DELETE", own("hostile"));
 });
@@ -332,7 +388,10 @@ test("a global rule: its tenants see when it changed and what, and an operator s
     assert.deepEqual(condition_value, { minimum_age: 18 });
     await page.getByRole("button", { name: "Delete alcohol" }).click();
     await dialog(page).getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("link", { name: "See its history" }).click();
+    await page.getByRole("link", { name: "Deleted", exact: true }).click();
+    await dialog(page).getByRole("list", { name: "Global" }).getByText("Deleted by tillgate-operator 1, ").waitFor();
+    await dialog(page).getByRole("region", { name: "Of this tenant" }).getByText("Nothing was deleted.").waitFor();
+    await dialog(page).getByRole("link", { name: "History of alcohol" }).click();
     await restore(page, "Customers must be 18 or older").first().click();
     await heading(page, "A new global condition: alcohol").waitFor();
     await dialog(page).getByRole("button", { name: "Back" }).click();
@@ -369,5 +428,10 @@ test("a project's changes and a rule that is deleted fit too", async () => {
     await hasCount(moments(page), 3);
     await still(page);
     await looksRight(page, "history-deleted");
+    await go(page, "#/preview");
+    await go(page, "#/projects/deleted");
+    await heading(page, "Site by the river").waitFor();
+    await still(page);
+    await looksRight(page, "deleted");
   });
 });

@@ -147,6 +147,22 @@ describe("with 5,000 conditions, 2,000 projects and 300 webhooks", () => {
     await isSettled(page);
   }));
 
+  test("what a filter seeks is in the address, and is there again when one comes back", () => visit(on, "#/conditions", async (page) => {
+    for (const [label, text, hash] of [["Filter conditions", conditionId(4992), "#/conditions"], ["Filter projects", "Project-1999", "#/projects"], ["Filter webhooks", "7", "#/webhooks"]]) {
+      await page.evaluate((to) => (location.hash = to), hash);
+      await page.getByLabel(label).fill(text);
+      await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Preview" }).click();
+      await page.getByRole("heading", { name: "Preview", level: 1 }).waitFor();
+      await page.goBack();
+      await hasValue(page.getByLabel(label), text);
+      assert.ok(page.url().endsWith(`${hash}?filter=${text}`), page.url());
+    }
+    await page.getByLabel("Filter webhooks").fill("");
+    await page.getByRole("navigation", { name: "About webhooks" }).getByRole("link", { name: "Deliveries" }).click();
+    await page.goBack();
+    await page.waitForURL(/#\/webhooks$/);
+  }));
+
   test("another user's change shows, and nothing else is drawn again", () => visit(on, "#/conditions", async (page) => {
     await toEnd(page, conditionId(4998));
     await isSettled(page);

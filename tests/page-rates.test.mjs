@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { OUTPUT, open, signIn, signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { alterAnswers, dialog, expected, flashes, hasCount, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
+import { alterAnswers, dialog, downloaded, expected, flashes, hasCount, hasFocus, hasValue, onDemo, pick, pressButton, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 import { RatesClient } from "../js/src/runtime/rates.node.js";
@@ -100,6 +100,34 @@ describe("the tree of business units", () => {
     await hasFocus(page, /^Sweden/, "the focus stays in the tree");
     await page.keyboard.press("ArrowLeft");
     await item(page, /^Sweden/).and(page.locator("[aria-expanded=false]")).waitFor();
+  }));
+
+  test("another shop is shown with the same tab, pair and filter, and so is the one before after going back", () => visit(on, "#/rates/SE-001", async (page) => {
+    const shop = (id) => item(page, id).click();
+    await page.getByLabel("Search business units").fill("SE-00");
+    await page.getByLabel("Filter rates").fill("NOK");
+    await shop(/SE-002/);
+    await page.waitForURL("**/#/rates/SE-002?filter=NOK");
+    await hasValue(page.getByLabel("Filter rates"), "NOK");
+    await page.getByRole("link", { name: "History", exact: true }).click();
+    await page.getByLabel("Rate", { exact: true }).selectOption("SALES/NOK/EUR");
+    await shop(/SE-003/);
+    await page.waitForURL("**/#/rates/SE-003/history/SALES/NOK/EUR?filter=NOK");
+    await hasValue(page.getByLabel("Rate", { exact: true }), "SALES/NOK/EUR");
+    await page.getByRole("link", { name: "Convert", exact: true }).click();
+    await hasValue(page.getByLabel("From", { exact: true }), "EUR");
+    await hasValue(page.getByLabel("To", { exact: true }), "NOK");
+    await pick(page.getByLabel("To", { exact: true }), "USD");
+    await page.waitForURL("**/#/rates/SE-003/convert/SALES/USD/EUR?filter=NOK");
+    await shop(/SE-001/);
+    await title(page, /SE-001$/);
+    await hasValue(page.getByLabel("To", { exact: true }), "USD");
+    await page.getByRole("link", { name: "Preview" }).click();
+    await page.getByRole("heading", { name: "Preview", level: 1 }).waitFor();
+    await page.goBack();
+    await hasValue(page.getByLabel("To", { exact: true }), "USD");
+    await page.getByRole("link", { name: "Rates", exact: true }).last().click();
+    await hasValue(page.getByLabel("Filter rates"), "NOK");
   }));
 
   test("on a narrow screen the list leads back to the unit that it was opened from", () => visit(on, "#/rates/SE-002", async (page) => {
@@ -511,6 +539,10 @@ describe("history", () => {
     await eventually(async () => assert.match(await page.locator(".readout").textContent(), /1 EUR = [\d.]+ USD/));
     await page.getByRole("radio", { name: "Everything" }).check();
     await until(async () => Number(await slider.getAttribute("max")) > 200, "a year of days");
+    const { name, text } = await downloaded(page, () => page.getByRole("button", { name: "Download as CSV" }).click());
+    assert.match(name, /, 1 EUR in USD\.csv$/);
+    assert.ok(text.split("\r\n").length > 200, "with what is not in sight");
+    assert.match(text, new RegExp(`^\\ufeffSince,Type,One,In,Rate,With markup,Set at,Id\r\n[^,]+,Sales,EUR,USD,${now.rateValue},`));
     await page.getByRole("button", { name: "Other direction" }).click();
     await page.waitForURL("**/history/SALES/EUR/USD");
     await page.getByRole("slider", { name: "1 USD in EUR over time" }).waitFor();
@@ -664,10 +696,16 @@ describe("messages", () => {
     await page.screenshot({ path: `${OUTPUT}rates-messages.png` });
   }));
 
-  test("the messages of the past days can be read again", () => visit(on, "#/rates/NO-001/messages", async (page) => {
+  test("the messages of the past days can be read again, have their day, and are a file", () => visit(on, "#/rates/NO-001/messages", async (page) => {
+    await page.clock.setSystemTime(Date.now() + 26 * 3_600_000);
     await set("NO-001", SEK, 11.1);
     await page.getByRole("button", { name: "Read those of the past days" }).click();
     await page.getByText(/2 (created|updated)/).first().waitFor();
+    await eventually(async () => assert.match(await page.locator(".messages time").first().textContent(), /^\d+ [A-Z][a-z]+ 20\d\d, \d\d:\d\d$/));
+    const { name, text } = await downloaded(page, () => page.getByRole("button", { name: "Download as CSV" }).click());
+    assert.match(name, /^Messages of .+\.csv$/);
+    assert.match(text, /^\ufeffPublished,Shop,Id,What,Type,One,In,Rate,With markup,Change\r\n20/);
+    assert.match(text, /,NO-001,(created|updated),Sales,EUR,SEK,11\.1,/);
     await unset("NO-001", SEK);
   }));
 });

@@ -112,10 +112,11 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), sharedKey);
   await page.screenshot({ path: `${OUTPUT}webhooks-shared-key.png` });
   await press(page, "Done");
-  await card(page, "ERP").getByText("orders.events.v1 · bearer token, signed with a shared key").waitFor();
+  await card(page, "ERP").getByText("Orders · bearer token, signed with a shared key").waitFor();
 
   await card(page, "ERP").getByRole("button", { name: "Ping ERP" }).click();
-  await page.getByRole("heading", { name: "exe.events.v1" }).waitFor();
+  await page.getByRole("heading", { name: "A ping" }).waitFor();
+  await page.locator(".facts").getByText("exe.events.v1", { exact: true }).waitFor();
   await page.getByText("Delivered: the endpoint answered 204.").waitFor();
 
   // The endpoint breaks, and an event comes.
@@ -129,6 +130,7 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   await press(page, "Send");
   await notice(page, "One webhook gets it.");
   const row = rows(page).filter({ hasText: "orders.events.v1" }).first();
+  await row.getByRole("link", { name: "Orders", exact: true }).waitFor();
   await row.getByText("Trying again").waitFor();
   await row.getByText("The endpoint answered 500 Internal Server Error.").waitFor();
   await row.getByText("Failed").waitFor();
@@ -292,7 +294,7 @@ describe("webhooks", () => {
       await dialog(page).getByText("What changes", { exact: true }).waitFor();
       const changes = await dialog(page).getByRole("list", { name: "Changes" }).getByRole("listitem").allInnerTexts();
       assert.deepEqual(changes.map((text) => text.split(/\s*\n\s*/).join(" ")), [
-        `Events − removed: ${made.eventTypes[0]} + added: all events`,
+        `Events − removed: ${made.name.replace("Webhook", "Test")} (${made.eventTypes[0]}) + added: all events`,
         "Password − removed: the present one + added: a new one",
         "Shared key − removed: the present one + added: a new one",
         "At most per second − removed: 5",
@@ -649,11 +651,11 @@ describe("deliveries", () => {
     const hook = await webhook({ eventTypes: ["constructor.v1"] });
     await publish("constructor.v1", {});
     const { id } = await delivered(hook, "DELIVERED");
-    await visit(on, `#/webhooks/delivery/${id}`, (page) => page.getByRole("heading", { name: "constructor.v1", exact: true }).waitFor());
+    await visit(on, `#/webhooks/delivery/${id}`, (page) => page.getByRole("heading", { name: "Constructor", exact: true }).waitFor());
     await visit(on, "#/webhooks", async (page) => {
       await card(page, hook.name).getByRole("button", { name: /^Edit/ }).click();
       const label = dialog(page).locator("label").filter({ hasText: "constructor.v1" });
-      assert.equal((await label.textContent()).trim(), "constructor.v1");
+      assert.equal((await label.textContent()).trim(), "Constructor constructor.v1");
     });
   });
 

@@ -165,6 +165,54 @@ async fn a_note_is_short_and_one_line_or_nothing_is_written() {
 }
 
 #[tokio::test]
+async fn what_others_have_deleted_is_not_listed_and_of_the_platform_not_who() {
+    let shop = Shop::open().await;
+    let operator = shop.host.token("platform", &["platform.operator"]).await;
+    let other = shop.host.token("other", &["ecs.viewer"]).await;
+    let viewer = shop.host.token("shop", &["ecs.viewer"]).await;
+    let evaluator = shop.host.token("shop", &["ecs.evaluator"]).await;
+    for (path, token) in [(GLOBAL_BEER, &operator), (PROJECT, &shop.token())] {
+        let body = match path {
+            PROJECT => json!({ "restrictions": [] }),
+            _ => age(18),
+        };
+        let (status, answer) = shop.host.send(Method::PUT, path, token, &body).await;
+        assert_eq!(status, 201, "{answer}");
+        let deleted = shop.host.request(Method::DELETE, path, token);
+        assert_eq!(deleted.send().await.unwrap().status(), 204);
+    }
+    assert_eq!(
+        shop.put("/api/v1/entity-conditions/wine", &age(16)).await,
+        201
+    );
+    assert_eq!(shop.delete("/api/v1/entity-conditions/wine").await, 204);
+    let get =
+        async |of: &str, token: &str| shop.host.get(&format!("/api/v1/deleted-{of}"), token).await;
+    let (_, global) = get("global-entity-conditions", &operator).await;
+    assert_eq!(global["items"][0]["id"], "beer");
+    assert_eq!(global["items"][0]["by"]["name"], "test 1");
+    let (_, seen) = get("global-entity-conditions", &viewer).await;
+    assert_eq!(seen["items"][0]["by"], json!({ "name": "The platform" }));
+    let of_shop = [
+        ("entity-conditions", "wine"),
+        ("projects", "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90"),
+    ];
+    for (of, id) in of_shop {
+        let (_, page) = get(of, &viewer).await;
+        let items = page["items"].as_array().unwrap();
+        assert_eq!((items.len(), &items[0]["id"]), (1, &json!(id)));
+        assert_eq!(get(of, &other).await, (200, json!({ "items": [] })));
+        assert_eq!(get(of, &evaluator).await.0, 403);
+        let (status, answer) = get(&format!("{of}?limit=0&cursor=x"), &viewer).await;
+        assert_eq!(
+            (status, answer["message"].as_array().unwrap().len()),
+            (400, 2)
+        );
+    }
+    assert_eq!(get("global-entity-conditions", &evaluator).await.0, 403);
+}
+
+#[tokio::test]
 async fn a_query_is_read_strictly() {
     let shop = Shop::open().await;
     shop.put(BEER, &age(16)).await;

@@ -68,6 +68,9 @@ const nav = h("nav", { "aria-label": "Views", hidden: true });
 const connection = h("p", { class: "connection", role: "status" });
 const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => leave() });
 
+/** The documents of the API, which ask this page for a token. */
+const docs = h("a", { class: "button plain", href: "docs", target: "_blank", rel: "opener", title: "The documents of the API, in another tab", hidden: true }, "API");
+
 /** The views that the user may see. */
 const seen = () => Object.entries(VIEWS).filter(([, { watched }]) => SEEN[watched](session));
 
@@ -82,7 +85,7 @@ async function show() {
   const [name, ...rest] = path.split("/").map(decoded);
   const [chosen, { open, load, watched }] = seen().find(([each]) => each === name) ?? seen()[0];
   const turn = (turns += 1);
-  if (chosen === shown && view.navigate) return view.navigate(rest);
+  if (chosen === shown && view.navigate) return view.navigate(rest, query);
   const loaded = open ?? (await load().catch(() => undefined));
   if (turn !== turns || !session) return;
   if (!loaded) return notify("The host cannot be reached, so this view cannot be loaded. Try again in a moment.");
@@ -120,7 +123,7 @@ function signIn(opened) {
     signOut("Your session has expired. Sign in again.");
   });
   nav.replaceChildren(...navLinks());
-  signOutButton.hidden = false;
+  docs.hidden = signOutButton.hidden = false;
   nav.hidden = seen().length === 0;
   if (nav.hidden) showWithoutRoles();
   else show();
@@ -172,7 +175,7 @@ function signOut(reason, arriving) {
   view?.close?.();
   session?.close();
   session = view = shown = undefined;
-  nav.hidden = signOutButton.hidden = true;
+  nav.hidden = docs.hidden = signOutButton.hidden = true;
   connection.replaceChildren();
   document.title = "Sign in · Tillgate";
   const waiting = h("p", { class: "hint", role: "status" }, "Signing in…");
@@ -208,8 +211,9 @@ function debounceStale(run) {
   };
 }
 
-frame({ main, nav, brand: { href: "#/", text: "Tillgate" }, end: (theme) => [connection, theme, signOutButton] });
+frame({ main, nav, brand: { href: "#/", text: "Tillgate" }, end: (theme) => [connection, docs, theme, signOutButton] });
 addEventListener("hashchange", show);
+addEventListener("message", async (event) => event.origin === location.origin && (await import("./shared/hand-over.js")).answer(event, session));
 document.addEventListener("visibilitychange", () => session?.follow({ isVisible: !document.hidden }));
 addEventListener("beforeunload", (event) => draftCount() > 0 && event.preventDefault());
 

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tillgate::identity::TenantId;
 
 use super::shop::{BEER, PROJECT, Shop, age, steps};
 use crate::support::stores::{self, Opened};
@@ -39,6 +40,7 @@ every_store!({
     pages_follow_each_other_without_a_gap_or_a_repeat
     what_two_hosts_change_at_once_is_one_chain
     what_is_older_than_400_days_is_removed
+    what_was_deleted_is_listed_until_it_is_there_again_or_too_old
     the_largest_project_has_a_history
 });
 
@@ -184,10 +186,79 @@ async fn what_is_older_than_400_days_is_removed(on: Opened) {
     );
     assert_eq!(shop.bytes().await, 0);
     let queue = "history-retention";
-    let partition = tillgate::identity::TenantId::new("shop")
-        .unwrap()
-        .partition();
+    let partition = TenantId::new("shop").unwrap().partition();
     assert_eq!(on.store.queued(&partition, queue, 10).await, Ok(0));
+}
+
+async fn what_was_deleted_is_listed_until_it_is_there_again_or_too_old(on: Opened) {
+    let shop = Shop::open_at(&on).await;
+    let id = |name: &str| format!("/api/v1/entity-conditions/{name}");
+    for name in ["ale", "beer", "beer2", "wine"] {
+        assert_eq!(shop.put(&id(name), &age(16)).await, 201);
+    }
+    let project = json!({ "name": "School", "restrictions": [] });
+    assert_eq!(shop.put(PROJECT, &project).await, 201);
+    assert_eq!(
+        shop.deleted("entity-conditions", "").await,
+        json!({ "items": [] })
+    );
+    for path in [id("wine"), id("beer"), PROJECT.to_owned(), id("ale")] {
+        shop.pass(MINUTE).await;
+        assert_eq!(shop.delete(&path).await, 204);
+    }
+    let by = json!({ "clientId": shop.owner.client_id, "name": "test 1" });
+    let conditions = shop.deleted("entity-conditions", "").await;
+    assert_eq!(
+        conditions,
+        json!({ "items": [
+            { "id": "ale", "at": "2026-01-01T00:04:00.000Z", "by": by },
+            { "id": "beer", "at": "2026-01-01T00:02:00.000Z", "by": by },
+            { "id": "wine", "at": "2026-01-01T00:01:00.000Z", "by": by },
+        ] })
+    );
+    let name = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
+    assert_eq!(
+        shop.deleted("projects", "").await,
+        json!({ "items": [
+            { "id": name, "name": "School", "at": "2026-01-01T00:03:00.000Z", "by": by },
+        ] })
+    );
+    let (mut paged, mut next) = (Vec::new(), String::new());
+    loop {
+        let page = shop
+            .deleted("entity-conditions", &format!("?limit=1{next}"))
+            .await;
+        paged.extend(page["items"].as_array().unwrap().clone());
+        match page["next"].as_str() {
+            Some(cursor) => next = format!("&cursor={cursor}"),
+            None => break,
+        }
+    }
+    assert_eq!(Value::Array(paged), conditions["items"]);
+    // What is there again is not listed, and once it is deleted again it is the latest.
+    let ids = async |kind: &str| -> Vec<String> {
+        let page = shop.deleted(kind, "").await;
+        let items = page["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(shop.put(&id("beer"), &age(18)).await, 201);
+    assert_eq!(shop.put(PROJECT, &project).await, 201);
+    assert_eq!(ids("entity-conditions").await, ["ale", "wine"]);
+    assert_eq!(ids("projects").await, [""; 0]);
+    assert_eq!(shop.put(&id("beer"), &age(20)).await, 200);
+    assert_eq!(ids("entity-conditions").await, ["ale", "wine"]);
+    shop.pass(300 * DAY).await;
+    assert_eq!(shop.delete(&id("beer")).await, 204);
+    assert_eq!(ids("entity-conditions").await, ["beer", "ale", "wine"]);
+    shop.pass(101 * DAY).await;
+    assert_eq!(ids("entity-conditions").await, ["beer"]);
+    shop.pass(300 * DAY).await;
+    assert_eq!(ids("entity-conditions").await, [""; 0]);
+    let partition = TenantId::new("shop").unwrap().partition();
+    let left = on.store.scan(&partition, "deleted/", None, 10).await;
+    assert!(left.unwrap().entries.is_empty());
 }
 
 /// A page whose documents stay texts.
@@ -258,9 +329,7 @@ async fn the_largest_project_has_a_history(on: Opened) {
     let expected = [(Some(1), None), (Some(0), Some(1)), (None, Some(0))];
     assert_eq!(items, expected);
     // What was set aside for its changes is named by their rows, and by nothing else.
-    let partition = tillgate::identity::TenantId::new("shop")
-        .unwrap()
-        .partition();
+    let partition = TenantId::new("shop").unwrap().partition();
     let aside = on
         .store
         .scan(&partition, "history-aside/", None, 10)

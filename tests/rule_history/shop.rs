@@ -133,6 +133,14 @@ impl Shop {
         page
     }
 
+    /// A page of what the tenant has deleted, of a kind.
+    pub(crate) async fn deleted(&self, kind: &str, query: &str) -> Value {
+        let path = format!("/api/v1/deleted-{kind}{query}");
+        let (status, page) = self.host.get(&path, &self.token()).await;
+        assert_eq!(status, 200, "{page}");
+        page
+    }
+
     pub(crate) async fn asked(&self, path: &str, query: &str, token: &str) -> (u16, Value) {
         let path = format!("{path}/history{query}");
         read(

@@ -5,17 +5,26 @@
 import { Host } from "../../js/src/shared/host.js";
 import { HOST, readCaller, tokensOf } from "../shared/caller.js";
 import { button, h, openDialog } from "../shared/dom.js";
+import { askForToken } from "../shared/hand-over.js";
 import { signInForm } from "../shared/sign-in.js";
 
-/** Asks to sign in: `{ tenant, permissions, token }`, whose `token` gets one; undefined when the user does not. */
+/** A session, `{ tenant, permissions, token }`, whose `token` gets one. */
+async function sessionOf(credentials) {
+  const token = tokensOf(credentials);
+  const { tenantId, permissions } = await readCaller(new Host({ url: HOST, token }));
+  return { tenant: tenantId, permissions: new Set(permissions), token, close() {} };
+}
+
+/** The session of who is signed in on the page that has opened this one; undefined when nobody is. */
+export const sessionOfOpener = () => sessionOf({ token: askForToken }).catch(() => undefined);
+
+/** Asks to sign in, and returns the session; undefined when the user does not. */
 export async function askToSignIn() {
   let session;
   const open = async (credentials) => {
     // Nobody waits any more for a host that is unavailable.
     if (!dialog.isConnected) throw new Error("nobody signs in");
-    const token = tokensOf(credentials);
-    const { tenantId, permissions } = await readCaller(new Host({ url: HOST, token }));
-    return { tenant: tenantId, permissions: new Set(permissions), token, close() {} };
+    return sessionOf(credentials);
   };
   const signIn = (opened) => {
     session = opened;

@@ -7,7 +7,7 @@ import { icon } from "../shared/icon.js";
 import { figure } from "../shared/locale.js";
 import { methodTag, pathText } from "./operation.js";
 
-const NOTHING = "Nothing is found. Search for a word, a part of a path, a field, or a permission.";
+const NOTHING = "Nothing is found. Search for a word, a part of a path, a field, a permission or a role.";
 
 /** The list: `{ element, mark }`. A group is `{ name, entries }`, an entry `{ id, title, sought, alsoSought }` and what it is shown by. */
 export function contents(groups) {

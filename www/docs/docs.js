@@ -33,6 +33,13 @@ async function signIn() {
   if (session) setSession(session);
 }
 
+/** Signs in as on the page that has opened this one. */
+async function signInAsOpener() {
+  const loaded = await import("./account.js").catch(() => undefined);
+  const session = await loaded?.sessionOfOpener();
+  if (session && !account.session) setSession(session);
+}
+
 /** What was asked with the token ends, and what is kept of others goes with their answers. */
 function signOut() {
   shown?.view.close();
@@ -125,3 +132,4 @@ addEventListener("hashchange", () => list && show());
 addEventListener("scroll", noteScroll, { passive: true });
 history.scrollRestoration = "manual";
 start();
+if (opener) signInAsOpener();

@@ -36,7 +36,7 @@ export function resolve(document, reference) {
 /** A part of a document, or what it refers to. */
 export const follow = (document, part) => (part?.$ref ? { ...resolve(document, part.$ref), ...part } : part);
 
-/** The operations in the order of the tags: `{ id, method, path, tag, title, parameters, permissions, scheme, body, ... }`. */
+/** The operations in the order of the tags: `{ id, method, path, tag, title, parameters, permissions, roles, scheme, body, ... }`. */
 export function operationsOf(document) {
   const paths = Object.entries(document.paths ?? {});
   const all = paths.flatMap(([path, item]) => METHODS.filter((method) => item[method]).map((method) => operationOf(document, path, method, item)));
@@ -56,13 +56,14 @@ function operationOf(document, path, method, item) {
     title,
     path,
     permissions: permissionsOf(security),
+    roles: rolesOf(document, permissionsOf(security)),
     method: method.toUpperCase(),
     tag: operation.tags?.[0] ?? "other",
     parameters: [...known.values()].filter(({ name, in: place }) => place !== "header" || !/^(accept|authorization|content-type)$/i.test(name)),
     body: follow(document, operation.requestBody),
     scheme: schemeOf(document, security),
     sought: sought(method, path, title, id, operation.tags, permissionsOf(security)),
-    alsoSought: () => sought(operation.description, [...known.values()].map(({ name }) => name), membersOf(document, [operation.requestBody, successesOf(operation)])),
+    alsoSought: () => sought(operation.description, [...known.values()].map(({ name, description }) => [name, description]), rolesOf(document, permissionsOf(security)), membersOf(document, [operation.requestBody, successesOf(operation)])),
   };
 }
 
@@ -92,6 +93,10 @@ function permissionsOf(security) {
   const all = security.map((each) => Object.values(each).flat());
   return all.some((each) => each.length === 0) ? [] : all;
 }
+
+/** The names of the roles that have the permissions that are needed. */
+const rolesOf = ({ "x-roles": roles = [] }, permissions) =>
+  roles.filter((role) => permissions.some((all) => all.every((each) => role.permissions.includes(each)))).map(({ name }) => name);
 
 /** Whether who is signed in has the permissions that are needed; undefined where there are none, or nobody. */
 export const isHeld = (permissions, session) =>

@@ -46,9 +46,10 @@ export function operationView(document, operation, account) {
 
 const fact = (name, ...value) => [h("dt", {}, name), h("dd", {}, value.flat())];
 
-function factsOf({ id, permissions, scheme, "x-max-body-bytes": size }, session) {
+function factsOf({ id, permissions, roles, scheme, "x-max-body-bytes": size }, session) {
   return [
     ...fact("Permission", permissionText(permissions, scheme), heldText(isHeld(permissions, session))),
+    ...(roles.length > 0 ? fact(roles.length === 1 ? "Role that has it" : "Roles that have it", codes(roles)) : []),
     ...(size ? fact("Limit", `A body of at most ${sizeText(size)}`) : []),
     ...fact("Name", h("code", {}, id)),
   ];
@@ -59,6 +60,8 @@ function permissionText(permissions, scheme) {
   if (scheme === "basic") return "None; the id and the secret of a client";
   return scheme ? "None; any token that is valid" : "None; anyone may ask";
 }
+
+const codes = (names) => names.flatMap((name, at) => [at > 0 && ", ", h("code", {}, name)]);
 
 /** Lists of elements as one, with a text between them. */
 const between = (text, lists) => lists.flatMap((list, at) => (at > 0 ? [text, ...list] : list));

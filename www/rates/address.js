@@ -1,17 +1,28 @@
 /**
- * The part of the page's address that the Rates view reads: the unit, the tab, and what the tab shows.
+ * The part of the page's address that the Rates view reads: the unit, the tab, the pair that the tab shows, and the filter.
  */
+
+import { filterOf, filterQuery } from "../shared/filter-address.js";
 
 /** The tabs, by their part of the address. */
 export const TABS = ["rates", "history", "convert", "messages", "details"];
 
+/** The tabs that show one pair. */
+const OF_A_PAIR = ["history", "convert"];
+
 /** The link to a unit, and to one of its tabs. */
-export function hrefOf({ id, tab, args = [] }) {
+export function hrefOf({ id, tab, args = [], filter }) {
   const parts = id === undefined ? [] : [id, ...(tab === undefined || (tab === "rates" && args.length === 0) ? [] : [tab]), ...args];
-  return `#/rates${parts.map((part) => `/${encodeURIComponent(part)}`).join("")}`;
+  return `#/rates${parts.map((part) => `/${encodeURIComponent(part)}`).join("")}${filterQuery(filter)}`;
 }
 
-/** What an address shows: `{ id?, tab, args }`. */
-export function placeOf([id, tab, ...args]) {
-  return { id: id || undefined, tab: TABS.includes(tab) ? tab : "rates", args };
+/**
+ * What an address shows: `{ id?, tab, args, pair, filter }`. What it does not say stays as it was `before`: another shop is shown
+ * with the same pair and filter.
+ */
+export function placeOf([id, tab, ...args], query, before = {}) {
+  const place = { id: id || undefined, tab: TABS.includes(tab) ? tab : "rates", args, pair: before.pair ?? [], filter: filterOf(query) ?? before.filter ?? "" };
+  if (!OF_A_PAIR.includes(place.tab)) return place;
+  const pair = args.length > 0 ? args : place.pair;
+  return { ...place, args: pair, pair };
 }

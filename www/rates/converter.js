@@ -8,13 +8,13 @@ import { button, choice, field, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { picker, pickerField } from "../shared/picker.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
-import { TYPES, rateText } from "./wording.js";
+import { TYPES, keyOf, rateText } from "./wording.js";
 
-/** The tab; `show` takes the rates of a unit. What was entered stays. */
+/** The tab; `show` takes the rates of a unit, and the pair in the address. What was entered stays. */
 export function converter(desk) {
   const amount = h("input", { value: "100", inputmode: "decimal", autocomplete: "off", oninput: draw });
-  const from = currencyPicker(() => ofType().map(({ currencyIdTo }) => currencyIdTo), () => (to.offer(), draw()));
-  const to = currencyPicker(() => ofType().filter(({ currencyIdTo }) => currencyIdTo === from.value).map(({ currencyIdFrom }) => currencyIdFrom), draw);
+  const from = currencyPicker(() => ofType().map(({ currencyIdTo }) => currencyIdTo), () => (to.offer(), note()));
+  const to = currencyPicker(() => ofType().filter(({ currencyIdTo }) => currencyIdTo === from.value).map(({ currencyIdFrom }) => currencyIdFrom), note);
   const withMarkup = h("input", { type: "checkbox", role: "switch", checked: true, onchange: draw });
   const amountField = field("Amount", amount, { hint: DECIMAL_HINT });
   const turn = button("Swap the currencies", { image: "swap", iconOnly: true, class: "plain", onclick: swap });
@@ -41,7 +41,20 @@ export function converter(desk) {
   function offerTypes(known) {
     if (known.join() === offered) return;
     offered = known.join();
-    types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), draw())));
+    types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), note())));
+  }
+
+  /** Draws what was chosen, and notes it in the address: the rate is from the wanted currency to the given one. */
+  function note() {
+    draw();
+    if (from.value && to.value) desk.note({ pair: [type, to.value, from.value] });
+  }
+
+  function choosePair(chosen, given, wanted) {
+    type = chosen;
+    types.firstChild?.choose(type);
+    from.show(given);
+    to.show(wanted);
   }
 
   function offerFrom() {
@@ -53,7 +66,7 @@ export function converter(desk) {
     const before = from.value;
     from.show(to.value);
     to.show(before);
-    draw();
+    note();
   }
 
   /** Applies the rate from the wanted currency to the given one: one of the given is worth that many of the wanted. */
@@ -66,8 +79,9 @@ export function converter(desk) {
 
   return {
     element,
-    show(data) {
+    show(data, { args: [exchangeRateType, wanted, given] }) {
       used = data.used;
+      if (used.some((rate) => keyOf(rate) === [exchangeRateType, wanted, given].join("/"))) choosePair(exchangeRateType, given, wanted);
       const known = Object.keys(TYPES).filter((each) => used.some(({ exchangeRateType }) => exchangeRateType === each));
       if (!known.includes(type)) type = known[0] ?? "SALES";
       form.hidden = known.length === 0;

@@ -2,7 +2,9 @@
  * A rate over time: a chart, and a table from which an earlier value can be set again.
  */
 
+import { writeCsv } from "../shared/csv.js";
 import { button, choice, h, keepFocus } from "../shared/dom.js";
+import { downloadCsv } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { counted } from "../shared/messages.js";
 import { People } from "../shared/people.js";
@@ -18,7 +20,7 @@ import { TYPES, explain, keyOf, oppositeOf, pairText } from "./wording.js";
 const DAY_MS = 86_400_000;
 const RANGES = [["30", "30 days"], ["90", "90 days"], ["400", "Everything"]];
 
-/** The tab; `show` draws the history of the rate in the address, or of the unit's first rate. */
+/** The tab; `show` draws the history of the rate in the address, or else of the one shown last or the unit's first. */
 export function rateHistory(desk) {
   const select = h("select", { "aria-label": "Rate", onchange: () => go(select.value) });
   const turn = button("Other direction", { image: "swap", class: "plain", onclick: () => go(keyOf(oppositeOf(rate))) });
@@ -37,11 +39,13 @@ export function rateHistory(desk) {
   const card = h("div", { class: "card" }, chart.element);
   const table = h("div", { class: "history-table", tabindex: "0", role: "region", "aria-label": "Values, newest first" });
   const message = h("p", { class: "hint", role: "status" });
-  const body = h("div", { class: "stack" }, card, table);
+  const save = button("Download as CSV", { class: "plain", onclick: () => downloadCsv(`${desk.name(shown.id)}, ${pairText(rate)}.csv`, [valuesCsv(desk, rate, values)]) });
+  const body = h("div", { class: "stack" }, card, table, h("div", { class: "inline" }, save));
   const controls = h("div", { class: "history-controls" }, h("div", { class: "joined" }, select, turn), ranges);
   const element = h("div", { class: "stack" }, controls, message, body);
   let shown;
   let rate;
+  let values = [];
   let turns = 0;
 
   const go = (key) => desk.go({ id: shown.id, tab: "history", args: key.split("/") });
@@ -66,6 +70,7 @@ export function rateHistory(desk) {
 
   function draw(points, since, until) {
     if (points.length === 0) return fail("There was no such rate in this time.");
+    values = points;
     message.textContent = "";
     body.hidden = false;
     const begin = Math.min(Math.max(since, points[0].time), until - DAY_MS);
@@ -75,10 +80,12 @@ export function rateHistory(desk) {
 
   return {
     element,
-    show(data, [exchangeRateType, currencyIdFrom, currencyIdTo] = []) {
+    show(data, { args: [exchangeRateType, currencyIdFrom, currencyIdTo] }) {
       shown = data;
       const pairs = pairsOf(data);
-      rate = Object.hasOwn(TYPES, exchangeRateType) && currencyIdTo ? { exchangeRateType, currencyIdFrom, currencyIdTo } : pairs[0]?.main;
+      // Without one in the address, the one that was shown of another unit.
+      const kept = rate && data.used.find((each) => keyOf(each) === keyOf(rate));
+      rate = Object.hasOwn(TYPES, exchangeRateType) && currencyIdTo ? { exchangeRateType, currencyIdFrom, currencyIdTo } : (kept ?? pairs[0]?.main);
       controls.hidden = rate === undefined;
       if (rate === undefined) return fail("This unit has no rates yet.");
       select.replaceChildren(...rateOptions(pairs, rate));
@@ -114,6 +121,13 @@ function summaryOf(points) {
   const [lowest, highest] = [sorted[0], sorted.at(-1)].map(({ rateValue }) => rateValue);
   const growth = growthText(known[0].rateValue, known.at(-1).rateValue);
   return `${counted(points.length, "value")}, lowest ${lowest}, highest ${highest}, ${growth} over the time shown.`;
+}
+
+/** The values as a file, newest first. */
+function valuesCsv(desk, { exchangeRateType, currencyIdFrom, currencyIdTo }, points) {
+  const header = ["Since", "Type", "One", "In", "Rate", "With markup", "Set at", "Id"];
+  const line = ({ at, rateValue, rateValueWithMarkup, setAt }) => [at, TYPES[exchangeRateType], currencyIdTo, currencyIdFrom, rateValue ?? "no rate", rateValueWithMarkup ?? "", setAt ? desk.name(setAt) : "", setAt ?? ""];
+  return writeCsv([header, ...points.map(line).reverse()]);
 }
 
 function tableOf(desk, shown, rate, points) {

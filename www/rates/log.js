@@ -3,12 +3,14 @@
  * state is sent from here.
  */
 
+import { writeCsv } from "../shared/csv.js";
 import { button, confirmed, h, notify } from "../shared/dom.js";
+import { downloadCsv } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { figure } from "../shared/locale.js";
 import { settled } from "../shared/lost.js";
 import { counted } from "../shared/messages.js";
-import { secondText, timeText } from "../shared/time.js";
+import { recentText, timeText } from "../shared/time.js";
 import { unitName } from "./unit-name.js";
 import { TYPES, explain, rateText } from "./wording.js";
 
@@ -45,24 +47,29 @@ export function messageLog(desk, received) {
   const about = h("p", { class: "hint", role: "status" });
   const send = button("Send initial state", { image: "send", class: "primary", onclick: () => sendInitialState(desk) });
   const read = button("Read those of the past days", { class: "plain", onclick: () => desk.topic?.follow(desk.id, "earliest") });
+  const save = button("Download as CSV", { class: "plain", onclick: () => downloadCsv(`Messages of ${desk.name(desk.id)}.csv`, [messagesCsv(desk, concerned())]) });
   const empty = h("div", { class: "empty-state" });
-  const element = h("div", { class: "stack" }, h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, read, send)), list, empty);
+  const element = h("div", { class: "stack" }, h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, save, read, send)), list, empty);
   const drawn = new Map();
   let drawnFor;
   let isAsked = false;
+
+  const concerned = () => received.all().filter(({ message }) => desk.concerns(message.data.businessUnitId));
 
   /** Draws new messages beside those that are there, which may be open. */
   function refresh() {
     isAsked = false;
     if (drawnFor !== desk.id) drawn.clear();
     drawnFor = desk.id;
-    const found = received.all().filter(({ message }) => desk.concerns(message.data.businessUnitId));
+    const found = concerned();
     const shown = found.slice(0, MAX_SHOWN);
     for (const entry of shown) if (!drawn.has(entry.message.messageId)) drawn.set(entry.message.messageId, messageLine(desk, entry));
     const lines = shown.map(({ message }) => drawn.get(message.messageId));
     for (const line of [...list.children]) if (!lines.includes(line)) line.remove();
+    // What came today has its day from tomorrow on.
+    lines.forEach((line, at) => (line.querySelector("time").textContent = recentText(shown[at].message.publishTime)));
     lines.forEach((line, at) => list.children[at] === line || list.insertBefore(line, list.children[at] ?? null));
-    list.hidden = found.length === 0;
+    list.hidden = save.hidden = found.length === 0;
     empty.hidden = found.length > 0;
     about.textContent = aboutText(desk, found.length);
     empty.replaceChildren(...emptyTexts(desk));
@@ -113,6 +120,19 @@ async function sendInitialState(desk) {
   }
 }
 
+/** The messages as a file, with a line for each rate. */
+function messagesCsv(desk, entries) {
+  const header = ["Published", "Shop", "Id", "What", "Type", "One", "In", "Rate", "With markup", "Change"];
+  const lines = entries.flatMap(({ message: { publishTime, attributes, data } }) => {
+    const about = [publishTime, desk.name(data.businessUnitId), data.businessUnitId];
+    const correlation = attributes["Correlation-Id"] ?? "";
+    const rates = LISTS.flatMap(([name, word]) => (data[name] ?? []).map((rate) => [word, rate]));
+    if (rates.length === 0) return [[...about, "no rates", "", "", "", "", "", correlation]];
+    return rates.map(([word, { exchangeRateType, sourceCurrencyCode, targetCurrencyCode, rateValue, rateValueWithMarkup }]) => [...about, word, TYPES[exchangeRateType] ?? exchangeRateType, targetCurrencyCode, sourceCurrencyCode, rateValue ?? "", rateValueWithMarkup ?? "", correlation]);
+  });
+  return writeCsv([header, ...lines]);
+}
+
 function messageLine(desk, { message, text }) {
   const { businessUnitId } = message.data;
   const lists = LISTS.map(([name, word]) => [word, message.data[name] ?? []]).filter(([, rates]) => rates.length > 0);
@@ -128,7 +148,7 @@ function messageLine(desk, { message, text }) {
       h(
         "summary",
         {},
-        h("time", { datetime: message.publishTime, title: timeText(message.publishTime) }, secondText(message.publishTime)),
+        h("time", { datetime: message.publishTime, title: timeText(message.publishTime) }),
         h("span", { class: "message-shop" }, unitName(desk.name(businessUnitId), businessUnitId)),
         h("span", { class: "hint" }, counts),
       ),

@@ -20,8 +20,8 @@ import { explain } from "./wording.js";
 const LISTS = "exr.business-unit.read";
 const READS = "exr.rate.read";
 
-/** The view; `rest` is the part of the address that names the unit and the tab. */
-export const rates = (session, rest) => new RatesView(session, rest);
+/** The view; `rest` is the part of the address that names the unit and the tab, `query` that which has the filter. */
+export const rates = (session, rest, query) => new RatesView(session, rest, query);
 
 class RatesView {
   #session;
@@ -45,8 +45,8 @@ class RatesView {
   #hint = h("div", { class: "empty-state" });
   #stops;
 
-  constructor(session, rest) {
-    const choose = (id) => this.#go({ id, tab: this.#place.tab });
+  constructor(session, rest, query) {
+    const choose = (id) => this.#go({ id, tab: this.#place.tab, args: this.#place.args });
     this.#session = session;
     this.#host = new RatesHost(session);
     this.#desk = this.#shared();
@@ -62,7 +62,7 @@ class RatesView {
       h("div", { class: "rates-panes" }, this.#side, h("div", { class: "unit-pane" }, this.#progress.element, this.#hint, this.#page.element)),
     );
     this.#stops = this.#listen();
-    this.navigate(rest);
+    this.navigate(rest, query);
   }
 
   /** What the parts of the view share: what is known, and what the others can be asked for. */
@@ -86,6 +86,7 @@ class RatesView {
       isShop: () => this.#isShop(),
       concerns: (shop) => this.#concerns(shop),
       go: (to) => this.#go(to),
+      note: (what) => this.#note(what),
       reread: () => this.#reading.now(),
       redraw: () => this.#redraw(),
       track: (correlationId, title) => this.#progress.track(correlationId, title),
@@ -108,10 +109,11 @@ class RatesView {
   }
 
   /** Shows the unit and the tab of an address. */
-  navigate(parts) {
+  navigate(parts, query) {
     const before = this.#place.id;
-    this.#place = placeOf(parts);
+    this.#place = placeOf(parts, query, this.#place);
     const { id } = this.#place;
+    if (id !== undefined) this.#note({});
     this.#showTree(id === undefined);
     this.#page.element.hidden = id === undefined;
     if (id !== undefined) this.#page.begin(this.#place, this.#units);
@@ -211,8 +213,16 @@ class RatesView {
     return id !== undefined && (this.#units === undefined ? shop === id : this.#units.isAtOrBelow(shop, id));
   }
 
+  /** Notes a pair or a filter that was chosen in a tab, in the address too, without a new entry in the browser's history. */
+  #note({ pair, filter = this.#place.filter }) {
+    if (!location.hash.startsWith("#/rates/")) return;
+    // The object stays, so that nothing is drawn again.
+    Object.assign(this.#place, { filter }, pair && { args: pair, pair });
+    history.replaceState(history.state, "", hrefOf(this.#place));
+  }
+
   #go(to) {
-    const href = hrefOf(to);
+    const href = hrefOf({ filter: this.#place.filter, ...to });
     if (location.hash !== href) {
       location.hash = href;
       return;

@@ -72,7 +72,7 @@ export function unitPage(desk, { received, onall }) {
       showHead(data);
       message.hidden = true;
       body.hidden = body.inert = false;
-      tabs[place.tab].show(data, place.args);
+      tabs[place.tab].show(data, place);
     },
     /** Shows why there is nothing to show. */
     fail(heading, sentence) {

@@ -18,7 +18,7 @@ const NO_RATES = "Neither this unit nor one above it has rates. Those that are s
 
 /** The tab; `show` draws the rates of a unit. */
 export function usedRates(desk) {
-  const filter = h("input", { type: "search", placeholder: "Filter, such as SEK", "aria-label": "Filter rates", spellcheck: "false", oninput: draw });
+  const filter = h("input", { type: "search", placeholder: "Filter, such as SEK", "aria-label": "Filter rates", spellcheck: "false", oninput: draw, onchange: () => desk.note({ filter: (noted = filter.value.trim()) }) });
   const count = h("p", { class: "hint", role: "status" });
   const setButton = button("Set a rate", { image: "plus", class: "primary", hidden: true, onclick: () => editRate(desk, { id: shown.id, pairs: pairsOf(shown) }) });
   const pasteButton = button("Paste rates", { image: "paste", hidden: true, onclick: () => pasteRates(desk, shown.id) });
@@ -27,6 +27,8 @@ export function usedRates(desk) {
   const tables = h("div", { class: "stack" });
   const element = h("div", {}, toolbar, tables);
   let shown;
+  /** The filter in the address. */
+  let noted = "";
   let known = new Map();
   let knownId;
 
@@ -50,8 +52,10 @@ export function usedRates(desk) {
 
   return {
     element,
-    show(data) {
+    show(data, place) {
       shown = data;
+      // What is being typed stays.
+      if (place.filter !== noted) filter.value = noted = place.filter;
       draw();
     },
   };

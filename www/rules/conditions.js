@@ -20,7 +20,7 @@ const DELETE = "ecs.condition.delete";
 const LIST = "conditions";
 
 /** The view. */
-export function conditions(session, rest = []) {
+export function conditions(session, rest = [], query) {
   const view = list({
     read: () => session.conditions(),
     key: ({ id }) => id,
@@ -30,6 +30,8 @@ export function conditions(session, rest = []) {
     hasDraft: (condition) => session.memory.get(draftKey(condition?.id)) !== undefined,
     create: () => mayCreate(session) && (() => editCondition(session)),
     templates: () => conditionTemplates(session),
+    href: `#/${LIST}`,
+    query,
     labels: {
       title: "Conditions",
       noun: "condition",
@@ -38,7 +40,15 @@ export function conditions(session, rest = []) {
       refused: `You may view conditions, but not change them. That needs the permission ${WRITE}.`,
     },
   });
-  return withHistory(view, { session, list: LIST, rest, subjectOf: (id, scope) => historyOf(session, id, scope === "global" ? "GLOBAL" : "TENANT") });
+  return withHistory(view, { session, list: LIST, rest, subjectOf: (id, scope) => historyOf(session, id, scope === "global" ? "GLOBAL" : "TENANT"), deleted: () => deleted(session) });
+}
+
+/** The deleted conditions of the tenant, and for operators those of the platform. */
+function deleted(session) {
+  const isOperator = session.may(WRITE_GLOBAL);
+  const own = { title: isOperator ? "Of this tenant" : undefined, path: "/api/v1/deleted-entity-conditions", args: [] };
+  const global = { title: "Global", path: "/api/v1/deleted-global-entity-conditions", args: ["global"] };
+  return { noun: "condition", groups: isOperator ? [global, own] : [own] };
 }
 
 /** What the address of a history has after its name. */

@@ -118,7 +118,7 @@ export function exchangeDetails() {
   const note = h("p", { class: "hint" }, "No till gets this response: the rule is a draft, which only this page knows.");
   const onclick = async () => (await import("../shared/copy.js")).copy(command.textContent, "The command");
   const asking = h("div", {}, h("h2", {}, "Ask why with curl"), command, button("Copy the command", { image: "copy", class: "plain", onclick }));
-  const docs = h("p", {}, h("a", { href: "docs" }, "All operations of the API"));
+  const docs = h("p", {}, h("a", { href: "docs", target: "_blank", rel: "opener" }, "All operations of the API"));
   const parts = [note, h("h2", {}, "Request"), sent, responseTitle, received, asking, docs];
   const element = h("details", { class: "exchange", hidden: true }, summary, parts);
   return {

@@ -36,24 +36,36 @@ export const historyButton = (session, subject, restore) => {
 export const restoredText = ({ at }) => `This is an earlier version, of ${exactText(at)}. It is not in force until you save it.`;
 
 /**
- * The view of a list, whose address may name a rule whose history is shown: `rest` of it is `["history", ...args]`. `subjectOf`
- * makes of the arguments what `openHistory` takes, with `restore`, which gets the version that is chosen.
+ * The view of a list, whose address may name a rule whose history is shown, or the list of deleted ones: `rest` of it is
+ * `["history", ...args]` or `["deleted"]`. `subjectOf` makes of the arguments what `openHistory` takes, with `restore`, which gets
+ * the version that is chosen, and `deleted` returns what `openDeleted` takes.
  */
-export function withHistory(view, { session, list, rest, subjectOf }) {
+export function withHistory(view, { session, list, rest, subjectOf, deleted }) {
   let leaving;
-  async function navigate([what, ...args]) {
+  async function navigate([what, ...args], query) {
     leaving?.abort();
-    if (what !== "history" || !args[0]) return;
+    const isHistory = what === "history" && Boolean(args[0]);
+    if (!isHistory && what !== "deleted") return view.seek(query);
     const address = location.hash;
     const { signal } = (leaving = new AbortController());
-    const subject = subjectOf(...args);
-    const found = await show(session, subject, signal);
+    const subject = isHistory && subjectOf(...args);
+    const found = isHistory ? await show(session, subject, signal) : await showDeleted(session, { ...deleted(), hrefOf: (given) => hrefOf(list, given) }, signal);
     // Not where the address has changed already, nor where the user comes back after signing in again.
-    if (location.hash === address && !found?.isKept) history.replaceState(history.state, "", `#/${list}`);
+    if (location.hash === address && !found?.isKept) history.replaceState(history.state, "", view.address());
     if (found?.chosen) subject.restore(found.chosen);
   }
   navigate(rest);
   return { ...view, navigate };
+}
+
+async function showDeleted(session, deleted, signal) {
+  try {
+    const { openDeleted } = await import("./deleted-rules.js");
+    if (!signal.aborted) return await openDeleted(session, deleted, signal);
+  } catch {
+    notify("The host cannot be reached, so the deleted ones cannot be listed. Try again in a moment.");
+  }
+  return undefined;
 }
 
 async function show(session, subject, signal) {

@@ -23,8 +23,10 @@ const WRITE = "crs.project.write";
 /** The name of this list in addresses. */
 const LIST = "projects";
 
+const DELETED = { noun: "project", groups: [{ path: "/api/v1/deleted-projects", args: [] }] };
+
 /** The view. */
-export function projects(session, rest = []) {
+export function projects(session, rest = [], query) {
   const view = list({
     read: () => session.projects(),
     key: ({ projectId }) => projectId,
@@ -34,6 +36,8 @@ export function projects(session, rest = []) {
     hasDraft: (project) => session.memory.get(draftKey(project?.projectId)) !== undefined,
     create: () => session.may(WRITE) && (() => editProject(session)),
     templates: () => projectTemplates(session),
+    href: `#/${LIST}`,
+    query,
     labels: {
       title: "Projects",
       noun: "project",
@@ -42,7 +46,7 @@ export function projects(session, rest = []) {
       refused: `You may view projects, but not change them. That needs the permission ${WRITE}.`,
     },
   });
-  return withHistory(view, { session, list: LIST, rest, subjectOf: (id) => historyOf(session, id) });
+  return withHistory(view, { session, list: LIST, rest, subjectOf: (id) => historyOf(session, id), deleted: () => DELETED });
 }
 
 /** The history of a project; one that is deleted is created again. */

@@ -5,12 +5,14 @@
 
 import { changeList } from "../shared/difference.js";
 import { button, h, openDialog } from "../shared/dom.js";
+import { downloadCsv } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
 import { isolated } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { People } from "../shared/people.js";
 import { whoOf } from "../shared/reason.js";
 import { exactText } from "../shared/time.js";
+import { historyCsv } from "./history-csv.js";
 import { conditionChanges, projectChanges } from "./rule-changes.js";
 import { conditionText, projectName, restrictionText } from "./wording.js";
 
@@ -51,6 +53,9 @@ class RuleHistory {
   #last;
   #chosen;
   #people = new People();
+  /** All changes that were read. */
+  #items = [];
+  #save = button("Download as CSV", { class: "plain", hidden: true, onclick: () => this.#download() });
   #moments = h("ol", { class: "moments" });
   #status = h("p", { class: "hint", role: "status" }, "Reading the history…");
   #more = button("Show earlier changes", { hidden: true, onclick: () => this.#load() });
@@ -68,7 +73,7 @@ class RuleHistory {
     this.#dialog = h(
       "dialog",
       { class: "wide", "aria-labelledby": "history-title" },
-      h("div", { class: "stack" }, this.#title, this.#status, this.#moments, this.#more, h("div", { class: "actions" }, close)),
+      h("div", { class: "stack" }, this.#title, this.#status, this.#moments, this.#more, h("div", { class: "actions" }, this.#save, close)),
     );
   }
 
@@ -101,6 +106,8 @@ class RuleHistory {
     if (newest) this.#title.textContent = `History of ${this.#kind.nameOf(newest)}`;
     const drawn = items.map((item, at) => this.#moment(item, isFirst && at === 0));
     this.#last = items.at(-1) ?? this.#last;
+    this.#items.push(...items);
+    this.#save.hidden = this.#items.length === 0;
     this.#next = next;
     if (next === undefined && this.#last?.before && this.#last.action !== "CREATED") drawn.push(this.#beginning(this.#last));
     this.#status.textContent = isFirst ? summary(items, this.#mayRestore) : "";
@@ -109,6 +116,10 @@ class RuleHistory {
     this.#moments.append(...drawn);
     // The button is gone that had the focus.
     if (!isFirst && this.#more.hidden) drawn[0]?.focus();
+  }
+
+  #download() {
+    downloadCsv(`${this.#title.textContent}.csv`, [historyCsv(this.#items, this.#kind)]);
   }
 
   #moment(item, isNewest) {

@@ -3,6 +3,7 @@
  */
 
 import { button, h } from "./dom.js";
+import { filterInAddress } from "./filter-address.js";
 import { icon } from "./icon.js";
 import { figure, isolated } from "./locale.js";
 import { longList } from "./long-list.js";
@@ -16,9 +17,9 @@ export const draftTag = () => h("span", { class: "tag draft-tag", title: "You ha
  * filter seeks; `shown` returns what else a row shows than its entry, as a list. `key` identifies an entry, `text` is what the
  * filter searches, and `create` returns what creates an entry, unless the user may not. `hasDraft` tells whether an entry has a
  * draft, or without one, what is to be created. `templates` returns what an empty list offers to start from. `labels` are
- * `{ title, noun, empty, about, refused }`.
+ * `{ title, noun, empty, about, refused }`. `href` is the address of the list, `query` that of the address that is shown.
  */
-export function list({ read, row, shown, key, text, create, hasDraft, templates, labels }) {
+export function list({ read, row, shown, key, text, create, hasDraft, templates, labels, href, query }) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, dir: "auto", spellcheck: "false", oninput: draw });
   const count = h("p", { class: "hint", role: "status" });
   const emptyState = h("div", { class: "empty-state" });
@@ -26,6 +27,8 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
   const refused = h("p", { class: "hint refused" }, icon("lock"), labels.refused);
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count);
   const search = searching(text);
+  const deleted = h("a", { class: "button plain", href: `${href}/deleted` }, icon("trash"), "Deleted");
+  const inAddress = filterInAddress(filter, href);
   // These may be of a session that has ended. A row whose draft is kept while the list is open stays where it is.
   const first = new Set(read().filter(hasDraft).map(key));
   let sought = "";
@@ -47,9 +50,10 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
     else emptyState.replaceChildren(icon("search"), h("p", {}, `No ${labels.noun} matches “${isolated(filter.value)}”.`));
   }
 
-  const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, labels.title), createButton), refused, toolbar, rows.element, emptyState);
-  draw();
-  return { title: labels.title, element, refresh: draw, close: () => rows.close() };
+  const element = h("div", {}, h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, labels.title), h("div", { class: "inline" }, deleted, createButton)), refused, toolbar, rows.element, emptyState);
+  const seek = (given) => (inAddress.take(given), draw());
+  seek(query);
+  return { title: labels.title, element, refresh: draw, seek, address: inAddress.address, close: () => rows.close() };
 }
 
 /** How many entries a filter has found. */

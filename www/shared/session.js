@@ -108,6 +108,11 @@ export class Session extends EventTarget {
     return this.#host;
   }
 
+  /** Gets a token, for the documents of the API that the page opens. */
+  token(options) {
+    return this.#token(options);
+  }
+
   get tenant() {
     return this.#tenant;
   }

@@ -8,7 +8,7 @@ import { icon } from "../shared/icon.js";
 import { counted } from "../shared/messages.js";
 import { recentText } from "../shared/time.js";
 import { deliveryHref } from "./address.js";
-import { STATUSES, failureText, lastAnswerText, waitText } from "./wording.js";
+import { STATUSES, eventTypeText, failureText, lastAnswerText, waitText } from "./wording.js";
 
 /** The table; `show` draws deliveries, `clear` forgets those that were shown. */
 export function deliveryTable(desk) {
@@ -49,6 +49,7 @@ const cell = (name, ...content) => h("td", { role: "cell", class: name }, conten
 function deliveryRow(desk) {
   const time = h("time", {});
   const link = h("a", {});
+  const type = h("small", { class: "id" });
   const webhook = h("span", {});
   const status = h("span", { class: "status" });
   const why = h("small", {});
@@ -58,7 +59,7 @@ function deliveryRow(desk) {
     "tr",
     { role: "row" },
     h("th", { role: "rowheader", scope: "row", class: "delivery-time" }, time),
-    cell("delivery-event", link),
+    cell("delivery-event", link, type),
     cell("delivery-webhook", webhook),
     cell("delivery-status", status, why),
     cell("delivery-attempts", answer, attempts),
@@ -77,7 +78,8 @@ function deliveryRow(desk) {
       const { word, image, tone } = STATUSES[delivery.status];
       time.dateTime = time.title = delivery.createdAt;
       link.href = deliveryHref(delivery.id);
-      link.textContent = delivery.eventType;
+      link.textContent = eventTypeText(delivery.eventType);
+      type.textContent = delivery.eventType;
       status.dataset.tone = tone ?? "";
       status.replaceChildren(h("span", { class: "dot" }, icon(image)), word);
       why.textContent = whyText(delivery, isOff);

@@ -8,12 +8,12 @@ import { curlOf } from "../shared/curl.js";
 import { arrange, button, h, keepFocus, notify } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { settled } from "../shared/lost.js";
-import { durationText, recentText, secondText, timeText } from "../shared/time.js";
+import { durationText, recentText, timeText } from "../shared/time.js";
 import { deliveriesHref, deliveryHref, signatureHref } from "./address.js";
 import { attemptLine } from "./attempt.js";
 import { isUnsettled } from "./deliveries.js";
 import { dataText, readEnvelope } from "./event-data.js";
-import { STATUSES, explain, failureText, waitText } from "./wording.js";
+import { STATUSES, eventTypeText, explain, failureText, waitText } from "./wording.js";
 
 const REPLAY_OFF = "Its webhook is switched off or was deleted. Switch it on first.";
 
@@ -98,7 +98,7 @@ class DeliveryPage {
     const actions = this.#actions;
     this.#message.hidden = true;
     this.#body.hidden = false;
-    this.#title.textContent = eventType;
+    this.#title.textContent = eventTypeText(eventType);
     this.#drawState();
     this.#once("facts", [this.#delivery, this.#desk.name(webhookId)], () => this.#facts.replaceChildren(...factsOf(this.#desk, this.#delivery)));
     this.#once("actions", [request, this.#mayReplay()], () => keepFocus(actions, () => actions.replaceChildren(...this.#actionsOf())));
@@ -175,14 +175,15 @@ function nextText(delivery, isOff) {
   if (status === "HELD") return "";
   if (status !== "RETRYING" || isOff || at === undefined) return waitText(delivery, isOff);
   const ms = Date.parse(at) - Date.now();
-  return ms > 0 ? `Next attempt in ${durationText(ms)}, at ${secondText(at)}.` : `The next attempt was due at ${recentText(at)}.`;
+  return ms > 0 ? `Next attempt in ${durationText(ms)}, at ${recentText(at)}.` : `The next attempt was due at ${recentText(at)}.`;
 }
 
-function factsOf(desk, { id, webhookId, eventId, createdAt, request }) {
+function factsOf(desk, { id, webhookId, eventId, eventType, createdAt, request }) {
   const rows = [
     ["Webhook", h("a", { href: deliveriesHref({ webhookId }) }, desk.name(webhookId))],
     request && ["Address", h("span", { class: "id" }, request.url)],
     ["Accepted", h("time", { datetime: createdAt, title: createdAt }, timeText(createdAt))],
+    ["Event type", h("span", { class: "id" }, eventType)],
     ["Event", h("a", { class: "id", href: deliveriesHref({ eventId }) }, eventId)],
     ["Delivery", h("span", { class: "id" }, id)],
   ];

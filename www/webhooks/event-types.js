@@ -3,7 +3,7 @@
  */
 
 import { button, field, h } from "../shared/dom.js";
-import { ALL, OWN_EVENTS } from "./wording.js";
+import { ALL, eventTypeText } from "./wording.js";
 
 const FORM = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.v\d+$/;
 const RULE = "Names in lower case with dots between them, and a version at the end, such as orders.events.v1.";
@@ -27,7 +27,7 @@ export function eventTypeFields(desk, chosen) {
 
   function offer(type, isChosen) {
     const box = h("input", { type: "checkbox", value: type, checked: isChosen });
-    list.append(h("li", {}, h("label", { class: "check" }, box, h("span", {}, OWN_EVENTS.has(type) && `${OWN_EVENTS.get(type)} `, h("code", {}, type)))));
+    list.append(h("li", {}, h("label", { class: "check" }, box, h("span", {}, `${eventTypeText(type)} `, h("code", {}, type)))));
     return box;
   }
 

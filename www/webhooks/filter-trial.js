@@ -5,15 +5,12 @@
 
 import { button, h } from "../shared/dom.js";
 import { differsInKind, eventOf, matches } from "./event-filter.js";
-import { ALL, explain, trialText } from "./wording.js";
+import { ALL, PING, explain, trialText } from "./wording.js";
 
 /** How many events it is tried on, and how many pages of deliveries are looked through for them. */
 const MAX_EVENTS = 20;
 const MAX_PAGES = 5;
 const PAGE = 100;
-
-/** Pings are for one webhook, whatever its filter is. */
-const PING = "exe.events.v1";
 
 /**
  * The button and what comes of it. `types` and `filter` return what the form has, `isComplete` whether the filter can be

@@ -3,7 +3,7 @@
  */
 
 import { button, h } from "../shared/dom.js";
-import { PERIODS, STATUSES } from "./wording.js";
+import { PERIODS, STATUSES, eventTypeText } from "./wording.js";
 
 /** The fields; `onchange` gets the filter that is wanted. */
 export function deliveryFilter(desk, onchange) {
@@ -37,7 +37,7 @@ export function deliveryFilter(desk, onchange) {
     const entries = (desk.webhooks ?? []).map(({ id, name }) => [id, name]);
     const isMissing = shown.webhookId !== undefined && !entries.some(([id]) => id === shown.webhookId);
     options(webhook, [["", "Any webhook"], ...entries, ...(isMissing ? [[shown.webhookId, desk.name(shown.webhookId)]] : [])], shown.webhookId);
-    types.replaceChildren(...desk.eventTypes().map((each) => h("option", { value: each })));
+    types.replaceChildren(...desk.eventTypes().map((each) => h("option", { value: each, label: eventTypeText(each) })));
   }
 
   function change() {

@@ -8,7 +8,7 @@ import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { figure } from "../shared/locale.js";
 import { randomId } from "../shared/random-id.js";
-import { OWN_EVENTS, explain } from "./wording.js";
+import { OWN_EVENTS, eventTypeText, explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
 const OWN = "Events of this type are sent by the service alone.";
@@ -52,7 +52,7 @@ function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}'
   const data = h("textarea", { rows: 8, spellcheck: "false", class: "pasted", value: draft.data });
   // Events of the service are published by itself alone.
   const others = desk.eventTypes().filter((each) => !OWN_EVENTS.has(each));
-  const types = h("datalist", { id: "published-types" }, others.map((each) => h("option", { value: each })));
+  const types = h("datalist", { id: "published-types" }, others.map((each) => h("option", { value: each, label: eventTypeText(each) })));
   const fields = { type: field("Event type", type, { hint: TYPE_HINT }), data: field("Data", data, { hint: "JSON." }) };
 
   return {

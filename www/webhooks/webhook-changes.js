@@ -6,7 +6,7 @@ import { change, changeList, listChange } from "../shared/difference.js";
 import { h } from "../shared/dom.js";
 import { isolated } from "../shared/locale.js";
 import { conditionText } from "./event-filter.js";
-import { ALL, OWN_EVENTS, signInText } from "./wording.js";
+import { ALL, eventTypeText, signInText } from "./wording.js";
 
 /** The difference between a version that is stored, if any, and one that is stored or from the form: `[{ label, removed, added }]`. */
 export function webhookChanges(before, after) {
@@ -39,7 +39,7 @@ export function webhookReview(before, after) {
   return h("div", { class: "stack" }, h("h3", { dir: "auto" }, title), changeList(changes), h("div", { class: "stack tight" }, notes));
 }
 
-const eventText = (type) => (type === ALL ? "all events" : (OWN_EVENTS.get(type) ?? type));
+const eventText = (type) => (type === ALL ? "all events" : `${eventTypeText(type)} (${type})`);
 
 const replaced = (label) => ({ label, removed: ["the present one"], added: ["a new one"] });
 

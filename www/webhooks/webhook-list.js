@@ -4,23 +4,25 @@
  */
 
 import { button, h } from "../shared/dom.js";
+import { filterInAddress } from "../shared/filter-address.js";
 import { icon } from "../shared/icon.js";
 import { Kept } from "../shared/kept.js";
 import { draftTag, foundText, searching } from "../shared/list.js";
 import { longList } from "../shared/long-list.js";
-import { deliveriesHref, deliveryHref } from "./address.js";
+import { LIST, deliveriesHref, deliveryHref } from "./address.js";
 import { consumerList } from "./consumers.js";
 import { conditionText } from "./event-filter.js";
 import { healthChart } from "./health-chart.js";
 import { pingNow, remove, rotate } from "./webhook-actions.js";
 import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
-import { eventTypesText, isFailing, oldKeyText, securityText, stateOf } from "./wording.js";
+import { eventTypeText, eventTypesText, isFailing, oldKeyText, securityText, stateOf } from "./wording.js";
 
 const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";
 
 /** The part of the view. */
 export function webhookList(desk) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter webhooks", dir: "auto", spellcheck: "false", oninput: () => draw() });
+  const inAddress = filterInAddress(filter, LIST);
   const count = h("p", { class: "hint", role: "status" });
   const create = button("New webhook", { image: "plus", class: "primary", onclick: () => createWebhook(desk) });
   const rows = longList({ name: "webhook-rows", keyOf: idOf, rowOf: (webhook) => webhookRow(desk, webhook, health.get(webhook.id)), shownOf });
@@ -59,8 +61,9 @@ export function webhookList(desk) {
   return {
     element,
     title: () => "Webhooks",
-    open() {
+    open({ query }) {
       readFor = undefined;
+      inAddress.take(query);
       draw();
     },
     redraw: draw,
@@ -86,7 +89,7 @@ const idOf = ({ id }) => id;
 
 const hasDraft = (desk, { id }) => desk.memory.get(draftKey(id)) !== undefined;
 
-const textOf = ({ name, callbackUrl, eventTypes }) => [name, callbackUrl, ...eventTypes].join(" ");
+const textOf = ({ name, callbackUrl, eventTypes }) => [name, callbackUrl, ...eventTypes, ...eventTypes.map(eventTypeText)].join(" ");
 
 function webhookRow(desk, webhook, health) {
   const { name, callbackUrl, eventTypes, filter, maxPerSecond, previousSharedKeyEndsAt, enabled } = webhook;
@@ -99,7 +102,7 @@ function webhookRow(desk, webhook, health) {
       "div",
       { class: "webhook-text" },
       h("div", { class: "webhook-name" }, h("h2", { title: name, dir: "auto" }, name), !enabled && h("span", { class: "tag" }, "Off"), hasDraft(desk, webhook) && draftTag(), h("p", { class: "id", title: callbackUrl }, callbackUrl)),
-      h("p", { class: "hint webhook-about", title: about }, about),
+      h("p", { class: "hint webhook-about", title: `${about}\n${eventTypes.join(", ")}` }, about),
       previousSharedKeyEndsAt && h("p", { class: "hint" }, `Its shared key was replaced. ${oldKeyText(previousSharedKeyEndsAt)}`),
     ),
     state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),

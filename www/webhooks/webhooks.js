@@ -29,8 +29,8 @@ const TABS = [
 const DELIVERY_READ = "exe.delivery.read";
 const MAY_NOT = `That needs the permission ${DELIVERY_READ}, for example by the role exe.viewer.`;
 
-/** The view; `rest` is the part of the address that says what is shown. */
-export const webhooks = (session, rest) => new WebhooksView(session, rest);
+/** The view; `rest` and `query` are the parts of the address that say what is shown. */
+export const webhooks = (session, rest, query) => new WebhooksView(session, rest, query);
 
 class WebhooksView {
   #session;
@@ -49,7 +49,7 @@ class WebhooksView {
   #body = h("div", {});
   #stops;
 
-  constructor(session, rest) {
+  constructor(session, rest, query) {
     this.#session = session;
     this.#host = new WebhooksHost(session);
     const onstate = () => session.poll(this.#reading);
@@ -72,7 +72,7 @@ class WebhooksView {
       }),
     ];
     session.poll(this.#reading);
-    this.navigate(rest);
+    this.navigate(rest, query);
   }
 
   /** What the parts of the view share: what is known, and what the others can be asked for. */
@@ -99,9 +99,9 @@ class WebhooksView {
   }
 
   /** Shows what an address names. */
-  navigate(address) {
+  navigate(address, query) {
     const hadFocus = this.#body.contains(document.activeElement);
-    this.#place = placeOf(address);
+    this.#place = { ...placeOf(address), query };
     const shown = this.#parts[this.#place.tab];
     this.#shown = shown;
     this.#showTabs();

@@ -9,11 +9,22 @@ import { recentText, timeText } from "../shared/time.js";
 
 /** The events that the service itself publishes, and what happened. */
 export const OWN_EVENTS = new Map([
-  ["entity-conditions.events.v1", "A condition changes"],
-  ["projects.events.v1", "A project changes"],
-  ["webhooks.events.v1", "A webhook is switched off by the service"],
+  ["entity-conditions.events.v1", "A condition changed"],
+  ["projects.events.v1", "A project changed"],
+  ["webhooks.events.v1", "A webhook was switched off by the service"],
   ["deliveries.events.v1", "A delivery to another webhook has failed for good"],
 ]);
+
+/** The event of a ping, which is for one webhook, whatever its filter is, and the parts of a name that say nothing. */
+export const PING = "exe.events.v1";
+const EMPTY_PARTS = /^(events?|public|.|v\d+)$/;
+
+/** An event type in words: what happened, or what its name says, such as “Rates changed” for `public.event.rates-changed.v1`. */
+export function eventTypeText(type) {
+  if (type === PING) return "A ping";
+  const words = type.split(".").filter((part) => !EMPTY_PARTS.test(part)).join(" ").replaceAll("-", " ");
+  return OWN_EVENTS.get(type) ?? (words.replace(/^./, (first) => first.toUpperCase()) || type);
+}
 
 /** The event type that stands for all. */
 export const ALL = "*";
@@ -153,10 +164,11 @@ export const countsText = ({ delivered, failed }) => `${figure(delivered)} deliv
 /** A count of deliveries. */
 export const deliveriesText = (count) => `${figure(count)} ${count === 1 ? "delivery" : "deliveries"}`;
 
-/** The event types of a webhook. */
+/** The event types of a webhook, in words. */
 export function eventTypesText(types) {
   if (types.includes(ALL)) return "all events";
-  return types.length > 3 ? `${types.slice(0, 2).join(", ")} and ${figure(types.length - 2)} more` : types.join(", ");
+  const texts = types.map(eventTypeText);
+  return texts.length > 3 ? `${texts.slice(0, 2).join(", ")} and ${figure(texts.length - 2)} more` : texts.join(", ");
 }
 
 /** How deliveries sign in. */
@@ -176,7 +188,7 @@ export const oldKeyText = (endsAt) => `The old key keeps working until ${timeTex
 export function filterText({ status, webhookId, eventType, eventId, period, since, until }, nameOf) {
   const parts = [status ? `${STATUSES[status]?.word ?? status} deliveries` : "All deliveries"];
   if (webhookId) parts.push(` to ${nameOf(webhookId)}`);
-  if (eventType) parts.push(` of ${eventType}`);
+  if (eventType) parts.push(` of “${eventTypeText(eventType)}”`);
   if (eventId) parts.push(`, event ${eventId}`);
   if (Object.hasOwn(PERIODS, period)) parts.push(`, ${PERIODS[period].toLowerCase()}`);
   if (since) parts.push(`, from ${timeText(since)}`);

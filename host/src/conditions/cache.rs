@@ -18,8 +18,8 @@ use crate::data::feed::{Changed, Subscriber, Subscription};
 use crate::data::records::Records;
 use crate::error::Result;
 
-const CONDITION: &str = "condition/";
-const PROJECT: &str = "project/";
+pub(super) const CONDITION: &str = "condition/";
+pub(super) const PROJECT: &str = "project/";
 
 /// What the keys of all records of a cache begin with.
 pub(super) const KEPT: &[&str] = &[CONDITION, PROJECT, CHOICE];

@@ -39,7 +39,7 @@ pub use self::choice::{Choice, Chosen};
 use self::counters::DecisionCounters;
 use self::decision_log::{DecisionLog, Place};
 pub use self::failing_tests::OnFailingTests;
-pub use self::history::{PageQuery, Sequence};
+pub use self::history::{PageQuery, RuleKind, Sequence};
 pub use self::owner::Owner;
 use self::plan::Plan;
 pub use self::plan::{About, Question};

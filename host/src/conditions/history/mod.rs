@@ -7,8 +7,9 @@
 //! clocks may stand still or go back; the record of the last number also counts the bytes of a tenant's history. Beyond the
 //! quota rows go on without their versions: no change is ever refused for its history.
 //!
-//! `record.rs` writes, `page.rs` reads, `retention.rs` removes what is old.
+//! `record.rs` writes, `page.rs` reads, `deleted.rs` lists what is not there any more, `retention.rs` removes what is old.
 
+mod deleted;
 mod page;
 mod record;
 mod retention;
@@ -16,6 +17,7 @@ mod retention;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use self::deleted::RuleKind;
 pub use self::page::{PageQuery, Sequence};
 pub(super) use self::record::{Entry, Recorder};
 pub(super) use self::retention::register;
@@ -67,6 +69,30 @@ struct Row {
 struct Version {
     id: Uuid,
     bytes: usize,
+}
+
+/// Who made a change, as it is answered.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum Who<'a> {
+    Known(&'a By),
+    /// A client or a person of the platform, for its tenants: it has a name alone.
+    Platform {
+        name: &'static str,
+    },
+}
+
+impl<'a> Who<'a> {
+    /// Who has made the change of a row; without `says_who`, the platform.
+    const fn of(row: &'a Row, says_who: bool) -> Self {
+        if says_who {
+            Self::Known(&row.by)
+        } else {
+            Self::Platform {
+                name: "The platform",
+            }
+        }
+    }
 }
 
 /// The rows of a document.

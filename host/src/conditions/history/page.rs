@@ -9,14 +9,14 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use super::{RECORDED, Recorded, Row, Version, number_of, row_key, rows_of, version_key};
+use super::{RECORDED, Recorded, Row, Version, Who, number_of, row_key, rows_of, version_key};
 use crate::conditions::cache::{condition_key, project_key};
 use crate::conditions::{Conditions, Owner};
 use crate::data::note::Note;
 use crate::data::outbox::Action;
 use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
-use crate::identity::{By, TenantId};
+use crate::identity::TenantId;
 use crate::store::Entry;
 
 /// The versions of a page are at most so many bytes, unless its first item alone has more.
@@ -27,6 +27,11 @@ const MAX_BYTES: usize = 8 << 20;
 pub struct Sequence(u64);
 
 impl Sequence {
+    /// The number.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+
     /// The number in a cursor.
     pub fn parse(text: &str) -> Option<Self> {
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -66,17 +71,6 @@ struct Item<'a> {
     /// Only where one that there was is not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     documents_kept: Option<bool>,
-}
-
-/// Who made a change, as it is answered.
-#[derive(Clone, Copy, Serialize)]
-#[serde(untagged)]
-enum Who<'a> {
-    Known(&'a By),
-    /// A client or a person of the platform, for its tenants: it has a name alone.
-    Platform {
-        name: &'static str,
-    },
 }
 
 /// What a document was before or after a change.
@@ -173,7 +167,7 @@ impl Conditions {
     }
 
     /// Where the conditions of an owner are, and their history.
-    fn records_of(&self, owner: Owner<'_>) -> Records {
+    pub(super) fn records_of(&self, owner: Owner<'_>) -> Records {
         match owner {
             Owner::Platform => self.global.records().clone(),
             Owner::Tenant(tenant) => self.app.records(tenant.partition()),
@@ -354,13 +348,7 @@ fn item<'a>(
     let row = found.row;
     Ok(Item {
         at: row.at.to_millis_text(),
-        by: if says_who {
-            Who::Known(&row.by)
-        } else {
-            Who::Platform {
-                name: "The platform",
-            }
-        },
+        by: Who::of(row, says_who),
         note: row.note.as_ref().filter(|_| says_who),
         action: row.action,
         before,

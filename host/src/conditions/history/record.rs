@@ -4,12 +4,15 @@
 //! together, the replaced one is set aside first, in a commit of its own with a note; the change names it and removes the
 //! note. If the change is never made, the retention finds the note.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{
-    RECORDED, Recorded, Row, Version, aside_key, retention, row_key, rows_of, version_key,
+    RECORDED, Recorded, Row, Version, aside_key, deleted, retention, row_key, rows_of,
+    version_key,
 };
 use crate::app::App;
 use crate::data::note::Note;
@@ -40,7 +43,7 @@ pub(in crate::conditions) struct Entry<'a> {
 /// Records one change, which may be planned more than once.
 #[derive(Debug)]
 pub(in crate::conditions) struct Recorder<'a> {
-    app: &'a App,
+    app: &'a Arc<App>,
     records: &'a Records,
     aside: Mutex<Option<Aside>>,
 }
@@ -56,7 +59,7 @@ struct Aside {
 }
 
 impl<'a> Recorder<'a> {
-    pub(in crate::conditions) const fn new(app: &'a App, records: &'a Records) -> Self {
+    pub(in crate::conditions) const fn new(app: &'a Arc<App>, records: &'a Records) -> Self {
         Self {
             app,
             records,
@@ -93,7 +96,9 @@ impl<'a> Recorder<'a> {
         }
         let row = serde_json::to_vec(&row).map_err(|cause| Error::Bug(cause.to_string()))?;
         bytes += row.len();
-        change.put_bytes(&row_key(&rows_of(entry.document), newest), row.into());
+        let key = row_key(&rows_of(entry.document), newest);
+        change.put_bytes(&key, row.into());
+        deleted::follow(self.app, self.records, change, entry, &key).await?;
         change.expect(RECORDED, recorded);
         let bytes = before.bytes + bytes;
         change.put(RECORDED, &Recorded { newest, bytes })?;

@@ -9,9 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use uuid::Uuid;
 
+use super::deleted::key_beside;
 use super::{ASIDE, RECORDED, ROW, Recorded, Row, aside_key, version_key};
 use crate::app::App;
 use crate::clock::Timestamp;
+use crate::data::outbox::Action;
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::jobs::{Queue, Scope, Work};
@@ -109,6 +111,9 @@ async fn remove_old(records: &Records, page: &Page, old: Timestamp) -> Result<()
             continue;
         }
         keys.push(key.clone());
+        if matches!(row.action, Action::Deleted) {
+            keys.push(key_beside(key));
+        }
         keys.extend(row.replaced.map(|version| version_key(version.id)));
         bytes += entry.value.len() + row.replaced.map_or(0, |version| version.bytes);
         if bytes >= BYTES {

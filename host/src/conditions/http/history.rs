@@ -8,13 +8,16 @@ use tillgate_engine::condition::ConditionId;
 use super::conditions::condition_id;
 use super::described;
 use super::projects::project_id;
-use crate::conditions::{Conditions, Owner, PageQuery, Sequence};
+use crate::conditions::{Conditions, Owner, PageQuery, RuleKind, Sequence};
 use crate::error::Result;
 use crate::http::{Access, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
 /// The bytes of the rows of a page. They say how large its versions are.
 const ROWS: usize = 1 << 20;
+
+/// The bytes of a page of what was deleted: its rows as they are read, and as they are answered.
+const DELETED: usize = 2 * ROWS;
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -50,6 +53,33 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
         .described(described::project_history)
         .heavy()
         .reserving(ROWS),
+        Route::new(
+            Method::GET,
+            "/api/v1/deleted-entity-conditions",
+            Access::With(P::ConditionRead),
+            none,
+            deleted_conditions,
+        )
+        .described(described::deleted_conditions)
+        .reserving(DELETED),
+        Route::new(
+            Method::GET,
+            "/api/v1/deleted-global-entity-conditions",
+            Access::Either(&[P::ConditionRead, P::GlobalConditionWrite]),
+            none,
+            deleted_global_conditions,
+        )
+        .described(described::deleted_global_conditions)
+        .reserving(DELETED),
+        Route::new(
+            Method::GET,
+            "/api/v1/deleted-projects",
+            Access::With(P::ProjectRead),
+            none,
+            deleted_projects,
+        )
+        .described(described::deleted_projects)
+        .reserving(DELETED),
     ]
 }
 
@@ -76,13 +106,7 @@ async fn condition_history(
 ) -> Result<Reply> {
     let bytes = conditions.bytes_of_condition_history(owner, id, query);
     request.reserve(ROWS + 2 * MAX_BODY + bytes.await?).await?;
-    let says_who = match owner {
-        Owner::Platform => request
-            .caller()?
-            .permissions
-            .contains(P::GlobalConditionWrite),
-        Owner::Tenant(_) => true,
-    };
+    let says_who = says_who(request, owner)?;
     let page = conditions.condition_history(owner, id, query, says_who);
     Ok(Reply::json(StatusCode::OK, page.await?))
 }
@@ -96,6 +120,43 @@ async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Rep
     request.reserve(ROWS + bytes).await?;
     let page = conditions.project_history(tenant, id, query).await?;
     Ok(Reply::json(StatusCode::OK, page))
+}
+
+/// Whether the caller is told who has changed what an owner has.
+fn says_who(request: &Request, owner: Owner<'_>) -> Result<bool> {
+    Ok(match owner {
+        Owner::Platform => request
+            .caller()?
+            .permissions
+            .contains(P::GlobalConditionWrite),
+        Owner::Tenant(_) => true,
+    })
+}
+
+async fn deleted_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let owner = Owner::Tenant(&request.caller()?.tenant);
+    deleted(&conditions, &request, owner, RuleKind::Conditions).await
+}
+
+async fn deleted_global_conditions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    deleted(&conditions, &request, Owner::Platform, RuleKind::Conditions).await
+}
+
+async fn deleted_projects(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let owner = Owner::Tenant(&request.caller()?.tenant);
+    deleted(&conditions, &request, owner, RuleKind::Projects).await
+}
+
+/// A page of what an owner has deleted. Of the platform's, tenants do not see who.
+async fn deleted(
+    conditions: &Conditions,
+    request: &Request,
+    owner: Owner<'_>,
+    kind: RuleKind,
+) -> Result<Reply> {
+    let (query, says_who) = (page_query(request)?, says_who(request, owner)?);
+    let page = conditions.deleted(owner, kind, query, says_who);
+    Ok(Reply::json(StatusCode::OK, page.await?))
 }
 
 /// Which page is wanted; every fault is named.

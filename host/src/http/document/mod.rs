@@ -14,6 +14,7 @@ use super::route::access::{Access, Takes};
 use super::route::operation::{Answer, Content, Operation, Parameter, Place};
 use super::route::tag::Tag;
 use super::route::{Described, Describes};
+use crate::identity::{Permission, built_in, built_in_roles};
 
 /// What a document says of the API as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,7 @@ pub fn openapi(routes: &[Described], info: Info) -> Value {
         },
         "servers": [{ "url": "/", "description": "The host that serves this document" }],
         "tags": tags.collect::<Vec<_>>(),
+        "x-roles": roles(),
         "paths": paths,
         "components": {
             "schemas": generator.take_definitions(true),
@@ -85,6 +87,16 @@ pub fn openapi(routes: &[Described], info: Info) -> Value {
             },
         },
     })
+}
+
+/// The permissions of each built-in role, the one that may do least of a system first.
+fn roles() -> Vec<Value> {
+    let all = built_in_roles().map(|role| {
+        let permissions = built_in(role).unwrap_or_default();
+        let names: Vec<_> = permissions.iter().map(Permission::as_str).collect();
+        json!({ "name": role, "permissions": names })
+    });
+    all.collect()
 }
 
 /// The headers of answers that many operations have.

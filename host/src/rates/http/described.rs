@@ -314,7 +314,7 @@ pub(super) fn import() -> Operation {
     let csv = "Date, USD, JPY, SEK, \n20 November 2026, 1.0842, 163.45, 11.05, \n";
     let xml = "<Envelope><Cube><Cube time='2026-11-20'><Cube currency='SEK' rate='11.05'/></Cube></Cube></Envelope>";
     let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
-        .says("The European Central Bank's daily or historical XML or CSV, also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
+        .says("The daily or historical XML or CSV of the European Central Bank (ECB), also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
         .query("businessUnitId", "The unit at which rates are set. Required, unless the body is a form.", schema::importing_unit)
         .query("exchangeRateTypes", "The types that are set, separated by commas. Required, unless the body is a form.", schema::rate_types)
         .query("source", "`ECB`. Required, unless the body is a form.", schema::source)

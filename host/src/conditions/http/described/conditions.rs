@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    ACCEPT_FAILING, age_condition, findings_example, history_example, license_condition, paged,
-    schema, with_condition_id,
+    ACCEPT_FAILING, age_condition, deleted, findings_example, history_example, license_condition,
+    paged, schema, with_condition_id,
 };
 use crate::http::{Operation, Tag};
 
@@ -168,4 +168,30 @@ pub(in crate::conditions::http) fn global_condition_history() -> Operation {
             404,
             "There is neither such a condition nor a history of it.",
         )
+}
+
+pub(in crate::conditions::http) fn deleted_conditions() -> Operation {
+    let operation = Operation::new(
+        "listDeletedConditions",
+        Tag::Conditions,
+        "List the deleted conditions of the tenant",
+    );
+    let by = json!({ "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" });
+    deleted(
+        operation,
+        &json!({ "id": "alcohol", "at": "2026-11-20T17:40:00.000Z", "by": by }),
+    )
+}
+
+pub(in crate::conditions::http) fn deleted_global_conditions() -> Operation {
+    let operation = Operation::new(
+        "listDeletedGlobalConditions",
+        Tag::Conditions,
+        "List the deleted global conditions",
+    );
+    let by = json!({ "name": "The platform" });
+    deleted(
+        operation,
+        &json!({ "id": "pesticide", "at": "2026-11-20T17:40:00.000Z", "by": by }),
+    )
 }

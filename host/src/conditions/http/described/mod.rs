@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 pub(super) use self::catalog::{catalog_changes, get_catalog};
 pub(super) use self::conditions::{
     condition_findings, condition_history, delete_condition, delete_global_condition,
-    get_condition, global_condition_history, list_conditions, put_condition, put_global_condition,
+    deleted_conditions, deleted_global_conditions, get_condition, global_condition_history,
+    list_conditions, put_condition, put_global_condition,
 };
 pub(super) use self::decisions::{evaluate_basket, evaluate_condition, evaluate_project};
 use self::projects::restrictions_example;
 pub(super) use self::projects::{
-    delete_project, get_project, get_restrictions, list_projects, project_findings,
-    project_history, put_project,
+    delete_project, deleted_projects, get_project, get_restrictions, list_projects,
+    project_findings, project_history, put_project,
 };
 use super::schema;
 use crate::http::Operation;
@@ -64,6 +65,13 @@ fn paged(operation: Operation) -> Operation {
     operation
         .query("limit", "How many items the page has at most.", limit)
         .query("cursor", "`next` of the page before.", cursor)
+}
+
+/// A list of what was deleted.
+fn deleted(operation: Operation, example: &Value) -> Operation {
+    paged(operation)
+        .says("What was deleted within the time for which its history is kept, and is not there again. Its history has the last version: a PUT of that with `If-None-Match: *` brings it back.")
+        .answers(200, "What was deleted, the latest first", schema::deleted, json!({ "items": [example] }))
 }
 
 fn history_example(after: &Value) -> Value {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    ACCEPT_FAILING, findings_example, history_example, paged, project_example, schema,
-    with_project_id,
+    ACCEPT_FAILING, PROJECT, deleted, findings_example, history_example, paged, project_example,
+    schema, with_project_id,
 };
 use crate::http::{Operation, Tag};
 
@@ -112,4 +112,17 @@ pub(in crate::conditions::http) fn project_history() -> Operation {
             history_example(&project_example()),
         )
         .refuses(404, "There is neither such a project nor a history of it.")
+}
+
+pub(in crate::conditions::http) fn deleted_projects() -> Operation {
+    let operation = Operation::new(
+        "listDeletedProjects",
+        Tag::Projects,
+        "List the deleted projects of the tenant",
+    );
+    let by = json!({ "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" });
+    deleted(
+        operation,
+        &json!({ "id": PROJECT, "name": "School, new building", "at": "2026-11-20T17:40:00.000Z", "by": by }),
+    )
 }

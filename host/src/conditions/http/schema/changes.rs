@@ -37,6 +37,32 @@ fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> 
     })
 }
 
+/// A page of what was deleted.
+pub(in crate::conditions::http) fn deleted(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "DeletedRules", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["id", "at", "by"],
+                        "properties": {
+                            "id": { "type": "string" },
+                            "name": { "type": "string", "description": "The name that a project had." },
+                            "at": { "type": "string", "format": "date-time", "description": "When it was deleted." },
+                            "by": made_by(),
+                        },
+                    },
+                },
+                "next": { "type": "string", "description": "The `cursor` of the following page." },
+            },
+        })
+    })
+}
+
 /// The history of a condition.
 pub(in crate::conditions::http) fn condition_history(generator: &mut SchemaGenerator) -> Schema {
     let of = condition(generator);

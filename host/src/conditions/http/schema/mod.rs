@@ -9,7 +9,7 @@ mod projects;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-pub(super) use self::changes::{catalog, condition_history, project_history};
+pub(super) use self::changes::{catalog, condition_history, deleted, project_history};
 pub(crate) use self::changes::{catalog_event, condition_event, project_event};
 pub(super) use self::conditions::{condition, condition_put, conditions, findings};
 pub(super) use self::decisions::{

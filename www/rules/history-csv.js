@@ -1,0 +1,22 @@
+/**
+ * The history of a rule as a file: a line for each change, with when, who and what.
+ */
+
+import { writeCsv } from "../shared/csv.js";
+
+const HEADER = ["Time", "Who", "Id", "Change", "Details", "Tests that failed"];
+const VERBS = { CREATED: "created", REPLACED: "changed", DELETED: "deleted" };
+const NOT_KEPT = "not kept: there was no room left for it";
+
+/** The text of some changes, newest first. `changes` tells two versions apart, and `text` says what a version is. */
+export const historyCsv = (items, { changes, text }) =>
+  writeCsv([HEADER, ...items.map((item) => [item.at, item.by.name ?? "", item.by.clientId ?? "", VERBS[item.action], details(item, { changes, text }), item.failingTests ?? ""])]);
+
+function details({ action, before, after, documentsKept }, { changes, text }) {
+  const side = (document) => (document ? text(document) : NOT_KEPT);
+  if (action === "CREATED") return side(after);
+  if (action === "DELETED") return `It was: ${side(before)}`;
+  if (documentsKept === false) return `It was: ${side(before)}. It became: ${side(after)}`;
+  const found = changes(before, after).map(({ label, removed, added }) => [`${label}:`, removed.length > 0 && `removed ${removed.join(", ")}`, added.length > 0 && `added ${added.join(", ")}`]);
+  return found.map((parts) => parts.filter(Boolean).join(" ")).join("; ") || "saved without a change";
+}
