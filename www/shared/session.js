@@ -51,7 +51,7 @@ export class Session extends EventTarget {
     const { tenantId, permissions } = await readCaller(this.#host);
     this.#tenant = tenantId;
     this.#permissions = new Set(permissions);
-    if (!this.seesRules && !this.seesRates && !this.seesWebhooks) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
+    if (!this.seesRules && !this.seesRates && !this.seesWebhooks && !this.seesPlatform) throw new TillgateError({ code: "denied", message: "nothing that this page shows" });
     if (!this.seesRules) return;
     this.#stream = new RulesStream({ url: HOST, token: this.#token });
     for (const type of ["change", "state", "error"]) this.#stream.addEventListener(type, ({ error }) => this.#emit(type, { error }));
@@ -81,6 +81,10 @@ export class Session extends EventTarget {
     return this.may("exe.webhook.read");
   }
 
+  get seesPlatform() {
+    return [...this.#permissions].some((permission) => permission.startsWith("iam.") && this.may(permission));
+  }
+
   /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
   learn(error) {
     if (error.code === "unauthenticated") this.#emit("error", { error });
@@ -94,8 +98,8 @@ export class Session extends EventTarget {
   /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
   get state() {
     if (this.#watched === "rules") return this.#stream.state;
-    if (this.#watched === "webhooks") return this.#polling?.state ?? "STARTING";
-    return this.topic?.state ?? "POLLED";
+    if (this.#watched === "rates") return this.topic?.state ?? "POLLED";
+    return this.#polling?.state ?? "STARTING";
   }
 
   /** A catalog that decides about these conditions and this project. */
@@ -196,7 +200,7 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Follows the changes of `rules`, of `rates` or of `webhooks`, and only while the page is visible: a browser opens at most six
+   * Follows the changes of `rules`, of `rates`, of `webhooks` or of `settings`, and only while the page is visible: a browser opens at most six
    * connections to a host for all pages, and each stream takes one.
    */
   follow({ watched = this.#watched, isVisible = this.#isVisible }) {
