@@ -104,7 +104,7 @@ describe("an operator", () => {
     const [ours] = [await register("Front till", "corner"), await register("Unknown", "corner")];
     const row = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "Front till" }) });
     await row.getByText("0042").waitFor();
-    await row.getByText(/^till 2\.1 · Registered .* ago \(.*\)/).waitFor();
+    await row.getByText(/^till 2\.1 · Registered .* ago \(.*\) from 127\.0\.0\.1$/).waitFor();
     assert.equal(await signsIn(ours), 401);
     await act(page, "Let in", "Front till");
     await says(page, "It says of itself: Device name: Front till, Store number: 0042. It can sign in from now on. What it may do: Asks for decisions.");

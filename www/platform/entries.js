@@ -12,9 +12,9 @@ import { longList } from "../shared/long-list.js";
 const MAX_RENEWED = 4;
 
 /**
- * The list. `labels` are `{ title, about, noun, empty, none }`: none is the sentence for an empty list. `rowOf` makes the row of
- * an entry, `shownOf` returns what else that shows, and `textOf` what the filter searches; without it, there is none. `compare` sorts them.
- * `actions` stand beside the heading.
+ * The list. `labels` are `{ title, about, noun, empty, none }`, the last two the heading and the sentence of an empty list. `rowOf`
+ * makes the row of an entry, `shownOf` returns what else that shows, and `textOf` what the filter searches; without it, there is
+ * no filter. `compare` sorts the entries, and `actions` stand beside the heading.
  */
 export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, compare, actions = [] }) {
   const { title, about, noun, empty, none } = labels;
@@ -53,23 +53,25 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
     else emptyState.replaceChildren(icon("search"), h("p", { dir: "auto" }, `No ${noun} matches “${filter.value}”.`));
   }
 
+  /** Reads the next entries; returns whether that worked. */
   async function readOn() {
     const asked = pages;
     isReading = true;
-    await asked.more().catch(() => {
-      // The connection shows that the host cannot be reached, and the button is still there.
-    });
+    // The connection shows when the host cannot be reached, and the button is still there.
+    const isRead = await asked.more().then(
+      () => true,
+      () => false,
+    );
     isReading = false;
     if (asked === pages) draw();
+    return isRead;
   }
 
-  /** Reads on while there is more and something is sought. */
+  /** Reads on while there is more and something is sought, until a reading fails. */
   async function search() {
     if (isReading) return;
-    for (let [asked, before] = [pages, -1]; asked === pages && filter.value.trim() !== "" && pages.hasMore && pages.count > before; ) {
-      before = pages.count;
-      await readOn();
-    }
+    let isRead = true;
+    while (isRead && filter.value.trim() !== "" && pages.hasMore) isRead = await readOn();
   }
 
   return {
@@ -78,7 +80,6 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
     /** Shows another list. */
     open(other) {
       pages = other;
-      filter.value = "";
       draw();
     },
     /** Has the whole list read again, however long. */
@@ -88,7 +89,9 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
       const asked = pages;
       isSuspect = false;
       await asked.renew();
-      if (asked === pages) draw();
+      if (asked !== pages) return;
+      draw();
+      search();
     },
     fail(sentence) {
       rows.element.hidden = toolbar.hidden = more.hidden = true;

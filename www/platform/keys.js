@@ -2,7 +2,7 @@
  * The keys that sign tokens, and those that sign what webhooks get: how old each is, and replacing the one that signs.
  */
 
-import { button, confirmed, h, keepFocus, notify } from "../shared/dom.js";
+import { button, confirmed, h, notify } from "../shared/dom.js";
 import { settled } from "../shared/lost.js";
 import { durationText, timeText } from "../shared/time.js";
 import { explain } from "./wording.js";
@@ -61,9 +61,15 @@ function keyRing(desk, ring, { title, question, about, effect }) {
   return {
     element,
     async read() {
-      const keys = await desk.host.keys(ring);
-      message.textContent = "";
-      keepFocus(list, () => list.replaceChildren(...keys.toReversed().map(keyRow)));
+      try {
+        const keys = await desk.host.keys(ring);
+        message.textContent = "";
+        list.replaceChildren(...keys.toReversed().map(keyRow));
+      } catch (error) {
+        // A host may have one of the rings alone.
+        if (error.code === "unavailable") throw error;
+        message.textContent = explain(error);
+      }
     },
     fail: (sentence) => (message.textContent = sentence),
   };

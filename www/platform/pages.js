@@ -10,6 +10,8 @@ export class Pages {
   #next;
   #count = 0;
   #all = [];
+  /** What is read now: one reading waits for another, which may change what is to be read. */
+  #turn = Promise.resolve();
 
   /** `readPage` reads the page after a cursor, `{ items, next? }`; `keyOf` identifies an entry. */
   constructor(readPage, keyOf) {
@@ -32,7 +34,7 @@ export class Pages {
   }
 
   /** Reads again as many pages as were read, at least the first one with an entry. */
-  async renew() {
+  renew = () => this.#inTurn(async () => {
     const wanted = Math.max(1, this.#count);
     let [items, next, count] = [[], undefined, 0];
     do {
@@ -42,15 +44,21 @@ export class Pages {
     } while (next !== undefined && (count < wanted || items.length === 0));
     [this.#next, this.#count] = [next, count];
     this.#all = this.#kept.update(items);
-  }
+  });
 
   /** Reads the next entries, if there are any. */
-  async more() {
+  more = () => this.#inTurn(async () => {
     const before = this.#all.length;
     while (this.hasMore && this.#all.length === before) {
       const { items, next } = await this.#readPage(this.#next);
       [this.#next, this.#count] = [next, this.#count + 1];
       this.#all = this.#kept.update(this.#all.concat(items));
     }
+  });
+
+  #inTurn(read) {
+    const result = this.#turn.then(read);
+    this.#turn = result.catch(() => {});
+    return result;
   }
 }

@@ -58,10 +58,11 @@ class PlatformView {
     const view = this;
     this.#desk = {
       host: new PlatformHost(session),
-      memory: session.memory,
       may: (permission) => session.may(permission),
       /** Whether the user may look at every tenant. */
-      isOperator: session.may(OPERATOR),
+      get isOperator() {
+        return session.may(OPERATOR);
+      },
       /** The tenant that is looked at. */
       get tenant() {
         return view.#tenant;

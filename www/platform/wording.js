@@ -70,7 +70,7 @@ export const roleText = (id) => (Object.hasOwn(ROLES, id) ? ROLES[id] : id);
 /** What a permission allows; one that this host does not know has no effect. */
 export const permissionText = (permission) => (Object.hasOwn(PERMISSIONS, permission) ? PERMISSIONS[permission] : `${permission} (has no effect here)`);
 
-/** What is called so in an address or a claim, as words: `store_number` is `Store number`. */
+/** The name of a claim as words: `store_number` is `Store number`. */
 export function words(name) {
   const text = name.replaceAll("_", " ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
