@@ -6,10 +6,11 @@
 import { button, choice, confirmed, h, notify, openDialog } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { settled } from "../shared/lost.js";
+import { valueText } from "../shared/messages.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { roleFields } from "./role-fields.js";
 import { showSecret } from "./secret.js";
-import { claimsText, clientName, explain, mayText, roleText } from "./wording.js";
+import { clientName, explain, mayText, roleText, words } from "./wording.js";
 
 const REFUSED = "The tills that use this client are refused from now on.";
 const SECRET_LOST = "If it did, the secret was lost with the answer. Choose “New secret” again.";
@@ -25,9 +26,11 @@ const OVERLAPS = [
 /** Lets a client in that waits. */
 export async function letIn(desk, client) {
   const name = clientName(client);
-  const says = Object.keys(client.claims).length === 0 ? "It says nothing of itself." : `It says of itself: ${claimsText(client.claims)}.`;
-  const detail = `${says} It can sign in from now on. ${mayText(client.roles)}`;
-  if (!(await confirmed(`Let ${name} in?`, detail, "Let in"))) return;
+  // What strangers have written must not turn the sentence around it.
+  const claims = Object.entries(client.claims).flatMap(([claim, value]) => [`${words(claim)}: `, h("bdi", {}, valueText(value)), ", "]);
+  const says = claims.length === 0 ? ["It says nothing of itself"] : ["It says of itself: ", ...claims.slice(0, -1)];
+  const detail = [...says, `. It can sign in from now on. ${mayText(client.roles)}`];
+  if (!(await confirmed(["Let ", h("bdi", {}, name), " in?"], detail, "Let in"))) return;
   await changeStatus(desk, client, { write: () => desk.host.authorize(client), wanted: "Authorized", done: `${name} was let in`, not: `${name} was not let in` });
 }
 
