@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, expected, hasCount, loseAnswers, onHost, pick, pressButton, visit } from "./support/page.mjs";
+import { alterAnswers, dialog, expected, hasCount, loseAnswers, onHost, pick, pressButton, visit } from "./support/page.mjs";
 import { AUDIENCE, clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 import { Pages } from "../www/platform/pages.js";
@@ -242,7 +242,9 @@ describe("an operator", () => {
   }));
 
   test("reads how much is used, and chooses which decisions are recorded", () => asOperator("#/platform/usage", async (page) => {
+    await alterAnswers(page, "**/other/usage", (usage) => (usage.templates = { used: 9, quota: 10 }));
     await pick(page.getByLabel("Tenant", { exact: true }), "Other Shops (other)");
+    await page.getByText("9 of 10 · nearly used up").waitFor();
     await page.getByRole("meter", { name: "Conditions", exact: true }).waitFor();
     await page.getByText("0 of 10,000", { exact: true }).first().waitFor();
     await page.getByRole("radio", { name: "Only refusals" }).check();
