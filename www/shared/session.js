@@ -200,8 +200,8 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Follows the changes of `rules`, of `rates`, of `webhooks` or of `settings`, and only while the page is visible: a browser opens at most six
-   * connections to a host for all pages, and each stream takes one.
+   * Follows the changes of `rules`, of `rates`, of `webhooks` or of `settings`, and only while the page is visible: a browser
+   * opens at most six connections to a host for all pages, and each stream takes one.
    */
   follow({ watched = this.#watched, isVisible = this.#isVisible }) {
     this.#watched = watched;
