@@ -16,12 +16,13 @@ const PACKAGE = ["js/src/shared", ...SUBJECTS, "js/src", "js/src/runtime"];
 
 /** What each folder may import beside its own files. `js/engine` is written by the build. */
 const MAY_IMPORT = {
-  www: ["www/shared", "www/rules", "www/rates", "www/webhooks", ...PACKAGE],
+  www: ["www/shared", "www/rules", "www/rates", "www/webhooks", "www/platform", ...PACKAGE],
   "www/shared": ["www/vendor", ...PACKAGE],
   "www/vendor": [],
   "www/rules": ["www/shared", ...PACKAGE],
   "www/rates": ["www/shared", ...PACKAGE],
   "www/webhooks": ["www/shared", ...PACKAGE],
+  "www/platform": ["www/shared", ...PACKAGE],
   "www/docs": ["www/shared", "js/src/shared"],
   "js/src": ["js/src/shared", ...SUBJECTS, "js/engine"],
   "js/src/shared": [],

@@ -22,6 +22,7 @@ const VIEWS = {
   projects: { title: "Projects", load: async () => (await import("./rules/projects.js")).projects, watched: "rules" },
   rates: { title: "Rates", load: loadRates, watched: "rates" },
   webhooks: { title: "Webhooks", load: loadWebhooks, watched: "webhooks" },
+  platform: { title: "Platform", load: loadPlatform, watched: "settings" },
 };
 
 async function loadRates() {
@@ -33,6 +34,11 @@ async function loadRates() {
 async function loadWebhooks() {
   const [{ webhooks }] = await Promise.all([import("./webhooks/webhooks.js"), style("rates/rates.css"), style("webhooks/webhooks.css")]);
   return webhooks;
+}
+
+async function loadPlatform() {
+  const [{ platform }] = await Promise.all([import("./platform/platform.js"), style("rates/rates.css"), style("platform/platform.css")]);
+  return platform;
 }
 
 /** Loads a stylesheet, once. */
@@ -53,6 +59,7 @@ const SEEN = {
   rules: ({ seesRules }) => seesRules,
   rates: ({ seesRates }) => seesRates,
   webhooks: ({ seesWebhooks }) => seesWebhooks,
+  settings: ({ seesPlatform }) => seesPlatform,
 };
 
 /** How long a connection is interrupted before the page says so: changing views interrupts it for a moment. */

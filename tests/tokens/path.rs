@@ -69,6 +69,8 @@ async fn a_client_registers_is_authorized_gets_a_token_and_is_revoked() {
         "it is pending"
     );
     let path = format!("/v1/tenants/acme/clients/{id}");
+    let pending = service.get(&path, &admin).await.body;
+    assert_eq!(pending["registeredFrom"], "127.0.0.1");
     let authorized = service
         .put(&format!("{path}/authorize"), &admin, Value::Null)
         .await;

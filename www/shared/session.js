@@ -82,6 +82,10 @@ export class Session extends EventTarget {
     return this.may("exe.webhook.read");
   }
 
+  get seesPlatform() {
+    return [...this.#permissions].some((permission) => permission.startsWith("iam.") && this.may(permission));
+  }
+
   /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
   learn(error) {
     if (error.code === "unauthenticated") this.#emit("error", { error });
@@ -95,8 +99,8 @@ export class Session extends EventTarget {
   /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
   get state() {
     if (this.#watched === "rules") return this.#stream?.state ?? "STARTING";
-    if (this.#watched === "webhooks") return this.#polling?.state ?? "STARTING";
-    return this.topic?.state ?? "POLLED";
+    if (this.#watched === "rates") return this.topic?.state ?? "POLLED";
+    return this.#polling?.state ?? "STARTING";
   }
 
   /** A catalog that decides about these conditions and this project. */
@@ -207,8 +211,8 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Follows the changes of `rules`, of `rates` or of `webhooks`, and only while the page is visible: a browser opens at most six
-   * connections to a host for all pages, and each stream takes one.
+   * Follows the changes of `rules`, of `rates`, of `webhooks` or of `settings`, and only while the page is visible: a browser
+   * opens at most six connections to a host for all pages, and each stream takes one.
    */
   follow({ watched = this.#watched, isVisible = this.#isVisible }) {
     this.#watched = watched;

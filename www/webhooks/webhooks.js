@@ -11,7 +11,7 @@ import { LIST, deliveriesHref, placeOf, signatureHref } from "./address.js";
 import { deliveryPage } from "./delivery.js";
 import { WebhooksHost } from "./host.js";
 import { journal } from "./journal.js";
-import { polling } from "./polling.js";
+import { polling } from "../shared/polling.js";
 import { signatureCheck } from "./signature.js";
 import { webhookList } from "./webhook-list.js";
 import { ALL, OWN_EVENTS, explain } from "./wording.js";

@@ -156,6 +156,8 @@ impl Client {
             claims: &'a Claims,
             client_id: &'a str,
             registered_at: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            registered_from: Option<IpAddr>,
             roles: Vec<serde_json::Value>,
             software_id: &'a str,
             software_version: &'a str,
@@ -167,6 +169,7 @@ impl Client {
             claims: &self.claims,
             client_id: &self.id,
             registered_at: self.registered.to_millis_text(),
+            registered_from: self.pending_from,
             roles: roles.collect(),
             software_id: &self.software.id,
             software_version: &self.software.version,

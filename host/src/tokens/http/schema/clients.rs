@@ -28,6 +28,11 @@ pub(in crate::tokens::http) fn client(generator: &mut SchemaGenerator) -> Schema
             "properties": {
                 "clientId": id, "tenantId": tenant, "softwareId": name.clone(), "softwareVersion": name.clone(),
                 "claims": claims, "roles": roles_of(&name), "status": status, "registeredAt": registered,
+                "registeredFrom": {
+                    "type": "string",
+                    "description": "While it is pending: the address that it registered from; of IPv6 the network.",
+                    "examples": ["192.0.2.7"],
+                },
             },
         })
     })

@@ -1,0 +1,74 @@
+/**
+ * Which decisions of a tenant are recorded: none, those that refuse, or all.
+ */
+
+import { button, choice, h, notify } from "../shared/dom.js";
+import { settled } from "../shared/lost.js";
+import { explain } from "./wording.js";
+
+const CHOICES = [
+  ["none", "None"],
+  ["denials", "Only refusals"],
+  ["all", "All"],
+];
+
+const EFFECTS = {
+  none: "No decision is recorded. What was recorded before stays where it is.",
+  denials: "Each decision that refuses an item is recorded, with the item, the rule and the reason.",
+  all: "Each decision is recorded, with the item, the rule and the reason.",
+};
+
+const NEVER = "Ages, birth dates and licenses are never recorded.";
+const CHANGED = "Another user has just chosen something else, which is shown now. Choose again.";
+
+/** The choice: the element, with `open` for another tenant and `read`. */
+export function decisionLog(desk) {
+  let stored;
+  let chosen;
+  const effect = h("p", {});
+  const choices = choice("Recorded decisions", CHOICES, undefined, (value) => ((chosen = value), show()));
+  const save = button("Save", { class: "primary", onclick: () => record() });
+  const element = h("section", { class: "card stack decision-log", "aria-label": "Decision log", hidden: true }, h("h2", {}, "Decision log"), choices, effect, h("p", { class: "hint" }, NEVER), save);
+
+  function show() {
+    choices.choose(chosen);
+    effect.textContent = EFFECTS[chosen];
+    const mayWrite = desk.may("iam.decision-log.write");
+    for (const input of choices.querySelectorAll("input")) input.disabled = !mayWrite;
+    save.hidden = !mayWrite || chosen === stored.body.decisionLog;
+  }
+
+  async function record() {
+    const [tenant, wanted] = [desk.tenant, chosen];
+    const [yes, no] = ["Saved. It is in force from now on.", "It was not saved."];
+    const look = async () => (await desk.host.decisionLog(tenant)).body.decisionLog === wanted;
+    save.disabled = true;
+    try {
+      const { isLost } = await settled(() => desk.host.recordDecisions(tenant, wanted, stored.etag), { whether: "it was saved", yes, no, look });
+      if (!isLost) notify(yes);
+    } catch (error) {
+      notify(error.code === "outdated" ? CHANGED : explain(error));
+    }
+    save.disabled = false;
+    chosen = undefined;
+    desk.reread();
+  }
+
+  return {
+    element,
+    open() {
+      element.hidden = true;
+      chosen = undefined;
+    },
+    async read() {
+      const tenant = desk.tenant;
+      const read = await desk.host.decisionLog(tenant);
+      if (tenant !== desk.tenant) return;
+      const isTyped = chosen !== undefined && chosen !== stored?.body.decisionLog;
+      stored = isTyped ? stored : read;
+      if (!isTyped) chosen = stored.body.decisionLog;
+      element.hidden = false;
+      show();
+    },
+  };
+}
