@@ -14,6 +14,12 @@ const on = onDemo();
 
 const unit = (id) => `/api/v1/business-units/${id}`;
 const press = (page, name) => pressButton(dialog(page).last(), name);
+/** The daily rates as the bank publishes them. */
+const daily = (date, quotes) => {
+  const cubes = Object.entries(quotes).map(([currency, rate]) => `<Cube currency='${currency}' rate='${rate}'/>`);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Envelope><Cube>\n<Cube time='${date}'>\n${cubes.join("\n")}\n</Cube></Cube></Envelope>`;
+};
+const named = (name, text) => ({ name, mimeType: "", buffer: Buffer.from(text, "latin1") });
 const read = async (path) => (await on.host.api("GET", path)).json();
 
 test("a table of units is corrected row by row, created after the units above them, and sent again without doubling", () => visit(on, "#/rates", async (page) => {
@@ -77,4 +83,90 @@ test("a table of units is corrected row by row, created after the units above th
   await press(page, "Discard");
   for (const id of ["PT-001", "PT-002", "PT"]) assert.equal((await on.host.api("DELETE", unit(id))).status, 204);
   await eventually(async () => assert.equal(await page.getByRole("dialog").count(), 0));
+}));
+
+test("“Load today’s ECB file and say what it changes first”", () => visit(on, "#/rates/PL", async (page) => {
+  const [date] = new Date().toISOString().split("T");
+  await on.host.api("PUT", unit("PL"), { type: "GROUP", name: "Poland", parentId: "nordic-retail" });
+  for (const id of ["PL-001", "PL-002"]) await on.host.api("PUT", unit(id), { type: "STORE", parentId: "PL" });
+  const set = (id, currencyIdFrom, rateValue) => on.host.api("PUT", `${unit(id)}/exchange-rates/SALES/${currencyIdFrom}/EUR`, { rateValue });
+  await set("PL", "PLN", 4.25);
+  await set("PL", "CZK", 24.1);
+  await set("PL-002", "PLN", 4.4);
+
+  await page.getByRole("button", { name: "Load an ECB file" }).click();
+  const file = dialog(page).getByLabel("File", { exact: true });
+  await press(page, "Review");
+  await dialog(page).getByText("Choose a file first.").waitFor();
+  const wrong = [
+    [named("rates.xlsx", "PK\x03\x04 [Content_Types].xml"), "This is an Excel workbook. Save it as CSV."],
+    [named("page.xml", "<!doctype html><html></html>"), "The file is a web page, not a document of rates."],
+    [named("daily.xml", daily(date, { PLN: "x" })), /^Line 4, \S+: /],
+    [named("daily.xml", daily("2099-01-01", { PLN: "4.3" })), "The file is of 2099-01-01, a day in the future."],
+  ];
+  for (const [chosen, told] of wrong) {
+    await file.setInputFiles(chosen);
+    await press(page, "Review");
+    await dialog(page).getByText(told).waitFor();
+  }
+  expected(page, 400);
+  await looksRight(page, "rates-file-fault");
+
+  await file.setInputFiles(named("daily.xml", daily(date, { PLN: "4.3125", CZK: "241", USD: "1.15" })));
+  await press(page, "Review");
+  await dialog(page).getByRole("heading", { name: /^Reference rates of / }).waitFor();
+  await dialog(page).getByText("Changes 2 of 2 shops.").waitFor();
+  const change = (pair) => dialog(page).locator(".effect-changes li").filter({ hasText: pair });
+  await change("Sales: 1 EUR in USD").getByText("after: 1.15 USD").waitFor();
+  await change("Sales: 1 EUR in PLN").getByText("before: 4.25 PLN").waitFor();
+  // The demo lets rates move by 20 % at most.
+  const leftOut = dialog(page).getByRole("region", { name: "Left out" });
+  await leftOut.getByText(/^Sales: 1 EUR = 241 CZK instead of 24\.1 \(900(\.0+)? %\)$/).waitFor();
+  await looksRight(page, "rates-file-review");
+  const before = await read(`${unit("PL")}/exchange-rates`);
+  assert.deepEqual(before.map(({ rateValue }) => rateValue), [24.1, 4.25], "nothing is set before it was reviewed");
+
+  // What was left out is loaded on demand, and asks once more.
+  await press(page, "Back");
+  await dialog(page).getByLabel("Also rates that move further than they may").check();
+  await press(page, "Review");
+  await change("1 EUR in CZK").getByText(/^Looks like a slipped decimal point/).waitFor();
+  await press(page, "Load these rates");
+  await dialog(page).last().getByRole("heading", { name: "Set 1 EUR = 241 CZK?" }).waitFor();
+  await press(page, "Cancel");
+  await press(page, "Back");
+  await dialog(page).getByLabel("Also rates that move further than they may").uncheck();
+  await press(page, "Review");
+  await leftOut.waitFor();
+  await press(page, "Load these rates");
+  await page.locator("#notices").getByText("Loaded. The rates are in force.").waitFor();
+  const after = await read(`${unit("PL")}/exchange-rates`);
+  assert.deepEqual(after.map(({ currencyIdFrom, rateValue, reference }) => [currencyIdFrom, rateValue, reference?.date]), [["CZK", 24.1, undefined], ["PLN", 4.3125, date], ["USD", 1.15, date]]);
+
+  // The same file once more changes nothing, and an earlier one only fills the history.
+  await page.getByRole("button", { name: "Load an ECB file" }).click();
+  await file.setInputFiles(named("daily.csv", "Date, PLN, USD, \n2 January 2026, 4.2, 1.1, \n"));
+  await press(page, "Review");
+  await dialog(page).getByText("A later file was loaded before: its rates stay, and this one only fills the history.").waitFor();
+  await press(page, "Load these rates");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}));
+
+test("a change of a group’s rate names the shops that keep their own, with the new rate beside it", () => visit(on, "#/rates/EE", async (page) => {
+  const set = (id, rateValue) => on.host.api("PUT", `${unit(id)}/exchange-rates/SALES/SEK/EUR`, { rateValue });
+  await on.host.api("PUT", unit("EE"), { type: "GROUP", name: "Estonia", parentId: "nordic-retail" });
+  await on.host.api("PUT", unit("EE-001"), { type: "STORE", parentId: "EE", name: "Tallinn" });
+  await on.host.api("PUT", unit("EE-002"), { type: "STORE", parentId: "EE", name: "متجر تارتو" });
+  await set("EE", 11);
+  await set("EE-002", 11.3);
+  await page.getByRole("button", { name: "Change Sales, 1 EUR in SEK" }).click();
+  await dialog(page).getByLabel("is worth").fill("11.1");
+  await press(page, "Review");
+  await dialog(page).getByText("Changes 1 of 2 shops; 1 keeps its own rate.").waitFor();
+  const keeping = dialog(page).getByRole("region", { name: "The shop that keeps its own rate" });
+  await keeping.getByText("Sales: 1 EUR = 11.3 SEK; here 11.1 SEK").waitFor();
+  await keeping.getByRole("heading", { name: "متجر تارتو EE-002" }).waitFor();
+  await looksRight(page, "rates-keeping");
+  await press(page, "Cancel");
+  await press(page, "Discard");
 }));
