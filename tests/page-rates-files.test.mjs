@@ -10,9 +10,24 @@ import { looksRight } from "./support/looks.mjs";
 import { dialog, expected, hasValue, onDemo, pressButton, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 
-const on = onDemo();
-
 const unit = (id) => `/api/v1/business-units/${id}`;
+
+/** Two groups with shops, of which one has its own rate. */
+const on = onDemo(async (host) => {
+  const put = async (path, body) => assert.equal((await host.api("PUT", path, body)).status, 201, path);
+  const set = (id, currencyIdFrom, rateValue) => put(`${unit(id)}/exchange-rates/SALES/${currencyIdFrom}/EUR`, { rateValue });
+  await put(unit("PL"), { type: "GROUP", name: "Poland", parentId: "nordic-retail" });
+  for (const id of ["PL-001", "PL-002"]) await put(unit(id), { type: "STORE", parentId: "PL" });
+  await set("PL", "PLN", 4.25);
+  await set("PL", "CZK", 24.1);
+  await set("PL-002", "PLN", 4.4);
+  await put(unit("EE"), { type: "GROUP", name: "Estonia", parentId: "nordic-retail" });
+  await put(unit("EE-001"), { type: "STORE", parentId: "EE", name: "Tallinn" });
+  await put(unit("EE-002"), { type: "STORE", parentId: "EE", name: "متجر تارتو" });
+  await set("EE", "SEK", 11);
+  await set("EE-002", "SEK", 11.3);
+});
+
 const press = (page, name) => pressButton(dialog(page).last(), name);
 /** The daily rates as the bank publishes them. */
 const daily = (date, quotes) => {
@@ -87,13 +102,6 @@ test("a table of units is corrected row by row, created after the units above th
 
 test("“Load today’s ECB file and say what it changes first”", () => visit(on, "#/rates/PL", async (page) => {
   const [date] = new Date().toISOString().split("T");
-  await on.host.api("PUT", unit("PL"), { type: "GROUP", name: "Poland", parentId: "nordic-retail" });
-  for (const id of ["PL-001", "PL-002"]) await on.host.api("PUT", unit(id), { type: "STORE", parentId: "PL" });
-  const set = (id, currencyIdFrom, rateValue) => on.host.api("PUT", `${unit(id)}/exchange-rates/SALES/${currencyIdFrom}/EUR`, { rateValue });
-  await set("PL", "PLN", 4.25);
-  await set("PL", "CZK", 24.1);
-  await set("PL-002", "PLN", 4.4);
-
   await page.getByRole("button", { name: "Load an ECB file" }).click();
   const file = dialog(page).getByLabel("File", { exact: true });
   await press(page, "Review");
@@ -153,12 +161,6 @@ test("“Load today’s ECB file and say what it changes first”", () => visit(
 }));
 
 test("a change of a group’s rate names the shops that keep their own, with the new rate beside it", () => visit(on, "#/rates/EE", async (page) => {
-  const set = (id, rateValue) => on.host.api("PUT", `${unit(id)}/exchange-rates/SALES/SEK/EUR`, { rateValue });
-  await on.host.api("PUT", unit("EE"), { type: "GROUP", name: "Estonia", parentId: "nordic-retail" });
-  await on.host.api("PUT", unit("EE-001"), { type: "STORE", parentId: "EE", name: "Tallinn" });
-  await on.host.api("PUT", unit("EE-002"), { type: "STORE", parentId: "EE", name: "متجر تارتو" });
-  await set("EE", 11);
-  await set("EE-002", 11.3);
   await page.getByRole("button", { name: "Change Sales, 1 EUR in SEK" }).click();
   await dialog(page).getByLabel("is worth").fill("11.1");
   await press(page, "Review");

@@ -89,7 +89,7 @@ function keptOf({ businessUnitId, rates }, here, units) {
     const other = here.get(keyOf(rate));
     return h("li", {}, `${TYPES[rate.exchangeRateType]}: ${rateText(rate)}${from}; ${other === undefined ? "not set here any more" : `here ${other} ${rate.currencyIdFrom}`}`);
   };
-  return h("li", {}, h("h3", { dir: "auto" }, unitName(name(businessUnitId), businessUnitId)), h("ul", {}, rates.map(line)));
+  return h("li", {}, h("h3", {}, h("bdi", {}, unitName(name(businessUnitId), businessUnitId))), h("ul", {}, rates.map(line)));
 }
 
 function sampleOf({ businessUnitId, createdRates, updatedRates, deletedRates }, units) {

@@ -164,10 +164,11 @@ function leftOut({ deviations = [] }, { acceptDeviation }) {
   if (deviations.length === 0 || acceptDeviation) return undefined;
   const line = (rate) => h("li", {}, `${TYPES[rate.exchangeRateType]}: ${rateText({ ...rate, rateValue: rate.new })} instead of ${rate.old} (${rate.percent} %)`);
   const more = deviations.length - MAX_LEFT_OUT;
+  const isOne = deviations.length === 1;
   return h(
     "section",
     { class: "stack tight", "aria-label": "Left out" },
-    h("p", {}, `${counted(deviations.length, "rate")} ${deviations.length === 1 ? "is" : "are"} left out, because a step as large as this needs your word. Go back to load ${deviations.length === 1 ? "it" : "them"} too.`),
+    h("p", {}, isOne ? "1 rate is left out, because it would move further than it may. Go back to load it too." : `${counted(deviations.length, "rate")} are left out, because they would move further than they may. Go back to load them too.`),
     h("ul", { class: "left-out" }, deviations.slice(0, MAX_LEFT_OUT).map(line), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
   );
 }
