@@ -391,7 +391,7 @@ describe("webhooks", () => {
       await rows(page).first().getByText(/^Its webhook is paused( until \d\d:\d\d:\d\d)?, because one attempt after another failed\./).waitFor();
       // It still fails, so that the button stays until it is pressed.
       await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
-      await pressButton(card(page, made.name), `Resume ${made.name} now`);
+      await pressButton(card(page, made.name), `Resume now: ${made.name}`);
       await notice(page, `${made.name} is sent to again. What waits for it is on its way.`);
       endpoint.answer(204);
       await delivered(made, "DELIVERED");

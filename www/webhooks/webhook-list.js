@@ -113,7 +113,7 @@ function actionsOf(desk, webhook, mayResume) {
   const plain = (text, image, onclick, label) => button(text, { image, class: "plain", "aria-label": label, onclick });
   return [
     desk.may("exe.delivery.read") && h("a", { class: "button plain", href: deliveriesHref({ webhookId: id }), "aria-label": `Deliveries of ${name}` }, icon("eye"), "Deliveries"),
-    mayWrite && mayResume && plain("Resume now", "retry", () => resume(desk, webhook), `Resume ${name} now`),
+    mayWrite && mayResume && plain("Resume now", "retry", () => resume(desk, webhook), `Resume now: ${name}`),
     mayWrite && plain("Edit", "pencil", () => editWebhook(desk, id), `Edit ${name}`),
     mayWrite && enabled && plain("Ping", "send", () => pingNow(desk, webhook, (to) => desk.go(deliveryHref(to))), `Ping ${name}`),
     mayWrite && plain("New key", "key", () => rotate(desk, webhook), `New key for ${name}`),
