@@ -317,6 +317,7 @@ async fn webhooks(s: &mut Session, receiver: &Receiver) -> String {
         .await;
     s.get(&one).await;
     s.ask(POST, &format!("{one}/ping"), &NOTHING, 202).await;
+    s.ask(POST, &format!("{one}/resume"), &NOTHING, 204).await;
     s.host.run_due().await;
     s.ask(POST, &format!("{all}/ping"), &bearer, 200).await;
     receiver.answer(Answer::Status(503, "", "maintenance"));

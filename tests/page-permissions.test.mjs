@@ -63,6 +63,7 @@ describe("global rules", () => {
       await dialog(page).getByText("It is global: it is in force for all tenants.").last().waitFor();
       await pressButton(dialog(page), "Save");
       await dialog(page).getByRole("heading", { name: "Save fireworks for all 3 tenants?" }).waitFor();
+      await dialog(page).getByText("It is in force for them as soon as it is saved. None of their own tests fails then.").waitFor();
       assert.equal((await shop.api("GET", path("fireworks"))).status, 404, "it is asked before anything is saved");
       await pressButton(dialog(page), "Save for all");
       await page.getByRole("button", { name: "Edit fireworks" }).waitFor();

@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 
 import { signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, saveForAll, shown, tabTo, visit } from "./support/page.mjs";
+import { PROJECT, agrees, decision, dialog, expected, go, hasCount, hasValue, loseAnswers, onDemo, onHost, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 import { clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 
@@ -341,21 +341,47 @@ describe("in the editor of a condition", () => {
   }));
 });
 
+test("the lists mark the rules whose own tests fail, also one that changes while it is listed, and those that are checked separately", () => visit(on, "#/conditions", async (page) => {
+  const accepted = (path, body) => put(`${path}?failingTests=accept`, body);
+  const listed = (name) => page.locator(".row").filter({ has: page.getByRole("heading", { name, exact: true }) });
+  await listed("energy-drink").waitFor();
+  await accepted(ENERGY, { ...fifteen([TOO_YOUNG, OLD_ENOUGH]), condition_value: { minimum_age: 14 } });
+  const mark = listed("energy-drink").getByText("1 test fails", { exact: true });
+  await mark.waitFor();
+  assert.equal(await mark.getAttribute("title"), "fourteen may not");
+  await put(ENERGY, fifteen([TOO_YOUNG, OLD_ENOUGH]));
+  await mark.waitFor({ state: "detached" });
+
+  const { restrictions } = site(["timber"]);
+  const more = ["a", "b"].map((id) => ({ type: "BLACKLISTEDITEMS", itemIds: [id], exclusive: false }));
+  const apart = { type: "WHITELIST", propertyName: "productGroup", allowedValues: ["timber"], exclusive: true };
+  await accepted(project(SITE), { name: "Test site", restrictions: [...restrictions, ...more, apart], tests: [grouped("no timber", "timber", "HARD_DENY"), grouped("glass", "glass", "ALLOW")] });
+  await go(page, "#/projects");
+  await listed("Test site").getByText("2 tests fail", { exact: true }).waitFor();
+  await listed("Test site").getByText("and 1 rule more, checked separately").waitFor();
+  await put(project(SITE), site(["timber", "glass"]));
+  await listed("Test site").getByText("2 tests fail", { exact: true }).waitFor({ state: "detached" });
+  await on.host.api("DELETE", project(SITE));
+  await put(ENERGY, fifteen());
+}));
+
 describe("a global rule", () => {
   const platform = onHost(emptyHost);
 
-  test("tells the operator who changes it how many tests of tenants fail since", () => visit(platform, "#/conditions", async (page) => {
+  test("tells the operator who changes it how many tests of tenants would fail, and how many fail since", () => visit(platform, "#/conditions", async (page) => {
     const path = "/api/v1/global-entity-conditions/fireworks";
+    const off = { rule: "AGE_RESTRICTION", enabled: false, condition_value: { minimum_age: 18 } };
+    // The tenant's own was there first, and is off: the global one decides its test.
+    const shop = await clientWith(platform.host, ["ecs.editor"], "shop");
+    const own = await shop.api("PUT", "/api/v1/entity-conditions/fireworks?failingTests=accept", { ...off, tests: [aged("seventeen may not", 17, "HARD_DENY")] });
+    assert.equal(own.status, 201);
     await platform.host.api("PUT", path, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
     await page.getByRole("button", { name: "Edit fireworks" }).click();
-    await page.route(`**${path}`, async (route) => {
-      if (route.request().method() !== "PUT") return route.fallback();
-      const response = await route.fetch();
-      await route.fulfill({ response, headers: { ...response.headers(), "Tillgate-Failing-Tests": "2" } });
-    });
     await dialog(page).getByLabel("Minimum age").fill("16");
-    await saveForAll(page);
-    await page.getByText("2 tests of tenants fail since this change.").waitFor();
+    await save(page);
+    await dialog(page).getByText("It is in force for them as soon as it is saved. 1 test of theirs fails then.").waitFor();
+    await pressButton(dialog(page), "Save for all");
+    await page.getByText("1 test of tenants fails since this change.").waitFor();
   }));
 });
 

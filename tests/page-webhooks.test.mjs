@@ -375,12 +375,12 @@ describe("webhooks", () => {
     });
   });
 
-  test("one that keeps failing is paused, and says so", async () => {
+  test("one that keeps failing is paused, says since when and until when, and is resumed", async () => {
     const made = await webhook();
     endpoint.answer(500);
     for (let at = 0; at < 2; at += 1) await publish(made.eventTypes[0], { at });
     await visit(on, "#/webhooks", async (page) => {
-      const text = /^Paused for a moment, because one attempt after another failed\. Failing since /;
+      const text = /^(Paused since \d\d:\d\d:\d\d, because one attempt after another failed\. (Nothing is sent until \d\d:\d\d:\d\d|The next delivery is tried)|Being tried again with one delivery at a time, after it was paused at \d\d:\d\d:\d\d)\. Failing since /;
       await card(page, made.name).getByText(text).waitFor({ timeout: 30_000 });
       await card(page, made.name).getByText(/[12] deliver(y waits|ies wait)\.$/).waitFor();
       const chart = card(page, made.name).getByRole("img", { name: /^The last 24 hours: 0 delivered, \d failed attempts\. Most failed from \d\d:\d\d to now: / });
@@ -390,7 +390,13 @@ describe("webhooks", () => {
       assert.ok(bar.y + bar.height <= caption.y + 0.1, "the chart does not cover “now”");
       await publish(made.eventTypes[0], { at: "later" });
       await card(page, made.name).getByRole("link", { name: `Deliveries of ${made.name}` }).click();
-      await rows(page).first().getByText(/^Its webhook is paused, because one attempt after another failed\. Next at \d\d:\d\d:\d\d\.$/).waitFor();
+      await rows(page).first().getByText(/^Its webhook is paused( until \d\d:\d\d:\d\d)?, because one attempt after another failed\./).waitFor();
+      // It still fails, so that the button stays until it is pressed.
+      await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
+      await pressButton(card(page, made.name), `Resume now: ${made.name}`);
+      await notice(page, `${made.name} is sent to again. What waits for it is on its way.`);
+      endpoint.answer(204);
+      await delivered(made, "DELIVERED");
     });
   });
 

@@ -516,6 +516,8 @@ async fn deliver(walk: &mut Walk) {
     let sent = walk.step(ping, one, (NONE, 202), NONE).await;
     let delivery = sent["deliveryId"].as_str().unwrap();
     walk.says(own(json!({ "id": id, "delivery": delivery })));
+    let resume = "POST /api/v1/webhooks/{webhookId}/resume";
+    walk.step(resume, one, (NONE, 204), webhook.clone()).await;
     // What a URL has behind its host may be a secret.
     let receiver = own(json!({ "receiver": "https://127.0.0.1:9" }));
     walk.step(

@@ -167,6 +167,28 @@ async fn only_shops_where_a_rate_moved_are_told_and_a_dry_run_says_so() {
         json!({ "total": 3, "affected": 2, "shielded": 1 })
     );
     assert_eq!(dry["sample"][0]["businessUnitId"], "C-1");
+    let sek =
+        json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR" });
+    let and = |more: Value| {
+        let mut all = sek.clone();
+        all.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        all
+    };
+    assert_eq!(
+        dry["changes"],
+        json!([and(json!({ "old": 11, "new": 11.05 }))])
+    );
+    let own = and(json!({ "rateValue": 12, "setAt": "SE-1" }));
+    assert_eq!(
+        dry["shielded"],
+        json!([{ "businessUnitId": "SE-1", "rates": [own] }])
+    );
+    assert_eq!(
+        dry["document"],
+        json!({ "date": "2026-11-19", "stale": [], "skipped": [], "older": false })
+    );
     assert_eq!(shop.messages(&mut at).await.len(), 0);
     assert_eq!(
         summary(&import(&shop, XML, next, "").await),

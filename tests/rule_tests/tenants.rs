@@ -46,6 +46,17 @@ async fn a_global_change_takes_effect_and_answers_how_many_tests_of_tenants_fail
         change(Method::PUT, &condition(18, &[])).await,
         (201, "0".to_owned())
     );
+    // A dry run says so before, and stores nothing.
+    let dry = format!("{GLOBAL_GAMES}?dryRun=true");
+    let foretold = json!({ "tenants": 4, "failingTests": 1 });
+    assert_eq!(
+        put(&host, &dry, &operator, &condition(21, &[])).await,
+        (200, foretold)
+    );
+    let bad = condition(18, &[test(16, "ALLOW")]);
+    assert_eq!(put(&host, &dry, &operator, &bad).await.0, 409);
+    let (_, stored) = host.get(GAMES, &operator).await;
+    assert_eq!(stored["condition_value"]["minimum_age"], 18, "{stored}");
     assert_eq!(
         change(Method::PUT, &condition(21, &[])).await,
         (200, "1".to_owned())

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tillgate::clock::Clock;
 
 use super::shop::{DELIVERIES, KEY, Shop, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
+use crate::support::stores::{embedded, redis, run};
 use crate::support::wait::until;
 
 #[tokio::test]
@@ -165,6 +167,68 @@ async fn health_counts_what_was_delivered_and_what_failed() {
         hours[22],
         json!({ "hour": "2026-01-01T00:00:00.000Z", "delivered": 1, "failed": 0 })
     );
+}
+
+#[tokio::test]
+async fn a_paused_webhook_says_until_when_and_is_sent_to_at_once_when_it_is_resumed() {
+    resumed(Shop::open().await).await;
+}
+
+#[test]
+fn a_paused_webhook_is_resumed_on_the_embedded_store() {
+    run(embedded, |on| async move {
+        resumed(Shop::open_at(&on).await).await;
+    });
+}
+
+#[test]
+fn a_paused_webhook_is_resumed_on_redis() {
+    run(redis, |on| async move {
+        resumed(Shop::open_at(&on).await).await;
+    });
+}
+
+/// Five deliveries fail, another one is put off, the receiver is mended, and the webhook is resumed.
+async fn resumed(shop: Shop) {
+    let receiver = Receiver::start().await;
+    let id = shop.webhook(&receiver.url, json!({})).await;
+    let resume = format!("{WEBHOOKS}/{id}/resume");
+    let health = async || shop.get(&format!("{WEBHOOKS}/health")).await[0].clone();
+    receiver.answer(Answer::Status(500, "", ""));
+    for number in 0..5 {
+        shop.publish(json!(number)).await;
+        shop.run().await;
+    }
+    let paused = health().await;
+    let now = shop.clock.now();
+    assert_eq!(paused["breaker"], "OPEN", "{paused}");
+    assert_eq!(paused["pausedSince"], now.to_millis_text());
+    let until = now.plus(Duration::from_secs(30));
+    assert_eq!(paused["pausedUntil"], until.to_millis_text());
+    shop.publish(json!(6)).await;
+    shop.run().await;
+    assert_eq!(shop.deliveries("status=PENDING").await.len(), 1);
+
+    receiver.answer(Answer::Status(204, "", ""));
+    let (status, answer) = shop.send(Method::POST, &resume, &Value::Null).await;
+    assert_eq!(status, 204, "{answer}");
+    // Far less than a pause.
+    shop.pass(4).await;
+    assert_eq!(shop.deliveries("status=DELIVERED").await.len(), 6);
+    let health = health().await;
+    assert_eq!(health["breaker"], "CLOSED", "{health}");
+    assert_eq!(health["pausedSince"], Value::Null, "{health}");
+
+    let unknown = format!("{WEBHOOKS}/00000000-0000-4000-8000-000000000000/resume");
+    let off = settings(&receiver.url, json!({ "enabled": false }));
+    let (status, answer) = shop
+        .send(Method::PUT, &format!("{WEBHOOKS}/{id}"), &off)
+        .await;
+    assert_eq!(status, 200, "{answer}");
+    for (path, refused) in [(unknown, 404), (resume, 409)] {
+        let (status, answer) = shop.send(Method::POST, &path, &Value::Null).await;
+        assert_eq!(status, refused, "{answer}");
+    }
 }
 
 #[tokio::test]

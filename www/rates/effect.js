@@ -9,7 +9,7 @@ import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { growth, growthText } from "./decimal.js";
 import { unitName } from "./unit-name.js";
-import { TYPES, effectText, pairText, rateText } from "./wording.js";
+import { TYPES, effectText, keyOf, pairText, rateText } from "./wording.js";
 
 /** From this change on, in hundredths of a percent, a rate may be a slip of the keyboard: 10 %. */
 const LARGE = 1000;
@@ -32,6 +32,7 @@ export function effect({ changes = [], isRestoring = false, notes = [], dryRun, 
     shown.length > 0 && h("ul", { class: "effect-changes" }, shown.map((change) => changeLine(change, { isRestoring, kind })), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
     notes.map((note) => h("p", { class: "hint" }, note)),
     samples(dryRun, units),
+    keeping(dryRun, units),
   );
 }
 
@@ -67,6 +68,29 @@ function samples({ sample, businessUnits }, units) {
     h("summary", {}, sample.length === 1 ? "What the shop gets" : `What the shops get${isPart ? `, the first ${figure(sample.length)}` : ""}`),
     h("ul", { class: "samples" }, sample.map((shop) => sampleOf(shop, units))),
   );
+}
+
+/** The first shops that keep their own rates, each beside the one of the unit that is changed. */
+function keeping({ shielded = [], businessUnits, changes = [] }, units) {
+  if (shielded.length === 0) return undefined;
+  const here = new Map(changes.map((change) => [keyOf(change), change.new]));
+  const more = Number(businessUnits.shielded) - shielded.length;
+  return h(
+    "section",
+    { class: "stack tight", "aria-labelledby": "keeping" },
+    h("h3", { id: "keeping" }, shielded.length === 1 && more === 0 ? "The shop that keeps its own rate" : "Shops that keep their own rate"),
+    h("ul", { class: "samples" }, shielded.map((shop) => keptOf(shop, here, units)), more > 0 && h("li", {}, `and ${counted(more, "more shop")}`)),
+  );
+}
+
+function keptOf({ businessUnitId, rates }, here, units) {
+  const name = (id) => units?.name(id) ?? id;
+  const line = (rate) => {
+    const from = rate.setAt === businessUnitId ? "" : `, from ${name(rate.setAt)}`;
+    const other = here.get(keyOf(rate));
+    return h("li", {}, `${TYPES[rate.exchangeRateType]}: ${rateText(rate)}${from}; ${other === undefined ? "not set here any more" : `here ${other} ${rate.currencyIdFrom}`}`);
+  };
+  return h("li", {}, h("h3", {}, h("bdi", {}, unitName(name(businessUnitId), businessUnitId))), h("ul", {}, rates.map(line)));
 }
 
 function sampleOf({ businessUnitId, createdRates, updatedRates, deletedRates }, units) {

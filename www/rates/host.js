@@ -14,6 +14,8 @@ const MAX_KEPT = 500;
 const MAX_PAGES = 100;
 
 const unitPath = (id) => `/api/v1/business-units/${encodeURIComponent(id)}`;
+const filePath = (id, { exchangeRateTypes, crosses, acceptDeviation }) =>
+  `/api/v1/reference-rates/import?${new URLSearchParams({ businessUnitId: id, exchangeRateTypes: exchangeRateTypes.join(), source: "ECB", crosses, acceptDeviation })}`;
 const ratesPath = (id) => `${unitPath(id)}/exchange-rates`;
 
 export class RatesHost {
@@ -96,6 +98,17 @@ export class RatesHost {
     return items;
   }
 
+  /** What loading a file of reference rates at a unit would do: `{ document, exchangeRateTypes, crosses, acceptDeviation }`. */
+  async tryReferenceFile(id, asked) {
+    const response = await this.#session.request(`${filePath(id, asked)}&dryRun=true`, sentFile(asked));
+    return parseExactly(await response.text());
+  }
+
+  /** Loads it: rates beyond the tolerance are left out, unless `acceptDeviation` says otherwise. */
+  async loadReferenceFile(id, asked) {
+    return (await this.#session.send(filePath(id, asked), sentFile(asked), parseExactly)).body;
+  }
+
   /** How far a change has reached the shops. */
   async progress(correlationId) {
     return this.#ask("GET", `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`);
@@ -126,6 +139,13 @@ export class RatesHost {
     this.#kept.set(path, { etag: response.headers.get("ETag"), body });
     return body;
   }
+}
+
+/** A file as it is sent: the host is told which kind it is by what it begins with. */
+function sentFile({ document }) {
+  const begin = String.fromCharCode(...document.subarray(0, 100)).replace(/^\xef\xbb\xbf/, "").trimStart();
+  const type = begin.startsWith("PK") ? "application/zip" : begin.startsWith("<") ? "application/xml" : "text/csv";
+  return { method: "POST", headers: { "Content-Type": type }, body: document };
 }
 
 const writtenRates = ({ set = [], delete: gone = [] }) => ({

@@ -9,6 +9,7 @@ import { isolated } from "../shared/locale.js";
 import { hrefOf, placeOf } from "./address.js";
 import { RatesHost } from "./host.js";
 import { Received } from "./log.js";
+import { DRAFT, pasteUnits } from "./paste-units.js";
 import { progressList } from "./progress.js";
 import { rereading } from "./rereading.js";
 import { unitTree } from "./tree.js";
@@ -53,7 +54,7 @@ class RatesView {
     this.#reading = rereading(() => this.#read(), { isLive: () => session.state === "READY", isVisible: () => session.isVisible });
     this.#progress = progressList(this.#host, () => this.#reading.now());
     this.#page = unitPage(this.#desk, { received: this.#received, onall: () => this.#showTree(true) });
-    this.#tree = unitTree({ onchoose: choose, oncreate: () => createUnit(this.#desk, this.#aboveNew()) });
+    this.#tree = unitTree({ onchoose: choose, oncreate: () => createUnit(this.#desk, this.#aboveNew()), onpaste: () => pasteUnits(this.#desk) });
     this.#byId = unitById(choose);
     this.element = h(
       "div",
@@ -156,8 +157,9 @@ class RatesView {
     this.#list = next;
     const chooser = mayList ? this.#tree.element : this.#byId.element;
     if (this.#side.firstChild !== chooser) this.#side.replaceChildren(chooser);
-    const hasDraft = this.#session.memory.get(draftKey()) !== undefined;
-    if (mayList) this.#tree.show({ units: this.#units, id: this.#place.id, mayCreate: this.#session.may("exr.business-unit.write"), hasDraft });
+    const isKept = (key) => this.#session.memory.get(key) !== undefined;
+    const drafts = { new: isKept(draftKey()), pasted: isKept(DRAFT) };
+    if (mayList) this.#tree.show({ units: this.#units, id: this.#place.id, mayCreate: this.#session.may("exr.business-unit.write"), drafts });
     this.#showNames();
     if (this.#isShop() !== this.#isShopFollowed) this.#follow();
   }

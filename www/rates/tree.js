@@ -12,7 +12,7 @@ import { KINDS } from "./wording.js";
 /** How soon after each other letters are typed that belong together. */
 const TYPING_MS = 700;
 
-/** The tree; `onchoose` gets the id of a unit, `oncreate` begins a new one. */
+/** The tree; `onchoose` gets the id of a unit, `oncreate` begins a new one, and `onpaste` many. */
 export const unitTree = (options) => new UnitTree(options);
 
 class UnitTree {
@@ -27,24 +27,27 @@ class UnitTree {
   #status = h("p", { class: "hint", role: "status" });
   #items;
   #create;
+  #paste;
 
-  constructor({ onchoose, oncreate }) {
+  constructor({ onchoose, oncreate, onpaste }) {
     const about = { placeholder: "Search by name or id", "aria-label": "Search business units", dir: "auto", spellcheck: "false" };
     this.#onchoose = onchoose;
     this.#search = h("input", { type: "search", ...about, oninput: () => this.#draw(), onkeydown: (event) => this.#onsearchkey(event) });
     this.#items = h("ul", { role: "tree", "aria-label": "Business units", onkeydown: (event) => this.#onkey(event), onclick: (event) => this.#onclick(event) });
     this.#create = button("New unit", { image: "plus", class: "plain", onclick: oncreate });
+    this.#paste = button("Paste units", { image: "paste", class: "plain", onclick: onpaste });
     const search = h("div", { class: "search" }, icon("search"), this.#search);
-    this.element = h("div", { class: "tree" }, search, this.#items, h("div", { class: "tree-foot" }, this.#status, this.#create));
+    this.element = h("div", { class: "tree" }, search, this.#items, h("div", { class: "tree-foot" }, this.#status, this.#paste, this.#create));
   }
 
-  /** Shows the units, with the path to the chosen one opened. `hasDraft` says whether there is a draft of a new one. */
-  show({ units, id, mayCreate, hasDraft }) {
+  /** Shows the units, with the path to the chosen one opened. `drafts` says whether there is a draft of a `new` one, and `pasted` ones. */
+  show({ units, id, mayCreate, drafts }) {
     const isOther = id !== this.#chosen;
     this.#units = units;
     this.#chosen = id;
-    this.#create.hidden = !mayCreate;
-    this.#create.lastChild.data = hasDraft ? "New unit (draft)" : "New unit";
+    this.#create.hidden = this.#paste.hidden = !mayCreate;
+    this.#create.lastChild.data = drafts.new ? "New unit (draft)" : "New unit";
+    this.#paste.lastChild.data = drafts.pasted ? "Paste units (draft)" : "Paste units";
     this.#rows.show(units, id, isOther);
     if (isOther && id !== undefined) this.#current = id;
     this.#draw();

@@ -12,6 +12,7 @@ import { hrefOf } from "./address.js";
 import { pairsOf } from "./pairs.js";
 import { draftKey as pastedKey, pasteRates } from "./paste.js";
 import { deleteRate, draftKey, editRate } from "./rate-editor.js";
+import { IMPORT, loadReferenceFile } from "./reference-file.js";
 import { TYPES, keyOf, levelsText, pairText, rateText, whoText } from "./wording.js";
 
 const NO_RATES = "Neither this unit nor one above it has rates. Those that are set here are used by every shop below.";
@@ -22,7 +23,8 @@ export function usedRates(desk) {
   const count = h("p", { class: "hint", role: "status" });
   const setButton = button("Set a rate", { image: "plus", class: "primary", hidden: true, onclick: () => editRate(desk, { id: shown.id, pairs: pairsOf(shown) }) });
   const pasteButton = button("Paste rates", { image: "paste", hidden: true, onclick: () => pasteRates(desk, shown.id) });
-  const actionsBar = h("div", { class: "toolbar-actions" }, pasteButton, setButton);
+  const fileButton = button("Load an ECB file", { image: "file", hidden: true, onclick: () => loadReferenceFile(desk, shown.id, shown.setRates.get(shown.id)) });
+  const actionsBar = h("div", { class: "toolbar-actions" }, fileButton, pasteButton, setButton);
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count, actionsBar);
   const tables = h("div", { class: "stack" });
   const element = h("div", {}, toolbar, tables);
@@ -45,6 +47,7 @@ export function usedRates(desk) {
     setButton.lastChild.data = desk.memory.get(draftKey(shown.id)) ? "Set a rate (draft)" : "Set a rate";
     pasteButton.lastChild.data = desk.memory.get(pastedKey(shown.id)) ? "Paste rates (draft)" : "Paste rates";
     setButton.hidden = pasteButton.hidden = !desk.may("exr.rate.write");
+    fileButton.hidden = !desk.may(IMPORT);
     count.textContent = flashing.size > 0 ? `${counted(flashing.size, "rate")} changed at ${secondText(Date.now())}` : countText(pairs, found);
     known = new Map(pairs.map(({ key, main, other }) => [key, valuesText(main, other)]));
     knownId = shown.id;

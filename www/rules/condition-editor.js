@@ -76,8 +76,8 @@ export async function editCondition(session, condition, { given, isNew = false, 
   const checks = conditionChecks(session, form, { id: condition?.id, scopeOf: (value) => scopeOf(value), stored: () => stored?.body });
   const { fields } = checks;
   let stored;
-  /** How many tenants there are, once a global condition was reviewed by someone who may know. */
-  let tenants;
+  /** Whom a global condition concerns, once it was reviewed. */
+  let concerned;
   const scopeOf = ({ scope }) => stored?.body.scope ?? scope ?? scopes[0];
   const documents = (value, theirs) => compared(session, { ...value, scope: scopeOf(value) }, theirs ?? stored?.body);
   const effects = whatIf(session, () => documents(fields.value()));
@@ -119,14 +119,14 @@ export async function editCondition(session, condition, { given, isNew = false, 
       if (!fields.check()) return false;
       const changes = conditionChanges(theirs ?? stored?.body, value);
       if (changes.length === 0) return "You have not changed anything.";
-      if (scopeOf(value) === "GLOBAL") tenants = await tenantCount(session);
+      if (scopeOf(value) === "GLOBAL") concerned = await whomConcerns(session, value);
       const effect = whatIfReviewed(session, documents(value, theirs));
       return checks.review(h("div", { class: "stack" }, reviewed(value, changes, { named, scope: scopeOf(value), original }), effect));
     },
     action: () => checks.action(),
     confirm() {
       const value = fields.value();
-      return joined([scopeOf(value) === "GLOBAL" && globalQuestion(value.id, tenants), checks.question()].filter(Boolean));
+      return joined([scopeOf(value) === "GLOBAL" && globalQuestion(value.id, concerned), checks.question()].filter(Boolean));
     },
     compare: (one, other) => changeList(conditionChanges(one, other)),
     async save({ id, scope, ...body }, version, reason) {
@@ -177,20 +177,30 @@ function aboutText(scope, original, id) {
   return `Your rule decides where tills ask for ${own}. Where they ask for “${original.id}”, ${other} goes on deciding: the id of a global rule cannot be given to another one.${license}`;
 }
 
-/** How many tenants there are; undefined where the user may not know, or it cannot be told right now. */
+/** How many tenants there are, and how many of their tests would fail by a global condition: `{ tenants, failingTests }`. */
+async function whomConcerns(session, { id, scope, ...body }) {
+  const path = `${conditionPath(id, "GLOBAL")}?dryRun=true&failingTests=accept`;
+  const [registered, answer] = await Promise.all([tenantCount(session), session.request(path, { method: "PUT", body: JSON.stringify(body) })]);
+  const { tenants, failingTests } = await answer.json();
+  // The host has counted those that have stored something.
+  return { tenants: Math.max(registered, tenants), failingTests };
+}
+
+/** How many tenants are registered; 0 where the user may not know, or it cannot be told right now. */
 async function tenantCount(session) {
-  if (!session.may("iam.tenants.write")) return undefined;
+  if (!session.may("iam.tenants.write")) return 0;
   try {
     return (await (await session.request("/v1/tenants")).json()).length;
   } catch {
-    return undefined;
+    return 0;
   }
 }
 
 /** What is asked before a global condition is saved. */
-function globalQuestion(id, tenants) {
-  const all = tenants === undefined ? "all tenants" : tenants === 1 ? "the one tenant" : `all ${counted(tenants, "tenant")}`;
-  return [`Save ${id} for ${all}?`, "It is in force for them as soon as it is saved. How many of their tests fail then can only be told afterwards.", "Save for all"];
+function globalQuestion(id, { tenants, failingTests }) {
+  const all = tenants === 0 ? "all tenants" : tenants === 1 ? "the one tenant" : `all ${counted(tenants, "tenant")}`;
+  const failing = failingTests === 0 ? "None of their own tests fails then." : `${counted(failingTests, "test")} of theirs ${failingTests === 1 ? "fails" : "fail"} then.`;
+  return [`Save ${id} for ${all}?`, `It is in force for them as soon as it is saved. ${failing}`, "Save for all"];
 }
 
 /** Several questions as one: what the first asks, with all their details. */

@@ -21,11 +21,12 @@ const LIST = "conditions";
 
 /** The view. */
 export function conditions(session, rest = [], query) {
+  const marks = import("./failing.js").then(({ failingMarks }) => failingMarks(session));
   const view = list({
     read: () => session.conditions(),
     key: ({ id }) => id,
     text: (condition) => `${condition.id} ${conditionText(condition)} ${condition.scope}`,
-    row: (condition) => row(session, condition),
+    row: (condition) => row(session, condition, marks),
     shown: ({ id }) => [...[WRITE, WRITE_GLOBAL, DELETE].map((permission) => session.may(permission)), session.inPlaceOf(id) !== undefined, session.memory.get(draftKey(id)) !== undefined],
     hasDraft: (condition) => session.memory.get(draftKey(condition?.id)) !== undefined,
     create: () => mayCreate(session) && (() => editCondition(session)),
@@ -64,23 +65,26 @@ function historyOf(session, id, scope) {
   return { kind: "condition", name: id, path: conditionPath(id, scope), mayRestore: (document) => mayEdit(session, document), restore };
 }
 
-function row(session, condition) {
+function row(session, condition, marks) {
   const { id, scope, enabled, rule } = condition;
   const isGlobal = scope === "GLOBAL";
   const mayDelete = session.may(isGlobal ? WRITE_GLOBAL : DELETE);
+  const tags = h(
+    "div",
+    { class: "tags" },
+    session.memory.get(draftKey(id)) && draftTag(),
+    !enabled && h("span", { class: "tag" }, "Off"),
+    isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and is in force for all tenants" }, icon("lock"), "Global"),
+    isGlobal && session.inPlaceOf(id) && h("span", { class: "tag", title: "Your own rule with this id was there first, and decides in its place" }, "Yours decides"),
+  );
+  const document = (tests) => ({ condition: { ...condition, tests }, other: (isGlobal && session.inPlaceOf(id)) || null });
+  marks.then((mark) => mark(tags, { rule: condition, key: `${scope} ${id}`, path: conditionPath(id), document }));
   return h(
     "li",
     { class: enabled ? "row" : "row off" },
     h("span", { class: "row-mark" }, rule === "AGE_RESTRICTION" ? `${condition.condition_value.minimum_age}+` : icon("license")),
     h("div", { class: "row-text" }, h("h2", {}, id), h("p", {}, conditionText(condition))),
-    h(
-      "div",
-      { class: "tags" },
-      session.memory.get(draftKey(id)) && draftTag(),
-      !enabled && h("span", { class: "tag" }, "Off"),
-      isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and is in force for all tenants" }, icon("lock"), "Global"),
-      isGlobal && session.inPlaceOf(id) && h("span", { class: "tag", title: "Your own rule with this id was there first, and decides in its place" }, "Yours decides"),
-    ),
+    tags,
     h(
       "div",
       { class: "row-actions" },

@@ -27,11 +27,12 @@ const DELETED = { noun: "project", groups: [{ path: "/api/v1/deleted-projects", 
 
 /** The view. */
 export function projects(session, rest = [], query) {
+  const marks = import("./failing.js").then(({ failingMarks }) => failingMarks(session));
   const view = list({
     read: () => session.projects(),
     key: ({ projectId }) => projectId,
     text: searched,
-    row: (project, sought) => row(session, project, sought),
+    row: (project, sought) => row(session, project, marks, sought),
     shown: (project, sought) => [session.may(WRITE), session.memory.get(draftKey(project.projectId)) !== undefined, ...findings(project, sought)],
     hasDraft: (project) => session.memory.get(draftKey(project?.projectId)) !== undefined,
     create: () => session.may(WRITE) && (() => editProject(session)),
@@ -74,14 +75,16 @@ function findings({ restrictions }, sought) {
   });
 }
 
-function row(session, project, sought = "") {
+function row(session, project, marks, sought = "") {
   const { projectId, restrictions } = project;
   const name = projectName(project);
   const rules = restrictions.slice(0, 3).map((restriction) => h("li", {}, restrictionText(restriction)));
-  const more = restrictions.length - rules.length;
+  const more = restrictions.slice(rules.length);
+  const apart = more.filter(({ exclusive }) => exclusive).length;
   const mayWrite = session.may(WRITE);
   const tags = h("div", { class: "tags" }, session.memory.get(draftKey(projectId)) && draftTag());
   markForbidding(tags, project);
+  marks.then((mark) => mark(tags, { rule: project, key: projectId, path: projectPath(projectId), document: (tests) => ({ project: { ...project, tests } }) }));
   return h(
     "li",
     { class: "row tall" },
@@ -92,7 +95,7 @@ function row(session, project, sought = "") {
       h("h2", { dir: "auto" }, name),
       h("p", { class: "id" }, projectId),
       tags,
-      rules.length > 0 ? h("ul", { class: "rules" }, rules, more > 0 && h("li", {}, `and ${counted(more, "rule")} more`)) : h("p", {}, "Everything may be bought."),
+      rules.length > 0 ? h("ul", { class: "rules" }, rules, more.length > 0 && h("li", {}, `and ${counted(more.length, "rule")} more${apart > 0 ? `, ${apart === more.length ? "" : `${apart} of them `}checked separately` : ""}`)) : h("p", {}, "Everything may be bought."),
       findings(project, sought).map((text) => h("p", { class: "finding" }, icon("search"), text)),
     ),
     h(

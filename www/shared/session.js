@@ -164,6 +164,11 @@ export class Session extends EventTarget {
     return this.#stream.rules.conditions;
   }
 
+  /** Names the version of the rules. */
+  get digest() {
+    return this.#stream.rules.digest;
+  }
+
   /** The condition of the list with an id, or undefined. */
   condition(id) {
     return this.#stream.rules.condition(id);

@@ -69,8 +69,8 @@ function deliveryRow(desk) {
   return {
     row,
     draw(delivery) {
-      const isOff = desk.find(delivery.webhookId)?.enabled === false;
-      const text = JSON.stringify([delivery, isOff]);
+      const hold = desk.hold(delivery.webhookId);
+      const text = JSON.stringify([delivery, hold]);
       webhook.textContent = desk.name(delivery.webhookId);
       time.textContent = recentText(delivery.createdAt);
       if (text === drawn) return false;
@@ -82,7 +82,7 @@ function deliveryRow(desk) {
       type.textContent = delivery.eventType;
       status.dataset.tone = tone ?? "";
       status.replaceChildren(h("span", { class: "dot" }, icon(image)), word);
-      why.textContent = whyText(delivery, isOff);
+      why.textContent = whyText(delivery, hold);
       why.hidden = why.textContent === "";
       answer.textContent = lastAnswerText(delivery);
       attempts.textContent = counted(delivery.attemptCount, "attempt");
@@ -92,10 +92,10 @@ function deliveryRow(desk) {
 }
 
 /** Why it failed, and what it waits for. */
-function whyText(delivery, isOff) {
+function whyText(delivery, hold) {
   const { status, lastError } = delivery;
   const hasFailed = lastError !== undefined && status !== "DELIVERED" && status !== "PENDING";
-  return [hasFailed && failureText({ error: lastError }), waitText(delivery, isOff)].filter(Boolean).join(" ");
+  return [hasFailed && failureText({ error: lastError }), waitText(delivery, hold)].filter(Boolean).join(" ");
 }
 
 function flash(row) {

@@ -122,7 +122,7 @@ class DeliveryPage {
       this.#state.dataset.tone = tone ?? "";
       this.#state.replaceChildren(h("span", { class: "dot" }, icon(image)), h("span", {}, h("b", {}, `${word}. `), [why, sentence].filter(Boolean).join(" ")));
     });
-    this.#next.textContent = nextText(this.#delivery, this.#desk.find(webhookId)?.enabled === false);
+    this.#next.textContent = nextText(this.#delivery, this.#desk.hold(webhookId));
     this.#next.hidden = this.#next.textContent === "";
   }
 
@@ -170,10 +170,10 @@ class DeliveryPage {
 const lastAttemptOr = ({ attempts, lastError }) => attempts.findLast(({ error }) => error?.kind === lastError.kind) ?? { error: lastError };
 
 /** When it is tried again, or what it waits for where its status does not say so. */
-function nextText(delivery, isOff) {
+function nextText(delivery, hold) {
   const { status, nextAttemptAt: at } = delivery;
   if (status === "HELD") return "";
-  if (status !== "RETRYING" || isOff || at === undefined) return waitText(delivery, isOff);
+  if (status !== "RETRYING" || hold.isOff || hold.pausedUntil !== undefined || at === undefined) return waitText(delivery, hold);
   const ms = Date.parse(at) - Date.now();
   return ms > 0 ? `Next attempt in ${durationText(ms)}, at ${recentText(at)}.` : `The next attempt was due at ${recentText(at)}.`;
 }

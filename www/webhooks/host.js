@@ -59,6 +59,11 @@ export class WebhooksHost {
     return this.#write("POST", `${webhookPath(id)}/ping`);
   }
 
+  /** Has a webhook that is paused sent to again at once. */
+  async resume(id) {
+    await this.#write("POST", `${webhookPath(id)}/resume`);
+  }
+
   /** Sends a ping with settings that are not saved, and returns the attempt: nothing is stored. */
   async tryPing(webhook) {
     return this.#write("POST", `${WEBHOOKS}/ping`, webhook);

@@ -31,6 +31,18 @@ export async function pingNow(desk, { id, name: given }, onsent) {
   }
 }
 
+/** Has a webhook that is paused sent to again at once. */
+export async function resume(desk, { id, name }) {
+  try {
+    const advice = "Choose “Resume now” again: that does no harm.";
+    const { isDone } = await settled(() => desk.host.resume(id), { whether: `${name} was resumed`, advice });
+    if (isDone) notify(`${name} is sent to again. What waits for it is on its way.`);
+  } catch (error) {
+    notify(explain(error, OFF));
+  }
+  desk.reread();
+}
+
 /** Replaces the shared key of a webhook by a generated one, and shows it once. */
 export async function rotate(desk, webhook) {
   const { id, hasSharedKey } = webhook;

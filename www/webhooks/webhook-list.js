@@ -6,14 +6,13 @@
 import { button, h } from "../shared/dom.js";
 import { filterInAddress } from "../shared/filter-address.js";
 import { icon } from "../shared/icon.js";
-import { Kept } from "../shared/kept.js";
 import { draftTag, foundText, searching } from "../shared/list.js";
 import { longList } from "../shared/long-list.js";
 import { LIST, deliveriesHref, deliveryHref } from "./address.js";
 import { consumerList } from "./consumers.js";
 import { conditionText } from "./event-filter.js";
 import { healthChart } from "./health-chart.js";
-import { pingNow, remove, rotate } from "./webhook-actions.js";
+import { pingNow, remove, resume, rotate } from "./webhook-actions.js";
 import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
 import { eventTypeText, eventTypesText, isFailing, oldKeyText, securityText, stateOf } from "./wording.js";
 
@@ -25,18 +24,17 @@ export function webhookList(desk) {
   const inAddress = filterInAddress(filter, LIST);
   const count = h("p", { class: "hint", role: "status" });
   const create = button("New webhook", { image: "plus", class: "primary", onclick: () => createWebhook(desk) });
-  const rows = longList({ name: "webhook-rows", keyOf: idOf, rowOf: (webhook) => webhookRow(desk, webhook, health.get(webhook.id)), shownOf });
+  const rows = longList({ name: "webhook-rows", keyOf: idOf, rowOf: (webhook) => webhookRow(desk, webhook, desk.health(webhook.id)), shownOf });
   const empty = h("div", { class: "empty-state" });
   const toolbar = h("div", { class: "toolbar" }, h("div", { class: "search" }, icon("search"), filter), count, create);
   const consumers = consumerList(desk);
   const element = h("div", {}, toolbar, rows.element, empty, consumers.element);
   const search = searching(textOf);
-  const health = new Kept(({ webhookId }) => webhookId);
   let readFor;
 
   function draw() {
     const all = desk.webhooks ?? [];
-    const rank = (webhook) => (isFailing(webhook, health.get(webhook.id)) ? 0 : 1);
+    const rank = (webhook) => (isFailing(webhook, desk.health(webhook.id)) ? 0 : 1);
     const found = [...search(all, filter.value.trim().toLowerCase())].sort((one, other) => rank(one) - rank(other));
     rows.element.hidden = found.length === 0;
     rows.show(found, all);
@@ -49,7 +47,7 @@ export function webhookList(desk) {
 
   /** What a row shows beside its webhook. */
   function shownOf(webhook) {
-    return [health.get(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read"), hasDraft(desk, webhook)];
+    return [desk.health(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read"), hasDraft(desk, webhook)];
   }
 
   function showEmpty(all, found) {
@@ -70,9 +68,8 @@ export function webhookList(desk) {
     close: () => rows.close(),
     async read() {
       if (readFor === desk.webhooks) return;
-      const [answer, asking] = await Promise.all([desk.host.health(), consumers.read()]);
+      const asking = await consumers.read();
       readFor = desk.webhooks;
-      health.update(answer);
       draw();
       consumers.show(asking);
     },
@@ -107,16 +104,19 @@ function webhookRow(desk, webhook, health) {
     ),
     state.text !== "" && h("p", { class: "webhook-state", "data-tone": state.tone }, h("span", { class: "dot" }, icon(state.image)), h("span", {}, state.text)),
     health?.delivered + health?.failed > 0 && healthChart(health),
-    h("div", { class: "row-actions" }, actionsOf(desk, webhook)),
+    h("div", { class: "row-actions" }, actionsOf(desk, webhook, isPaused(webhook, health))),
   );
 }
 
-function actionsOf(desk, webhook) {
+const isPaused = ({ enabled }, health) => enabled && (health?.breaker ?? "CLOSED") !== "CLOSED";
+
+function actionsOf(desk, webhook, mayResume) {
   const { id, name, enabled } = webhook;
   const mayWrite = desk.may("exe.webhook.write");
   const plain = (text, image, onclick, label) => button(text, { image, class: "plain", "aria-label": label, onclick });
   return [
     desk.may("exe.delivery.read") && h("a", { class: "button plain", href: deliveriesHref({ webhookId: id }), "aria-label": `Deliveries of ${name}` }, icon("eye"), "Deliveries"),
+    mayWrite && mayResume && plain("Resume now", "retry", () => resume(desk, webhook), `Resume now: ${name}`),
     mayWrite && plain("Edit", "pencil", () => editWebhook(desk, id), `Edit ${name}`),
     mayWrite && enabled && plain("Ping", "send", () => pingNow(desk, webhook, (to) => desk.go(deliveryHref(to))), `Ping ${name}`),
     mayWrite && plain("New key", "key", () => rotate(desk, webhook), `New key for ${name}`),

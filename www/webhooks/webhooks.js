@@ -39,6 +39,7 @@ class WebhooksView {
   /** The webhooks, and when they were read; undefined before they are. */
   #known;
   #knownAt = -Infinity;
+  #health = new Kept(({ webhookId }) => webhookId);
   #place = {};
   #parts;
   /** The part that the address names. */
@@ -90,6 +91,10 @@ class WebhooksView {
       may: (permission) => this.#session.may(permission),
       follow: (look) => this.#session.on("change", look),
       find,
+      /** How a webhook fared, or undefined. */
+      health: (id) => this.#health.get(id),
+      /** What keeps deliveries to a webhook waiting. */
+      hold: (id) => ({ isOff: find(id)?.enabled === false, pausedUntil: this.#health.get(id)?.pausedUntil }),
       name: (id) => (this.#known === undefined ? id : isolated(find(id)?.name ?? "a deleted webhook")),
       /** The event types that are known here, except the one that stands for all. */
       eventTypes: () => [...new Set(typesOf(this.#known))].filter((type) => type !== ALL),
@@ -146,7 +151,9 @@ class WebhooksView {
     const reader = this.#shown;
     try {
       if (performance.now() - this.#knownAt > NAMES_MS) {
-        this.#known = this.#kept.update(await this.#host.webhooks());
+        const [known, health] = await Promise.all([this.#host.webhooks(), this.#host.health()]);
+        this.#health.update(health);
+        this.#known = this.#kept.update(known);
         this.#knownAt = performance.now();
       }
       if (this.#showRefusal() || reader !== this.#shown) return;

@@ -115,12 +115,14 @@ export function lastAnswerText({ lastAttempt, lastError }) {
   return `${lastAttempt.status ?? "No answer"}, ${tookText(lastAttempt.durationMs)}`;
 }
 
-/** What a delivery that is not at its end waits for; `isOff` says whether its webhook is switched off. */
-export function waitText({ status, updatedAt, nextAttemptAt }, isOff) {
+/** What a delivery that is not at its end waits for; its webhook may be switched off, or paused until a time. */
+export function waitText({ status, updatedAt, nextAttemptAt }, { isOff, pausedUntil }) {
   if (status === "HELD") return `Its webhook is switched off: it is held until ${timeText(nextAttemptAt)}.`;
   if (status !== "PENDING" && status !== "RETRYING") return "";
   if (isOff) return "Its webhook is switched off, so it will be held.";
-  const next = nextAttemptAt === undefined ? "" : `Next at ${recentText(nextAttemptAt)}.`;
+  const isLater = pausedUntil === undefined || nextAttemptAt > pausedUntil;
+  const next = nextAttemptAt === undefined || !isLater ? "" : `Next at ${recentText(nextAttemptAt)}.`;
+  if (pausedUntil !== undefined) return `Its webhook is paused until ${recentText(pausedUntil)}, because one attempt after another failed. ${next}`.trim();
   if (status === "RETRYING") return next;
   return nextAttemptAt > updatedAt ? `Its webhook is paused, because one attempt after another failed. ${next}` : "";
 }
@@ -140,6 +142,12 @@ function waitingText({ waiting = 0, moreWaiting = false } = {}) {
   return ` ${moreWaiting ? "At least " : ""}${deliveriesText(waiting)} ${waiting === 1 ? "waits" : "wait"}.`;
 }
 
+/** Since when and until when a webhook is paused. */
+function pausedText({ pausedSince, pausedUntil }) {
+  const until = pausedUntil === undefined ? "The next delivery is tried" : `Nothing is sent until ${recentText(pausedUntil)}`;
+  return `Paused since ${recentText(pausedSince)}, because one attempt after another failed. ${until}.`;
+}
+
 /** How a webhook is doing: `{ text, tone?, image }`, from what it is and how it fared. */
 export function stateOf(webhook, health) {
   const disabled = disabledText(webhook);
@@ -148,8 +156,8 @@ export function stateOf(webhook, health) {
   if (!webhook.enabled) return { image: "pause", text: `Switched off. Deliveries are held for seven days.${waiting}` };
   if (health === undefined) return { image: "clock", text: "" };
   const since = health.failingSince === undefined ? "" : ` Failing since ${timeText(health.failingSince)}.${waiting}`;
-  if (health.breaker === "OPEN") return { tone: "deny", image: "pause", text: `Paused for a moment, because one attempt after another failed.${since}` };
-  if (health.breaker === "HALF_OPEN") return { tone: "soft", image: "retry", text: `Being tried again with one delivery at a time.${since}` };
+  if (health.breaker === "OPEN") return { tone: "deny", image: "pause", text: `${pausedText(health)}${since}` };
+  if (health.breaker === "HALF_OPEN") return { tone: "soft", image: "retry", text: `Being tried again with one delivery at a time, after it was paused at ${recentText(health.pausedSince)}.${since}` };
   if (since !== "") return { tone: "soft", image: "alert", text: since.trim() };
   if (health.delivered + health.failed === 0) return { image: "clock", text: "Nothing was sent in the last 24 hours." };
   return { tone: "allow", image: "check", text: `Works. ${countsText(health)} in 24 hours.` };

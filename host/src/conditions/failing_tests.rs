@@ -74,6 +74,16 @@ struct Failed {
     message: String,
 }
 
+/// Whom a global condition concerns.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Concerned {
+    /// How many tenants have stored something.
+    pub tenants: usize,
+    /// How many tests of their own conditions with its id fail.
+    pub failing_tests: usize,
+}
+
 #[derive(serde::Deserialize)]
 struct Report {
     failed: Vec<Failed>,
@@ -110,28 +120,36 @@ impl Conditions {
         id: &ConditionId,
         global: Option<Arc<StoredCondition>>,
     ) -> Option<usize> {
+        let concerned = self.concerned(id, global).await;
+        concerned
+            .inspect_err(|cause| {
+                tracing::warn!(%id, %cause, "the tests of tenants were not run after a change of a global condition");
+            })
+            .ok()
+            .map(|concerned| concerned.failing_tests)
+    }
+
+    /// Whom a global condition concerns: every tenant is looked at.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub(super) async fn concerned(
+        &self,
+        id: &ConditionId,
+        global: Option<Arc<StoredCondition>>,
+    ) -> Result<Concerned> {
         let (app, key) = (Arc::clone(&self.app), condition_key(id.as_str()));
         let count = async move {
             let global = global.as_ref().map(|stored| &stored.text);
             count(&app, &key, global).await
         };
-        let counted = self
-            .app
-            .workers
-            .run_task(count)
-            .await
-            .and_then(|counted| counted);
-        counted
-            .inspect_err(|cause| {
-                tracing::warn!(%id, %cause, "the tests of tenants were not run after a change of a global condition");
-            })
-            .ok()
+        self.app.workers.run_task(count).await?
     }
 }
 
-/// How many tests fail of the conditions that tenants have under a key.
-async fn count(app: &Arc<App>, key: &str, global: Option<&Text>) -> Result<usize> {
-    let (mut count, mut after) = (0, None::<Partition>);
+/// How many tenants have stored something, and how many tests fail of the conditions that they have under a key.
+async fn count(app: &Arc<App>, key: &str, global: Option<&Text>) -> Result<Concerned> {
+    let (mut count, mut after) = (Concerned::default(), None::<Partition>);
     loop {
         let name = after.as_ref().map(Partition::as_str);
         let page = app.store.partitions(name, PARTITIONS).await?;
@@ -143,9 +161,10 @@ async fn count(app: &Arc<App>, key: &str, global: Option<&Text>) -> Result<usize
         let read = |partition| async move { app.records(partition).get_bytes(key).await };
         let mut entries = stream::iter(tenants.map(read)).buffer_unordered(READS);
         while let Some(entry) = entries.try_next().await? {
+            count.tenants += 1;
             if let Some(entry) = entry {
                 let own = Text::new(entry.value);
-                count += failing(app, Beside::Condition(global), &own)?.len();
+                count.failing_tests += failing(app, Beside::Condition(global), &own)?.len();
             }
         }
         if !is_whole {

@@ -81,14 +81,8 @@ impl Conditions {
         self.refuse_global_id(owner, &target.key).await?;
         let before = self.content(owner).await?;
         let on_failing = editor.on_failing_tests;
-        let read = move |app: &App, body: &[u8]| {
-            let before = before.conditions.get(id.as_str());
-            let before = before.and_then(|stored| stored.text.tests());
-            let (stored, keeps_tests) = StoredCondition::from_put(id, scope, body, before)?;
-            let failing = test(app, Beside::Condition(None), &stored.text, on_failing)?;
-            Ok((stored, keeps_tests, failing))
-        };
-        let (stored, keeps_tests, failing_tests) = self.read_put(body, read).await?;
+        let read = self.read_condition(before, id, scope, body, on_failing);
+        let (stored, keeps_tests, failing_tests) = read.await?;
         let write = Write {
             owner,
             target: &target,
@@ -98,6 +92,25 @@ impl Conditions {
         };
         let put = self.put(write, &stored.text.json()).await?;
         Ok((put, Arc::new(stored)))
+    }
+
+    /// Reads a PUT's body: the condition, whether it keeps the tests of the one before, and how many of its tests fail.
+    pub(super) async fn read_condition(
+        &self,
+        before: Arc<Content>,
+        id: ConditionId,
+        scope: Scope,
+        body: Bytes,
+        on_failing: OnFailingTests,
+    ) -> Result<(StoredCondition, bool, usize)> {
+        let read = move |app: &App, body: &[u8]| {
+            let before = before.conditions.get(id.as_str());
+            let before = before.and_then(|stored| stored.text.tests());
+            let (stored, keeps_tests) = StoredCondition::from_put(id, scope, body, before)?;
+            let failing = test(app, Beside::Condition(None), &stored.text, on_failing)?;
+            Ok((stored, keeps_tests, failing))
+        };
+        self.read_put(body, read).await
     }
 
     /// Deletes a condition; answers the entity tag that it had.
@@ -324,7 +337,7 @@ impl Conditions {
     }
 
     /// What an owner has now.
-    async fn content(&self, owner: Owner<'_>) -> Result<Arc<Content>> {
+    pub(super) async fn content(&self, owner: Owner<'_>) -> Result<Arc<Content>> {
         let cache = self.cache(owner).await?;
         cache.catch_up().await?;
         Ok(cache.content())

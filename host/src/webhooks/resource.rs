@@ -9,9 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::delivery::disable::failing_key;
+use super::delivery::disable::{Failing, failing_key};
 use super::delivery::hold::RELEASES;
-use super::journal::retention;
+use super::journal::{release, retention};
 use super::registry::body::NewWebhook;
 use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::{generate_key, with_secrets};
@@ -69,6 +69,7 @@ impl Webhooks {
                 created_at: now,
                 last_modified: now,
                 key_changed_at: Some(now),
+                resumed_at: None,
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
             WEBHOOKS
@@ -133,6 +134,36 @@ impl Webhooks {
             Ok(())
         };
         self.edit(tenant, id, edit).await
+    }
+
+    /// Has every host send again to a webhook that is paused since it failed, with the deliveries that wait for it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] when it is disabled; when the store is unavailable.
+    pub(super) async fn resume(&self, tenant: &TenantId, id: Uuid) -> Result<()> {
+        let (records, key) = (self.records(tenant), webhook_key(id));
+        let plan = async || {
+            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            if !read.record.is_enabled() {
+                let detail = "the webhook is disabled, not paused: enable it";
+                return Err(Error::Conflict(detail.to_owned()));
+            }
+            let failing = records.get::<Failing>(&failing_key(id)).await?;
+            let now = self.app.clock.now();
+            let mut change = Change::default();
+            change.expect(&key, Some(&read));
+            read.record.resumed_at = Some(now);
+            change.put(&key, &read.record)?;
+            change.notify(&key);
+            if let Some(failing) = failing {
+                let body = release::with_pending(failing.record.since)?;
+                change.enqueue(RELEASES, &id.to_string(), now, body);
+            }
+            Ok((change, ()))
+        };
+        records.change(plan).await?;
+        self.limiters.forget(tenant, id);
+        self.caches.catch_up(&self.app, tenant).await
     }
 
     fn check_address(&self, settings: &Settings) -> Result<()> {

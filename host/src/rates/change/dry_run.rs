@@ -17,6 +17,8 @@ use crate::error::Result;
 use crate::load::Context;
 use crate::rates::shop::differences::{Differences, ShopDifference, how_many_fit};
 use crate::rates::shop::math;
+use crate::rates::units::json::{exact, number};
+use crate::rates::units::rate_key;
 use crate::rates::units::tree::{Node, Tree};
 use crate::rates::units::unit::{UnitId, UnitType};
 use crate::rates::units::walk::Walk;
@@ -35,19 +37,70 @@ const LONG: Duration = Duration::from_secs(2);
 /// The bytes that a dry run takes beside those of its edit: a page with its calls of the module, and what is kept for the next.
 pub(in crate::rates) const MAX_BYTES: usize = 32 << 20;
 
-/// How many shops a dry run shows.
+/// How many shops a dry run shows, of those that change and of those that do not.
 const SAMPLE: usize = 20;
 
+/// How many rates are shown of a shop that keeps its own.
+const MAX_OWN: usize = 10;
+
 /// What a change would publish: `{ businessUnits: { total, affected, shielded }, sample: [{ businessUnitId, createdRates?,
-/// updatedRates?, deletedRates? }], deviations? }`.
-#[derive(Debug, Serialize)]
+/// updatedRates?, deletedRates? }], shielded?, changes?, deviations?, document? }`.
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
     business_units: ShopCounts,
     sample: Vec<Sample>,
+    /// The first shops that keep rates which are set nearer to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shielded: Vec<Shielded>,
+    /// The rates whose value at the unit changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<ChangedRate>,
     /// The rates that would move by more than they may.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) deviations: Vec<Deviation>,
+    /// What is said of a document that would be imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) document: Option<DocumentTrial>,
+}
+
+/// A document that would be imported; the members are those of an import.
+#[derive(Debug, Serialize)]
+pub(in crate::rates) struct DocumentTrial {
+    pub(in crate::rates) date: String,
+    pub(in crate::rates) stale: Vec<String>,
+    pub(in crate::rates) skipped: Vec<String>,
+    pub(in crate::rates) older: bool,
+}
+
+/// A rate that is set at the unit, before and after; absent where it is not set.
+#[derive(Debug, Serialize)]
+struct ChangedRate {
+    #[serde(flatten, with = "rate_key")]
+    key: RateKey,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new: Option<Box<RawValue>>,
+}
+
+/// A shop that keeps its rates, with those that it uses instead.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shielded {
+    business_unit_id: UnitId,
+    rates: Vec<OwnRate>,
+}
+
+/// A rate that a shop uses instead of one that changes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OwnRate {
+    #[serde(flatten, with = "rate_key")]
+    key: RateKey,
+    #[serde(serialize_with = "number")]
+    rate_value: String,
+    set_at: UnitId,
 }
 
 /// Shops at or below the unit that would be changed.
@@ -101,8 +154,7 @@ pub(in crate::rates) async fn nothing(records: &Records, unit: Option<&Node>) ->
     };
     Ok(DryRun {
         business_units,
-        sample: Vec::new(),
-        deviations: Vec::new(),
+        ..DryRun::default()
     })
 }
 
@@ -111,15 +163,15 @@ pub(in crate::rates) async fn run(
     app: &Arc<App>,
     records: &Records,
     tree: &mut Tree<'_>,
+    before: Option<&Node>,
     unit: &Arc<Node>,
     changed: &[RateKey],
 ) -> Result<DryRun> {
     let mut differences = Differences::new(app, records, app.clock.now());
     let mut shielding = Shielding::new(tree, unit, changed).await?;
     let mut dry = DryRun {
-        business_units: ShopCounts::default(),
-        sample: Vec::new(),
-        deviations: Vec::new(),
+        changes: changes(before, unit, changed)?,
+        ..DryRun::default()
     };
     let (mut walk, mut size) = (Walk::of(unit), FIRST_PAGE);
     let (context, begin) = (Context::current(), Instant::now());
@@ -162,12 +214,38 @@ pub(in crate::rates) async fn run(
                         });
                     }
                 }
-                None if shielding.covers(&computed)? => dry.business_units.shielded += 1,
-                None => {}
+                None => {
+                    let rates = shielding.own_rates(&computed)?;
+                    dry.business_units.shielded += usize::from(!rates.is_empty());
+                    if !rates.is_empty() && dry.shielded.len() < SAMPLE {
+                        let business_unit_id = computed.shop.id.clone();
+                        dry.shielded.push(Shielded {
+                            business_unit_id,
+                            rates: rates.to_vec(),
+                        });
+                    }
+                }
             }
         }
     }
     Ok(dry)
+}
+
+/// The rates that are set at a unit before and after, of those whose values change.
+fn changes(before: Option<&Node>, after: &Node, changed: &[RateKey]) -> Result<Vec<ChangedRate>> {
+    let value = |node: Option<&Node>, key| {
+        let set = node.and_then(|node| node.rates.rates.get(key));
+        set.map(|rate| exact(&rate.value).map(ToOwned::to_owned))
+            .transpose()
+    };
+    let changes = changed.iter().map(|key| {
+        Ok(ChangedRate {
+            key: *key,
+            old: value(before, *key)?,
+            new: value(Some(after), *key)?,
+        })
+    });
+    changes.collect()
 }
 
 /// Which shops a change does not reach because a rate that is set nearer to them decides.
@@ -176,7 +254,7 @@ struct Shielding<'c> {
     /// The unit that is changed, and those above it.
     above: HashSet<UnitId>,
     /// The answer for the shop before: shops that use the same have the same.
-    latest: Option<(Bytes, bool)>,
+    latest: Option<(Bytes, Vec<OwnRate>)>,
 }
 
 impl<'c> Shielding<'c> {
@@ -191,20 +269,29 @@ impl<'c> Shielding<'c> {
         })
     }
 
-    fn covers(&mut self, shop: &ShopDifference) -> Result<bool> {
+    /// The rates that a shop uses instead of those that change; none when it uses those.
+    fn own_rates(&mut self, shop: &ShopDifference) -> Result<&[OwnRate]> {
         let used = shop.difference.rates.bytes();
-        if let Some((same, covers)) = &self.latest
-            && same == used
-        {
-            return Ok(*covers);
-        }
+        let own = match self.latest.take() {
+            Some((same, own)) if same == used => own,
+            _ => self.read(used)?,
+        };
+        let (_, own) = self.latest.insert((used.clone(), own));
+        Ok(own)
+    }
+
+    fn read(&self, used: &Bytes) -> Result<Vec<OwnRate>> {
         let rates = math::read_rates(used)?;
-        let covers = rates.iter().any(|rate| {
+        let own = rates.iter().filter_map(|rate| {
             let set_at = rate.set_at.as_deref().and_then(UnitId::new);
-            let is_nearer = set_at.is_some_and(|id| !self.above.contains(&id));
-            is_nearer && self.changed.iter().any(|key| rate.is_of(*key))
+            let set_at = set_at.filter(|id| !self.above.contains(id))?;
+            let key = self.changed.iter().find(|key| rate.is_of(**key))?;
+            Some(OwnRate {
+                key: *key,
+                rate_value: rate.rate_value.to_owned(),
+                set_at,
+            })
         });
-        self.latest = Some((used.clone(), covers));
-        Ok(covers)
+        Ok(own.take(MAX_OWN).collect())
     }
 }

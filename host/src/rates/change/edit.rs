@@ -39,8 +39,8 @@ const MAX_DRY_RUNS: usize = 32;
 pub enum Edited<T> {
     /// It was made; what the audit log says of it, if it has changed something.
     Made(T, Option<Box<Line>>),
-    /// What it would publish.
-    Dry(DryRun),
+    /// What it would publish, and what it would answer.
+    Dry(Box<DryRun>, T),
 }
 
 /// Edits of a tenant's units by an editor.
@@ -129,7 +129,7 @@ impl Edits<'_> {
             if self.editor.dry_run {
                 let mut dry = self.dry_run(&mut tree, &step).await?;
                 dry.deviations = guard::listed(&deviations).to_vec();
-                return Ok((change, Edited::Dry(dry)));
+                return Ok((change, Edited::Dry(Box::new(dry), answer)));
             }
             let accepted = match self.editor.accept_deviation {
                 true => deviations.len(),
@@ -219,7 +219,8 @@ impl Edits<'_> {
             Step::Put(planned) => {
                 let entry = Entry::between(planned.before.as_deref(), Some(&planned.after));
                 let changed = entry.changed_rates();
-                dry_run::run(self.app, &self.records, tree, &planned.after, &changed).await
+                let (before, after) = (planned.before.as_deref(), &planned.after);
+                dry_run::run(self.app, &self.records, tree, before, after, &changed).await
             }
         }
     }

@@ -46,7 +46,11 @@ fn dry_run() -> Value {
             "exchangeRateType": "SALES", "sourceCurrencyCode": "SEK", "targetCurrencyCode": "EUR", "rateValue": 11.5,
             "rateValueWithMarkup": 11.5, "createdDate": "2026-11-20T17:40:00.000Z",
         }],
-    }] })
+    }],
+    "shielded": [{ "businessUnitId": "SE-003", "rates": [{
+        "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.2, "setAt": "SE-003",
+    }] }],
+    "changes": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "old": 11.05, "new": 11.5 }] })
 }
 
 fn with_unit_id(operation: Operation) -> Operation {

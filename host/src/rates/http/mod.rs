@@ -127,7 +127,7 @@ fn name_of(subject: &str) -> &str {
 fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result<Audited> {
     match edited {
         Edited::Made(done, line) => Ok(made(done)?.audited_if(line)),
-        Edited::Dry(dry) => Ok(Reply::of(StatusCode::OK, &dry)?.unchanged()),
+        Edited::Dry(dry, _) => Ok(Reply::of(StatusCode::OK, &dry)?.unchanged()),
     }
 }
 

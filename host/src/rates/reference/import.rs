@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::observe::audit::Line;
+use crate::rates::change::dry_run::DocumentTrial;
 use crate::rates::change::edit::{Edited, Edits};
 use crate::rates::change::editor::Editor;
 use crate::rates::change::guard::{self, Deviation};
@@ -117,7 +118,15 @@ pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<
     });
     let ((mut imported, set, left_out), line) = match edit.await? {
         Edited::Made(made, line) => (made, line),
-        Edited::Dry(dry) => return Ok(Edited::Dry(dry)),
+        Edited::Dry(mut dry, (imported, ..)) => {
+            dry.document = Some(DocumentTrial {
+                date: imported.date.clone(),
+                stale: imported.stale.clone(),
+                skipped: imported.skipped.clone(),
+                older: imported.older,
+            });
+            return Ok(Edited::Dry(dry, imported));
+        }
     };
     // The rates are set: interrupted from here on, the same import again fills what is missing.
     imported.filled_days = fill(edits.app, &edits.records, import, &set, &left_out).await?;

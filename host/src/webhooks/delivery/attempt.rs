@@ -15,6 +15,7 @@ use crate::webhooks::registry::webhook::Webhook;
 pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     let webhooks = claim.webhooks;
     let limiter = webhooks.limiters.of(&claim.tenant, webhook.id, claim.now());
+    limiter.resume(webhook.resumed_at);
     let max = webhook.settings.max_per_second;
     let admitted = limiter.admit(claim.now(), max, claim.job.has_reservation);
     let permit = match admitted.await {

@@ -30,6 +30,11 @@ pub(in crate::webhooks) struct Health {
     delivered: u64,
     failed: u64,
     breaker: BreakerState,
+    /// Since when it is paused or tried with one delivery at a time, and until when nothing is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused_since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused_until: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failing_since: Option<String>,
     /// Deliveries that wait, where it is disabled or fails.
@@ -60,23 +65,29 @@ pub(in crate::webhooks) async fn of_all(
     tenant: &TenantId,
 ) -> Result<Vec<Health>> {
     let all = webhooks.caches.of(&webhooks.app, tenant).await?;
-    let newest = hour_of(webhooks.app.clock.now());
+    let now = webhooks.app.clock.now();
+    let newest = hour_of(now);
     let counts = counts(webhooks, tenant, newest).await?;
     let records = webhooks.app.records(tenant.partition());
     let failing = failing(&records, &all).await?;
     let backlogs = backlogs(webhooks, &records, &all, &failing).await?;
-    let health = all.keys().map(|id| {
+    let health = all.iter().map(|(id, webhook)| {
         let hours = hours(newest).map(|hour| Hour {
             hour: Timestamp(hour * 3_600_000_000).to_millis_text(),
             counts: counts.get(&(*id, hour)).copied().unwrap_or_default(),
         });
         let hours: Vec<Hour> = hours.collect();
         let backlog = backlogs.get(id);
+        let paused = webhooks
+            .limiters
+            .breaker(tenant, *id, webhook.resumed_at, now);
         Health {
             webhook_id: *id,
             delivered: hours.iter().map(|hour| hour.counts.delivered).sum(),
             failed: hours.iter().map(|hour| hour.counts.failed).sum(),
-            breaker: webhooks.limiters.breaker(tenant, *id),
+            breaker: paused.state,
+            paused_since: paused.since.map(Timestamp::to_millis_text),
+            paused_until: paused.until.map(Timestamp::to_millis_text),
             failing_since: failing.get(id).map(|since| since.to_millis_text()),
             waiting: backlog.map(|backlog| backlog.waiting),
             more_waiting: backlog.is_some_and(|backlog| backlog.is_cut),

@@ -54,6 +54,7 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (read, write) = (Access::With(P::WebhookRead), Access::With(P::WebhookWrite));
     let key = "/api/v1/webhooks/{webhookId}/shared-key";
     let ping_one = "/api/v1/webhooks/{webhookId}/ping";
+    let resume_one = "/api/v1/webhooks/{webhookId}/resume";
     let ping_any = "/api/v1/webhooks/ping";
     let (post, put, delete) = (Method::POST, Method::PUT, Method::DELETE);
     let mut routes = vec![
@@ -99,8 +100,10 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
             rotate_key,
         )
         .described(described::registry::rotate_key),
-        Route::changing(post, ping_one, write, none, "webhook.pinged", ping)
+        Route::changing(post.clone(), ping_one, write, none, "webhook.pinged", ping)
             .described(described::registry::ping),
+        Route::changing(post, resume_one, write, none, "webhook.resumed", resume)
+            .described(described::registry::resume),
     ];
     routes.extend(events::routes());
     routes.extend(consumers::routes());
@@ -197,6 +200,14 @@ async fn ping(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
         ..line(tenant, webhook, None, None)?
     };
     Ok(Reply::of(StatusCode::ACCEPTED, &answer)?.audited(line))
+}
+
+async fn resume(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let id = webhook_of(&request)?;
+    let tenant = &request.caller()?.tenant;
+    webhooks.resume(tenant, id).await?;
+    let line = line(tenant, id, None, None)?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
 }
 
 async fn try_out(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {

@@ -84,6 +84,7 @@ impl Webhooks {
                 created_at: now,
                 last_modified: now,
                 key_changed_at: Some(now),
+                resumed_at: None,
             };
             let (mut change, key) = (Change::default(), webhook_key(id));
             WEBHOOKS

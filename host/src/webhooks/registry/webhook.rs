@@ -46,6 +46,9 @@ pub(in crate::webhooks) struct Webhook {
     /// Since when its keys have signed as they do now; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_changed_at: Option<Timestamp>,
+    /// When it was last resumed: a host that had paused it before then sends again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Timestamp>,
 }
 
 /// What the owner of a webhook sets.

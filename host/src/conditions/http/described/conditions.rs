@@ -6,6 +6,7 @@ use super::{
     ACCEPT_FAILING, age_condition, deleted, findings_example, history_example, license_condition,
     paged, schema, with_condition_id,
 };
+use crate::http::schema::flag;
 use crate::http::{Operation, Tag};
 
 pub(in crate::conditions::http) fn list_conditions() -> Operation {
@@ -62,12 +63,18 @@ pub(in crate::conditions::http) fn put_global_condition() -> Operation {
         Tag::Conditions,
         "Create or replace a global condition",
     ))
+    .query(
+        "dryRun",
+        "Whether to check and store nothing, and to answer 200 with whom the condition would concern.",
+        flag,
+    )
     .answers(
         200,
-        "It was replaced",
-        schema::condition,
+        "It was replaced, or what a dry run says",
+        schema::condition_or_dry_run,
         license_condition(),
     )
+    .or_answers("a dry run", json!({ "tenants": 40, "failingTests": 2 }))
     .with_header("Tillgate-Failing-Tests", failing)
     .answers(
         201,

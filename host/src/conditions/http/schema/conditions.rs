@@ -90,6 +90,22 @@ pub(in crate::conditions::http) fn condition(generator: &mut SchemaGenerator) ->
     })
 }
 
+/// A global condition, or whom it would concern.
+pub(in crate::conditions::http) fn condition_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
+    let dry_run = component(generator, "GlobalConditionDryRun", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["tenants", "failingTests"],
+            "properties": {
+                "tenants": { "type": "integer", "minimum": 0, "description": "How many tenants have stored something." },
+                "failingTests": { "type": "integer", "minimum": 0, "description": "How many tests would fail of the conditions with this id that tenants have of their own." },
+            },
+        })
+    });
+    let condition = condition(generator);
+    json_schema!({ "anyOf": [condition, dry_run] })
+}
+
 /// Conditions.
 pub(in crate::conditions::http) fn conditions(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": condition(generator) })

@@ -11,7 +11,9 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 pub(super) use self::changes::{catalog, condition_history, deleted, project_history};
 pub(crate) use self::changes::{catalog_event, condition_event, project_event};
-pub(super) use self::conditions::{condition, condition_put, conditions, findings};
+pub(super) use self::conditions::{
+    condition, condition_or_dry_run, condition_put, conditions, findings,
+};
 pub(super) use self::decisions::{
     basket_decision, basket_request, condition_request, item_decision, project_request,
 };

@@ -84,6 +84,24 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Schema {
 /// What a dry run answers.
 pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema {
     let (lists, deviation) = (message_lists(generator), deviation(generator));
+    let value = |description: &str| json_schema!({ "type": "number", "description": description });
+    let values = [
+        (
+            "old",
+            value("What is set at the unit now; absent where nothing is."),
+        ),
+        (
+            "new",
+            value("What would be set; absent where nothing would be."),
+        ),
+    ];
+    let changed = of_rate(generator, &[], &values);
+    let set_at = json_schema!({ "type": "string", "description": "Where it is set." });
+    let own = of_rate(
+        generator,
+        &[("rateValue", rate_value()), ("setAt", set_at)],
+        &[],
+    );
     component(generator, "DryRun", |_| {
         let count = |description: &str| json_schema!({ "type": "integer", "minimum": 0, "description": description });
         json_schema!({
@@ -106,7 +124,28 @@ pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema
                         lists,
                     ] },
                 },
+                "shielded": {
+                    "type": "array", "maxItems": 20, "description": "The first shops that would not get a message, because a rate that is set nearer to them decides.",
+                    "items": {
+                        "type": "object", "required": ["businessUnitId", "rates"],
+                        "properties": {
+                            "businessUnitId": { "type": "string" },
+                            "rates": { "type": "array", "maxItems": 10, "description": "What the shop uses instead.", "items": own },
+                        },
+                    },
+                },
+                "changes": { "type": "array", "description": "The rates whose value at the unit would change.", "items": changed },
                 "deviations": { "type": "array", "items": deviation },
+                "document": {
+                    "type": "object", "required": ["date", "stale", "skipped", "older"],
+                    "description": "What is said of a document that would be imported.",
+                    "properties": {
+                        "date": { "type": "string", "format": "date", "description": "The newest day of the document." },
+                        "stale": { "type": "array", "items": { "type": "string" }, "description": "Currencies that the document lacks; their rates are kept." },
+                        "skipped": { "type": "array", "items": { "type": "string" }, "description": "Currencies of the document of which no rate would be set." },
+                        "older": { "type": "boolean", "description": "Whether a later document was imported before: the rates of such a type stay." },
+                    },
+                },
             },
         })
     })

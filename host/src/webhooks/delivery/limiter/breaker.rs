@@ -29,14 +29,14 @@ pub(super) struct CircuitBreaker {
 enum State {
     #[default]
     Closed,
+    /// `since` is when it was opened first.
     Open {
+        since: Timestamp,
         until: Timestamp,
         pause: Duration,
     },
     /// `pause` is for how long it was open.
-    HalfOpen {
-        pause: Duration,
-    },
+    HalfOpen { since: Timestamp, pause: Duration },
 }
 
 /// The state, as it is answered.
@@ -58,6 +58,22 @@ impl CircuitBreaker {
         }
     }
 
+    /// Since when it has not been closed.
+    pub(super) const fn since(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Closed => None,
+            State::Open { since, .. } | State::HalfOpen { since, .. } => Some(since),
+        }
+    }
+
+    /// Until when nothing is sent; `None` when the next delivery may be.
+    pub(super) fn until(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.state {
+            State::Open { until, .. } => Some(until).filter(|until| *until > now),
+            State::Closed | State::HalfOpen { .. } => None,
+        }
+    }
+
     pub(super) const fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed)
     }
@@ -70,8 +86,7 @@ impl CircuitBreaker {
     /// When it may let a delivery pass that it does not let pass now; `None` when it does, at least as a probe.
     pub(super) fn blocks_until(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state {
-            State::Closed => None,
-            State::Open { until, .. } => Some(until).filter(|until| *until > now),
+            State::Closed | State::Open { .. } => self.until(now),
             State::HalfOpen { .. } => Some(now.plus(PROBE)),
         }
     }
@@ -79,8 +94,8 @@ impl CircuitBreaker {
     /// Lets a delivery pass; whether it is a probe.
     pub(super) const fn pass(&mut self) -> bool {
         match self.state {
-            State::Open { pause, .. } => {
-                self.state = State::HalfOpen { pause };
+            State::Open { since, pause, .. } => {
+                self.state = State::HalfOpen { since, pause };
                 true
             }
             State::Closed | State::HalfOpen { .. } => false,
@@ -89,9 +104,13 @@ impl CircuitBreaker {
 
     /// The probe was not made: the next delivery is one.
     pub(super) const fn cancel_probe(&mut self) {
-        if let State::HalfOpen { pause } = self.state {
+        if let State::HalfOpen { since, pause } = self.state {
             let until = Timestamp(0);
-            self.state = State::Open { until, pause };
+            self.state = State::Open {
+                since,
+                until,
+                pause,
+            };
         }
     }
 
@@ -101,12 +120,16 @@ impl CircuitBreaker {
 
     pub(super) fn failed(&mut self, is_probe: bool, now: Timestamp) {
         self.failures = self.failures.saturating_add(1);
-        let pause = match self.state {
-            State::HalfOpen { pause } if is_probe => (pause * 2).min(MAX_PAUSE),
-            State::Closed if self.failures >= OPENS_AFTER => MIN_PAUSE,
+        let (since, pause) = match self.state {
+            State::HalfOpen { since, pause } if is_probe => (since, (pause * 2).min(MAX_PAUSE)),
+            State::Closed if self.failures >= OPENS_AFTER => (now, MIN_PAUSE),
             _ => return,
         };
         let until = now.plus(pause);
-        self.state = State::Open { until, pause };
+        self.state = State::Open {
+            since,
+            until,
+            pause,
+        };
     }
 }

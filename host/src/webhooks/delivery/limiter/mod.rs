@@ -69,6 +69,23 @@ pub(in crate::webhooks) struct Deferral {
     pub(in crate::webhooks) has_reservation: bool,
 }
 
+/// What the breaker of a webhook says: since when it is paused, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Paused {
+    pub(in crate::webhooks) state: BreakerState,
+    pub(in crate::webhooks) since: Option<Timestamp>,
+    /// Absent once the next delivery may be sent.
+    pub(in crate::webhooks) until: Option<Timestamp>,
+}
+
+impl Paused {
+    const NOT: Self = Self {
+        state: BreakerState::Closed,
+        since: None,
+        until: None,
+    };
+}
+
 impl Limiters {
     pub(in crate::webhooks) fn new(max_in_flight: usize) -> Self {
         Self {
@@ -120,12 +137,25 @@ impl Limiters {
         tenants.map(|tenant| tenant.webhooks.len()).sum()
     }
 
-    /// The breaker of a webhook; one that nothing was sent to is closed.
-    pub(in crate::webhooks) fn breaker(&self, tenant: &TenantId, webhook: Uuid) -> BreakerState {
-        let limiter = self.known(tenant, webhook);
-        limiter.map_or(BreakerState::Closed, |limiter| {
-            limiter.pacing().breaker().state()
-        })
+    /// The breaker of a webhook that was resumed at a time, or never; one that nothing was sent to is closed.
+    pub(in crate::webhooks) fn breaker(
+        &self,
+        tenant: &TenantId,
+        webhook: Uuid,
+        resumed_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Paused {
+        let Some(limiter) = self.known(tenant, webhook) else {
+            return Paused::NOT;
+        };
+        limiter.resume(resumed_at);
+        let pacing = limiter.pacing();
+        let breaker = pacing.breaker();
+        Paused {
+            state: breaker.state(),
+            since: breaker.since(),
+            until: breaker.until(now),
+        }
     }
 
     /// Forgets what was known about a webhook that was changed or removed: it may be another receiver by now.
@@ -185,6 +215,13 @@ impl Limiter {
             return Err(Deferral::reserved(until));
         };
         Ok(waiting.begin(permit, now))
+    }
+
+    /// Closes the breaker if its webhook was resumed, on whichever host, after it was opened.
+    pub(in crate::webhooks) fn resume(&self, resumed_at: Option<Timestamp>) {
+        if let Some(at) = resumed_at {
+            self.pacing().resumed(at);
+        }
     }
 
     /// Whether nothing is known by it that still matters.

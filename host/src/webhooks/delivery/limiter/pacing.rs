@@ -151,6 +151,14 @@ impl Pacing {
         }
     }
 
+    /// Closes the breaker if it was opened before its webhook was resumed.
+    pub(super) fn resumed(&mut self, at: Timestamp) {
+        if self.breaker.since().is_some_and(|since| since <= at) {
+            self.room.clear();
+            self.change_breaker(CircuitBreaker::succeeded);
+        }
+    }
+
     pub(super) fn cancel_probe(&mut self) {
         self.change_breaker(CircuitBreaker::cancel_probe);
     }

@@ -138,6 +138,14 @@ pub(in crate::webhooks::http) fn ping() -> Operation {
         .refuses(429, "The tenant publishes too often, or too many of its deliveries wait. Try again after `Retry-After` seconds.")
 }
 
+pub(in crate::webhooks::http) fn resume() -> Operation {
+    with_webhook(Operation::new("resumeWebhook", Tag::Webhooks, "Send again to a webhook that is paused"))
+        .says("A webhook is paused after five failed attempts in a row: `pausedSince` and `pausedUntil` in its health. The deliveries that wait for it are tried at once. If they fail, it is paused again.")
+        .empty(204, "It is sent to again")
+        .refuses(404, NO_WEBHOOK)
+        .refuses(409, "The webhook is disabled.")
+}
+
 pub(in crate::webhooks::http) fn try_out() -> Operation {
     Operation::new("tryOutWebhook", Tag::Webhooks, "Try out a webhook as it would be")
         .says("A test event is sent, once, and the result is waited for. Nothing is stored.")

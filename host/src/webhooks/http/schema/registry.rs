@@ -175,6 +175,8 @@ pub(in crate::webhooks::http) fn health(generator: &mut SchemaGenerator) -> Sche
                 "delivered": { "type": "integer", "minimum": 0, "description": "Deliveries in the last 24 hours." },
                 "failed": { "type": "integer", "minimum": 0, "description": "Attempts that failed in the last 24 hours." },
                 "breaker": breaker,
+                "pausedSince": { "allOf": [time.clone()], "description": "Since when it is paused, or tried with one delivery at a time, after five failed attempts in a row." },
+                "pausedUntil": { "allOf": [time.clone()], "description": "Until when nothing is sent to it." },
                 "failingSince": { "allOf": [time.clone()], "description": "Since when every attempt has failed." },
                 "waiting": { "type": "integer", "minimum": 0, "description": "How many deliveries wait, where it is disabled or fails." },
                 "moreWaiting": { "type": "boolean", "const": true, "description": "More may wait than were counted." },

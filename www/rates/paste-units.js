@@ -1,0 +1,192 @@
+/**
+ * Creating many business units at once: a table is pasted from a spreadsheet, read back, and its units are created one after
+ * another. What is there already stays as it is, so that a table whose units were created in part is simply sent again.
+ */
+
+import { TillgateError } from "../../js/src/index.js";
+import { debounce, field, h } from "../shared/dom.js";
+import { editWithDraft } from "../shared/draft.js";
+import { edit } from "../shared/editor.js";
+import { icon } from "../shared/icon.js";
+import { counted } from "../shared/messages.js";
+import { inOrder, isSameUnit, readUnits, refusalOf } from "./pasted-units.js";
+import { KINDS, explain } from "./wording.js";
+
+const EXAMPLE = "SE\tSweden\tGroup\tnordic-retail\nSE-101\tMalmö\tShop\tSE\t2.5";
+
+const HINT =
+  "Copy the columns from a spreadsheet: id, name, kind, the id of the unit above, and a markup in percent. Kinds are company, " +
+  "group and shop; name and markup may be empty. A first row with names of columns lets them have any order.";
+
+/** The most rows that are read back. */
+const MAX_SHOWN = 200;
+
+/** Where the rows that were pasted are kept. */
+export const DRAFT = "units";
+
+/** What keeps every unit from being created, and not one alone. */
+const ENDS = new Set(["unavailable", "unauthenticated", "denied"]);
+
+/** Opens the dialog. */
+export async function pasteUnits(desk) {
+  const open = ({ fields, ...form }) =>
+    edit({
+      ...form,
+      title: "Paste business units",
+      wide: true,
+      fields,
+      explain: (error) => (error.path === "$.rows" ? error.message : explain(error)),
+      saved: "The business units were created.",
+      review() {
+        fields.check();
+        return reviewed(fields.value(), fields.progress);
+      },
+      action: "Create these units",
+      save: (rows) => createAll(desk, inOrder(rows), fields.progress),
+    });
+  await editWithDraft(desk.memory, DRAFT, (draft) => unitRows(desk, draft), open);
+  desk.redraw();
+}
+
+function unitRows(desk, draft) {
+  const text = h("textarea", { rows: 6, spellcheck: "false", autocomplete: "off", dir: "auto", placeholder: EXAMPLE, class: "pasted", wrap: "off", value: draft });
+  const textField = field("Rows", text, { hint: HINT });
+  const summary = h("p", { class: "hint", role: "status" });
+  const list = h("ol", { class: "pasted-rows", tabindex: "0", "aria-label": "The rows as they are read" });
+  let rows = [];
+  /** The text that they are read from. */
+  let readFrom;
+  /** Why units were not created, by id. */
+  let failed = new Map();
+
+  function draw() {
+    readFrom = text.value;
+    rows = readUnits(readFrom, desk.units);
+    failed = new Map();
+    textField.showFault();
+    show();
+  }
+
+  function show() {
+    const faultOf = ({ fault, unit }) => fault ?? failed.get(unit.id);
+    const wrong = rows.filter(faultOf).length;
+    const there = rows.filter((row) => row.isThere && !faultOf(row)).length;
+    const parts = [counted(rows.length, "row"), wrong > 0 ? `${wrong} with a fault` : "all readable", there > 0 && `${there} there already`];
+    summary.textContent = rows.length === 0 ? "" : parts.filter(Boolean).join(", ");
+    const ordered = [...rows].sort((a, b) => Boolean(faultOf(b)) - Boolean(faultOf(a)) || a.line - b.line);
+    list.replaceChildren(...shortened(ordered, (row) => rowLine(row, faultOf(row))));
+    list.hidden = rows.length === 0;
+  }
+  // A fault that is shown meanwhile stays.
+  text.addEventListener("input", debounce(120, () => text.value !== readFrom && draw()));
+  draw();
+
+  return {
+    element: h("div", { class: "stack" }, textField, summary, list),
+    progress: progressOf(),
+    value: () => rows,
+    typed: () => text.value,
+    kept: () => text.value,
+    /** Throws when the rows cannot be reviewed. */
+    check() {
+      draw();
+      const message = refusalOf(rows);
+      if (message !== undefined) throw new TillgateError({ code: "invalid", path: "$.rows", message });
+    },
+    /** Shows what is wrong with the rows, or why units were not created; the rest of them is there by now. */
+    showFaults(faults) {
+      const own = faults.find(({ path }) => path === "$.rows");
+      draw();
+      failed = new Map(faults.filter((fault) => fault !== own).map(({ path, message }) => [path, message]));
+      textField.showFault(own?.message);
+      show();
+      text.focus();
+      return true;
+    },
+  };
+}
+
+/** How far the creation is. */
+function progressOf() {
+  const bar = h("progress", { "aria-label": "Units created" });
+  const text = h("p", { class: "hint", role: "status" });
+  const element = h("div", { class: "stack tight", hidden: true }, bar, text);
+  return {
+    element,
+    show(done, all) {
+      element.hidden = false;
+      bar.max = all;
+      bar.value = done;
+      text.textContent = `${done.toLocaleString("en")} of ${counted(all, "unit")}`;
+    },
+  };
+}
+
+/** What is created, and what stays. */
+function reviewed(rows, progress) {
+  const created = inOrder(rows);
+  const there = rows.length - created.length;
+  const kinds = Object.entries(KINDS).map(([type, { word }]) => [created.filter(({ unit }) => unit.type === type).length, word.toLowerCase()]);
+  const counts = kinds.filter(([count]) => count > 0).map(([count, word]) => (word === "company" && count > 1 ? `${count} companies` : counted(count, word)));
+  const stay = there > 0 && h("p", { class: "hint" }, `${counted(there, "unit")} ${there === 1 ? "is" : "are"} there already, and ${there === 1 ? "stays" : "stay"} as ${there === 1 ? "it is" : "they are"}.`);
+  const shops = created.some(({ unit }) => unit.type === "STORE") && h("p", { class: "hint" }, "A new shop uses the rates of the units above it at once.");
+  progress.element.hidden = true;
+  return h(
+    "div",
+    { class: "stack" },
+    h("h3", {}, `New: ${counts.join(", ")}`),
+    stay,
+    shops,
+    h("ol", { class: "pasted-rows", tabindex: "0", "aria-label": "The units to be created" }, shortened(created, (row) => rowLine(row))),
+    progress.element,
+  );
+}
+
+/** Creates units one after another; throws why some were not created. */
+async function createAll(desk, rows, progress) {
+  const failed = new Map();
+  let end;
+  for (const [at, { unit }] of rows.entries()) {
+    progress.show(at, rows.length);
+    if (end !== undefined) failed.set(unit.id, end);
+    else if (failed.has(unit.parentId)) failed.set(unit.id, `Not created, because “${unit.parentId}” was not.`);
+    else {
+      const error = await create(desk, unit);
+      if (error) failed.set(unit.id, explain(error));
+      if (ENDS.has(error?.code)) end = failed.get(unit.id);
+    }
+  }
+  await desk.reread();
+  if (failed.size === 0) return;
+  const faults = [...failed].map(([path, message]) => ({ path, message }));
+  const done = rows.length - failed.size;
+  const message = `${counted(failed.size, "unit")} of ${rows.length.toLocaleString("en")} ${failed.size === 1 ? "was" : "were"} not created: the rows say why. ${done > 0 ? "The others are there, and stay as they are when you send the rows again." : ""}`.trim();
+  throw new TillgateError({ code: "invalid", path: "$.rows", message, faults: [{ path: "$.rows", message }, ...faults] });
+}
+
+/** Creates a unit; returns the error if it is not there then. */
+async function create(desk, { id, ...unit }) {
+  try {
+    await desk.host.writeUnit(id, unit);
+    return undefined;
+  } catch (error) {
+    if (!["lost", "outdated"].includes(error.code)) return error;
+    // Another user has created it, or it was created and the answer was lost.
+    const there = await desk.host.unit(id).catch(() => undefined);
+    if (there !== undefined && isSameUnit(there.body, unit)) return undefined;
+    return there === undefined ? error : new TillgateError({ code: "conflict", message: "another user has just created a unit with this id" });
+  }
+}
+
+/** The first rows, and how many more there are. */
+function shortened(rows, lineOf) {
+  const more = rows.length - MAX_SHOWN;
+  return [...rows.slice(0, MAX_SHOWN).map(lineOf), ...(more > 0 ? [h("li", {}, `and ${counted(more, "more row")}`)] : [])];
+}
+
+function rowLine({ line, unit, isThere }, fault) {
+  const { id, type, name, parentId, markupPercentage } = unit;
+  const parts = [`${KINDS[type]?.word} “${name ?? id}”`, name !== undefined && id, parentId !== undefined && `below ${parentId}`, markupPercentage !== undefined && `markup ${markupPercentage} %`];
+  const reading = `${parts.filter(Boolean).join(", ")}${isThere ? ": is there already" : ""}`;
+  return h("li", { class: fault ? "wrong" : undefined }, icon(fault ? "alert" : "check"), h("span", {}, `Row ${line}`), h("span", { dir: "auto" }, fault ?? reading));
+}

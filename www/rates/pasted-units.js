@@ -1,0 +1,126 @@
+/**
+ * Business units as rows of a table that a spreadsheet copies: id, name, kind, the unit above and a markup. Reads them, with a
+ * fault for each row that is wrong, and says in which order they can be created. Knows no elements.
+ */
+
+import { DOTS_RULE, isDots } from "../shared/faults.js";
+import { isSame, readDecimal } from "./decimal.js";
+import { KINDS } from "./wording.js";
+
+/** The most units of a table. */
+const MAX_ROWS = 1000;
+
+/** The columns in their usual order, each with the names that a header row may give it. */
+const COLUMNS = {
+  id: ["id", "unit", "unit id", "business unit", "businessunitid"],
+  name: ["name"],
+  type: ["kind", "type"],
+  parentId: ["below", "parent", "parent id", "parentid", "unit above"],
+  markupPercentage: ["markup", "markup in percent", "markup %", "markuppercentage"],
+};
+
+const NAMES = Object.keys(COLUMNS);
+
+/** A row without them says nothing. */
+const NEEDED = ["id", "type"];
+
+/**
+ * Reads a text: rows of `{ line, unit, fault?, isThere }`. `units` are those that there are: one that is there as the row has
+ * it stays as it is.
+ */
+export function readUnits(text, units) {
+  const lines = text.split(/\r\n|\r|\n/).map((content, at) => ({ line: at + 1, cells: cellsOf(content) })).filter(({ cells }) => cells.some(Boolean));
+  const header = headerOf(lines[0]?.cells);
+  const rows = lines.slice(header ? 1 : 0).map(({ line, cells }) => ({ line, ...rowOf(cells, header ?? NAMES) }));
+  const byId = new Map();
+  for (const row of rows) {
+    const { id } = row.unit;
+    if (byId.has(id)) row.fault ??= `Row ${byId.get(id).line} has the same id.`;
+    else byId.set(id, row);
+  }
+  for (const row of rows) {
+    const existing = units?.get(row.unit.id);
+    row.isThere = existing !== undefined && isSameUnit(existing, row.unit);
+    row.fault ??= existing !== undefined && !row.isThere ? "Another business unit has this id." : parentFault(row, byId, units);
+  }
+  return rows;
+}
+
+/** Why the rows as a whole cannot be reviewed; undefined when they can. */
+export function refusalOf(rows) {
+  const wrong = rows.filter(({ fault }) => fault !== undefined).length;
+  if (rows.length === 0) return "Paste at least one row.";
+  if (rows.length > MAX_ROWS) return `These are ${rows.length.toLocaleString("en")} rows. Paste at most 1,000 at once.`;
+  if (wrong > 0) return `Correct ${wrong === 1 ? "the row that is marked" : `the ${wrong} rows that are marked`}, or remove ${wrong === 1 ? "it" : "them"}.`;
+  if (rows.every(({ isThere }) => isThere)) return "All of these units are there already.";
+  return undefined;
+}
+
+/** The rows of units that are to be created, each after the one above it. */
+export function inOrder(rows) {
+  const byId = new Map(rows.map((row) => [row.unit.id, row]));
+  const depth = (row) => (row === undefined ? 0 : 1 + depth(byId.get(row.unit.parentId)));
+  const missing = rows.filter(({ isThere }) => !isThere).map((row) => [depth(row), row]);
+  return missing.sort(([one], [other]) => one - other).map(([, row]) => row);
+}
+
+/** Whether a unit is as a row has it. */
+export const isSameUnit = (unit, row) =>
+  unit.type === row.type &&
+  unit.parentId === row.parentId &&
+  unit.name === row.name &&
+  (unit.markupPercentage === row.markupPercentage || (unit.markupPercentage !== undefined && row.markupPercentage !== undefined && isSame(unit.markupPercentage, row.markupPercentage)));
+
+/** Names have blanks and commas, so that a spreadsheet's tab comes first. */
+function cellsOf(content) {
+  const separator = ["\t", ";"].find((mark) => content.includes(mark)) ?? ",";
+  return content.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1").trim());
+}
+
+/** The columns that a header row names; undefined when the row is none. */
+function headerOf(cells = []) {
+  const columns = cells.map((cell) => NAMES.find((name) => COLUMNS[name].includes(cell.toLowerCase())));
+  return NEEDED.every((name) => columns.includes(name)) ? columns : undefined;
+}
+
+function rowOf(cells, columns) {
+  const at = (name) => cells[columns.indexOf(name)] || undefined;
+  const [typed, markup] = [at("type") ?? "", at("markupPercentage")?.replace(/\s*%$/, "")];
+  const unit = {
+    id: at("id") ?? "",
+    type: kindOf(typed),
+    parentId: at("parentId"),
+    name: at("name"),
+    markupPercentage: markup && (readDecimal(markup) ?? markup),
+  };
+  return { unit, fault: formFault(unit, typed) };
+}
+
+const kindOf = (text) => Object.entries(KINDS).find(([kind, { word }]) => [kind, word.toUpperCase()].includes(text.toUpperCase()))?.[0];
+
+function formFault({ id, type, parentId, name = "", markupPercentage }, typed) {
+  if (id === "") return "It has no id.";
+  if (!/^[A-Za-z0-9._:-]{1,128}$/.test(id)) return `“${id}” is no id: use 1 to 128 letters, digits and _ . : -`;
+  if (isDots(id)) return `The id ${DOTS_RULE}.`;
+  if (name.length > 256) return "The name may have at most 256 characters.";
+  if (typed === "") return "It has no kind: company, group or shop.";
+  if (type === undefined) return `“${typed}” is no kind. Use company, group or shop.`;
+  if (type === "COMPANY" && parentId !== undefined) return "A company is below nothing: leave that cell empty.";
+  if (type !== "COMPANY" && parentId === undefined) return "It needs the id of the company or group that it is below.";
+  if (markupPercentage !== undefined && !(readDecimal(markupPercentage) !== undefined && Number(markupPercentage) < 100)) return `“${markupPercentage}” is no markup. Use a number from 0 to less than 100.`;
+  return undefined;
+}
+
+/** What is wrong with the unit above, which is there already or in another row. */
+function parentFault({ unit: { id, parentId } }, byId, units) {
+  if (parentId === undefined) return undefined;
+  const above = units?.get(parentId) ?? byId.get(parentId)?.unit;
+  if (above === undefined) return `There is no unit “${parentId}”, neither here nor in another row.`;
+  if (above.type === "STORE") return `“${parentId}” is a shop, and nothing can be below a shop.`;
+  const seen = new Set();
+  for (let next = parentId; next !== undefined && !seen.has(next); next = byId.get(next)?.unit.parentId) {
+    if (next === id) return "The units above it lead back to it.";
+    seen.add(next);
+  }
+  return undefined;
+}
