@@ -11,8 +11,7 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{
-    RECORDED, Recorded, Row, Version, aside_key, deleted, retention, row_key, rows_of,
-    version_key,
+    RECORDED, Recorded, Row, Version, aside_key, deleted, retention, row_key, rows_of, version_key,
 };
 use crate::app::App;
 use crate::data::note::Note;
