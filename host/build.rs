@@ -27,6 +27,9 @@ use wasm_bindgen_cli_support::Bindgen;
 #[path = "src/engine/settings.rs"]
 mod settings;
 
+/// The module with which tests find out what the host does when a module fails.
+const MISBEHAVING: &str = "tests/support/misbehaving.wat";
+
 const TARGET: &str = "wasm32-unknown-unknown";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "engine/Cargo.toml",
         "Cargo.toml",
         "Cargo.lock",
+        MISBEHAVING,
     ] {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
@@ -61,6 +65,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     fs::write(out.join("tillgate.cwasm"), machine_code(&wasm)?)?;
+    let misbehaving = wat::parse_file(root.join(MISBEHAVING))?;
+    fs::write(out.join("misbehaving.cwasm"), machine_code(&misbehaving)?)?;
     fs::write(glue.join("engine.js"), name(&digest)?)?;
     fs::write(glue.join("module.js"), as_code(&wasm)?)?;
     println!("cargo::rustc-env=ENGINE_SHA256={digest}");
@@ -68,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     lay(&glue, &root.join("js/engine"))
 }
 
-/// The module as machine code of the host's target: for any processor of its architecture, not only for this machine's.
+/// A module as machine code of the host's target: for any processor of its architecture, not only for this machine's.
 fn machine_code(wasm: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut settings = settings::settings();
     settings.target(&env::var("TARGET")?)?;

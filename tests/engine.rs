@@ -5,49 +5,23 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::json;
-use tillgate::engine::{Call, CompiledModule, Document, EngineError, EnginePool, settings};
+use tillgate::engine::{Call, CompiledModule, Document, EngineError, EnginePool};
 use tillgate::error::Error;
 use tillgate::http::Reply;
 use tillgate_engine::Code;
 use uuid::Uuid;
-use wasmtime::{Engine, Module};
 
 use crate::support::sizes::size;
 use crate::support::wait::DEADLINE;
 
-/// The ABI with an `evaluate` that looks at the last byte of its input: `t` traps, `s` spins, `g` grows its memory as
-/// far as it may and then traps, anything else is answered with `{}`.
-const HOSTILE: &str = r#"(module
-    (memory (export "memory") 2)
-    (data (i32.const 16) "0{}07")
-    (func (export "tillgate_abi_version") (result i32) (i32.const 1))
-    (func (export "tillgate_input") (param i32) (result i32) (i32.const 1024))
-    (func (export "tillgate_prepare") (param i32) (result i64) (i64.const 0x1300000002))
-    (func (export "tillgate_release") (param i32))
-    (func (export "tillgate_tally") (result i32) (i32.const 64))
-    (func (export "tillgate_rates") (param i32) (result i64) (i64.const 0x1000000003))
-    (func (export "tillgate_findings") (param i32) (result i64) (i64.const 0x1000000003))
-    (func (export "tillgate_tests") (param i32) (result i64) (i64.const 0x1000000003))
-    (func (export "tillgate_evaluate") (param i32 i32) (result i64)
-        (local $last i32)
-        (local.set $last (i32.load8_u (i32.add (i32.const 1023) (local.get 1))))
-        (if (i32.eq (local.get $last) (i32.const 116)) (then unreachable))
-        (if (i32.eq (local.get $last) (i32.const 115)) (then (loop $ever (br $ever))))
-        (if (i32.eq (local.get $last) (i32.const 103))
-            (then
-                (loop $more
-                    (br_if $more (i32.ne (memory.grow (i32.const 64)) (i32.const -1))))
-                unreachable))
-        (i64.const 0x1000000003)))"#;
+/// `misbehaving.wat`, as the build has compiled it.
+const MISBEHAVING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/misbehaving.cwasm"));
 
+#[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
 fn pool() -> EnginePool {
-    pool_of(&wat::parse_str(HOSTILE).unwrap(), 2).unwrap()
-}
-
-/// A pool of another module, compiled as the build compiles the one of the host.
-fn pool_of(module: &[u8], threads: usize) -> Result<EnginePool, EngineError> {
-    let module = Module::new(&Engine::new(&settings()).unwrap(), module).unwrap();
-    EnginePool::new(CompiledModule::new(&module)?, threads)
+    // SAFETY: wasmtime's compiler has made these bytes in the build of these tests.
+    let module = unsafe { CompiledModule::load(MISBEHAVING) }.unwrap();
+    EnginePool::new(module, 2).unwrap()
 }
 
 fn project() -> Document {
@@ -182,11 +156,6 @@ fn more_documents_than_an_instance_keeps_are_prepared_again_when_needed() {
         }
     }
     assert_eq!(pool.instances(), (1, 0));
-}
-
-#[test]
-fn what_is_not_the_module_is_refused() {
-    assert!(pool_of(b"\0asm\x01\0\0\0", 1).is_err());
 }
 
 #[test]

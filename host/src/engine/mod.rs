@@ -16,7 +16,6 @@ use tillgate_engine::decision::Tally;
 use tillgate_engine::{Code, Fault};
 
 pub use self::pool::{CompiledModule, EnginePool, EngineStatus, Lease, ROUND};
-pub use self::settings::settings;
 
 /// The module's bytes, the same that the npm package and the page decide with.
 pub const MODULE: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));

@@ -9,8 +9,9 @@ use crossbeam_queue::ArrayQueue;
 use wasmtime::{Engine, InstancePre, Linker, Module};
 
 use super::instance::{Instance, State};
+use super::settings::settings;
 use super::totals::Totals;
-use super::{Call, Decided, Document, EngineError, MACHINE_CODE, failed, settings};
+use super::{Call, Decided, Document, EngineError, MACHINE_CODE, failed};
 
 /// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
 pub const ROUND: Duration = Duration::from_secs(10);
@@ -40,35 +41,35 @@ impl CompiledModule {
     ///
     /// # Errors
     /// When its machine code does not run on this processor.
+    #[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
     pub fn of_this_program() -> Result<Self, EngineError> {
-        static LOADED: LazyLock<Result<CompiledModule, EngineError>> = LazyLock::new(load);
+        // SAFETY: wasmtime's compiler has made these bytes in the build of this program.
+        static LOADED: LazyLock<Result<CompiledModule, EngineError>> =
+            LazyLock::new(|| unsafe { CompiledModule::load(MACHINE_CODE) });
         LOADED.clone()
     }
 
-    /// A module that is compiled with the [settings](super::settings).
+    /// A module from its machine code.
+    ///
+    /// # Safety
+    /// wasmtime's compiler must have made the machine code.
     ///
     /// # Errors
-    /// When what it imports cannot be defined, or there are no more threads.
-    pub fn new(module: &Module) -> Result<Self, EngineError> {
-        let engine = module.engine().clone();
+    /// When it was made by another version, or for other processors.
+    #[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
+    pub unsafe fn load(machine_code: &[u8]) -> Result<Self, EngineError> {
+        let engine = Engine::new(&settings()).map_err(failed)?;
+        // SAFETY: the caller has promised it.
+        let module = unsafe { Module::deserialize(&engine, machine_code) }.map_err(failed)?;
         let mut linker = Linker::new(&engine);
         // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
         linker
-            .define_unknown_imports_as_traps(module)
+            .define_unknown_imports_as_traps(&module)
             .map_err(failed)?;
-        let module = linker.instantiate_pre(module).map_err(failed)?;
+        let module = linker.instantiate_pre(&module).map_err(failed)?;
         tick(&engine)?;
         Ok(Self { engine, module })
     }
-}
-
-/// Loads the machine code that the build has made.
-#[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
-fn load() -> Result<CompiledModule, EngineError> {
-    let engine = Engine::new(&settings()).map_err(failed)?;
-    // SAFETY: these bytes are what wasmtime's compiler has made in the build of this program.
-    let module = unsafe { Module::deserialize(&engine, MACHINE_CODE) }.map_err(failed)?;
-    CompiledModule::new(&module)
 }
 
 /// A compiled module, and the instances of it that are idle.
