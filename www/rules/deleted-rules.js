@@ -64,6 +64,6 @@ function row({ id, name = id, at, by }, { href, level }) {
     { class: "moment" },
     h("div", { class: "moment-head" }, h(level, { dir: "auto" }, name)),
     h("p", { class: "hint" }, "Deleted by ", h("bdi", { title: by.clientId }, by.name ?? by.clientId), ", ", h("time", { datetime: at }, timeText(at))),
-    h("a", { class: "button", href, "aria-label": `History of ${name}` }, icon("clock"), "See its history"),
+    h("a", { class: "button", href, "aria-label": `History of ${name}` }, icon("clock"), "History"),
   );
 }
