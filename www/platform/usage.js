@@ -3,6 +3,7 @@
  */
 
 import { h } from "../shared/dom.js";
+import { figure } from "../shared/locale.js";
 import { decisionLog } from "./decision-log.js";
 
 /** From this share of a quota on, it is nearly used up. */
@@ -61,7 +62,7 @@ export function tenantUsage(desk) {
 }
 
 function usageRow(name, { used, quota }) {
-  const text = name.endsWith("Bytes") ? sizeText : (count) => count.toLocaleString("en");
+  const text = name.endsWith("Bytes") ? sizeText : figure;
   const share = quota === 0 ? 0 : used / quota;
   const numbers = `${text(used)} of ${text(quota)}`;
   const state = share >= 1 ? "used up" : share >= NEARLY ? "nearly used up" : undefined;
@@ -72,5 +73,5 @@ function usageRow(name, { used, quota }) {
 /** A size: `1.5 MB`. Less than a tenth is not told apart. */
 function sizeText(bytes) {
   const size = bytes / MIB;
-  return `${size > 0 && size < 0.1 ? "under 0.1" : size.toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
+  return `${size > 0 && size < 0.1 ? "under 0.1" : figure(size, { maximumFractionDigits: 1 })} MB`;
 }

@@ -8,6 +8,7 @@ import { debounce, field, h } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
 import { inOrder, isSameUnit, readUnits, refusalOf } from "./pasted-units.js";
 import { KINDS, explain } from "./wording.js";
@@ -117,7 +118,7 @@ function progressOf() {
       element.hidden = false;
       bar.max = all;
       bar.value = done;
-      text.textContent = `${done.toLocaleString("en")} of ${counted(all, "unit")}`;
+      text.textContent = `${figure(done)} of ${counted(all, "unit")}`;
     },
   };
 }
@@ -160,7 +161,7 @@ async function createAll(desk, rows, progress) {
   if (failed.size === 0) return;
   const faults = [...failed].map(([path, message]) => ({ path, message }));
   const done = rows.length - failed.size;
-  const message = `${counted(failed.size, "unit")} of ${rows.length.toLocaleString("en")} ${failed.size === 1 ? "was" : "were"} not created: the rows say why. ${done > 0 ? "The others are there, and stay as they are when you send the rows again." : ""}`.trim();
+  const message = `${counted(failed.size, "unit")} of ${figure(rows.length)} ${failed.size === 1 ? "was" : "were"} not created: the rows say why. ${done > 0 ? "The others are there, and stay as they are when you send the rows again." : ""}`.trim();
   throw new TillgateError({ code: "invalid", path: "$.rows", message, faults: [{ path: "$.rows", message }, ...faults] });
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { DOTS_RULE, isDots } from "../shared/faults.js";
+import { figure } from "../shared/locale.js";
 import { isSame, readDecimal } from "./decimal.js";
 import { KINDS } from "./wording.js";
 
@@ -50,7 +51,7 @@ export function readUnits(text, units) {
 export function refusalOf(rows) {
   const wrong = rows.filter(({ fault }) => fault !== undefined).length;
   if (rows.length === 0) return "Paste at least one row.";
-  if (rows.length > MAX_ROWS) return `These are ${rows.length.toLocaleString("en")} rows. Paste at most 1,000 at once.`;
+  if (rows.length > MAX_ROWS) return `These are ${figure(rows.length)} rows. Paste at most 1,000 at once.`;
   if (wrong > 0) return `Correct ${wrong === 1 ? "the row that is marked" : `the ${wrong} rows that are marked`}, or remove ${wrong === 1 ? "it" : "them"}.`;
   if (rows.every(({ isThere }) => isThere)) return "All of these units are there already.";
   return undefined;

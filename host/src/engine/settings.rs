@@ -3,7 +3,7 @@
 use wasmtime::Config;
 
 /// The settings: a call can be interrupted at its deadline.
-pub fn settings() -> Config {
+pub(super) fn settings() -> Config {
     let mut settings = Config::new();
     settings.epoch_interruption(true);
     settings
