@@ -214,6 +214,10 @@ async fn resumed(shop: Shop) {
     assert_eq!(status, 204, "{answer}");
     // Far less than a pause.
     shop.pass(4).await;
+    assert_eq!(shop.deliveries("status=DELIVERED").await.len(), 5);
+    // The one that was never tried keeps the time to which it was put off.
+    shop.clock.advance(minutes(5));
+    shop.run().await;
     assert_eq!(shop.deliveries("status=DELIVERED").await.len(), 6);
     let health = health().await;
     assert_eq!(health["breaker"], "CLOSED", "{health}");

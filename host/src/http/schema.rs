@@ -76,7 +76,7 @@ pub const NO_CONTROLS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 pub fn made_by() -> Schema {
     json_schema!({
         "type": "object",
-        "description": "Who made the change: a client, or a person of a trusted issuer; or just the name `The platform`.",
+        "description": "Who made the change: the id of a client, or the issuer and the subject of a person. Of a change of the platform's that others made, just the name `The platform`.",
         "properties": { "clientId": { "type": "string" }, "name": { "type": "string" } },
     })
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::delivery::disable::{Failing, failing_key};
 use super::delivery::hold::RELEASES;
-use super::journal::{release, retention};
+use super::journal::retention;
 use super::registry::body::NewWebhook;
 use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::{generate_key, with_secrets};
@@ -136,7 +136,7 @@ impl Webhooks {
         self.edit(tenant, id, edit).await
     }
 
-    /// Has every host send again to a webhook that is paused since it failed, with the deliveries that wait for it.
+    /// Has every host send again to a webhook that is paused since it failed, with the deliveries that were tried before.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when it is disabled; when the store is unavailable.
@@ -155,9 +155,8 @@ impl Webhooks {
             read.record.resumed_at = Some(now);
             change.put(&key, &read.record)?;
             change.notify(&key);
-            if let Some(failing) = failing {
-                let body = release::with_pending(failing.record.since)?;
-                change.enqueue(RELEASES, &id.to_string(), now, body);
+            if failing.is_some() {
+                change.enqueue(RELEASES, &id.to_string(), now, Bytes::new());
             }
             Ok((change, ()))
         };

@@ -9,13 +9,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::page::PageQuery;
-use super::record::Entry;
 use super::{ROW, Row, Who, number_of, row_key, rows_of};
 use crate::app::App;
 use crate::conditions::cache::{CONDITION, PROJECT};
 use crate::conditions::{Conditions, INLINE, Owner};
 use crate::data::outbox::Action;
-use crate::data::records::{Change, Records, decode_entry};
+use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 
 /// The records, by the kind of what was deleted and by the numbers of their rows, the newest first.
@@ -71,12 +70,14 @@ pub(super) async fn follow(
     app: &Arc<App>,
     records: &Records,
     change: &mut Change,
-    entry: &Entry<'_>,
+    document: &str,
+    action: Action,
+    replaced: Option<&Versioned<Bytes>>,
     row: &str,
 ) -> Result<()> {
-    match (entry.action, entry.replaced) {
+    match (action, replaced) {
         (Action::Deleted, Some(replaced)) => {
-            let id = entry.document.rsplit('/').next().unwrap_or_default();
+            let id = document.rsplit('/').next().unwrap_or_default();
             let deleted = Deleted {
                 id: id.to_owned(),
                 name: name_of(app, &replaced.record).await?,
@@ -84,7 +85,7 @@ pub(super) async fn follow(
             change.put(&key_beside(row), &deleted)
         }
         (Action::Created, _) => {
-            let newest = records.scan(&rows_of(entry.document), None, 1).await?;
+            let newest = records.scan(&rows_of(document), None, 1).await?;
             if let Some((deletion, _)) = newest.entries.first() {
                 change.delete(&key_beside(deletion));
             }

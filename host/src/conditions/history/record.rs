@@ -97,7 +97,17 @@ impl<'a> Recorder<'a> {
         bytes += row.len();
         let key = row_key(&rows_of(entry.document), newest);
         change.put_bytes(&key, row.into());
-        deleted::follow(self.app, self.records, change, entry, &key).await?;
+        let (document, action, replaced) = (entry.document, entry.action, entry.replaced);
+        deleted::follow(
+            self.app,
+            self.records,
+            change,
+            document,
+            action,
+            replaced,
+            &key,
+        )
+        .await?;
         change.expect(RECORDED, recorded);
         let bytes = before.bytes + bytes;
         change.put(RECORDED, &Recorded { newest, bytes })?;

@@ -109,7 +109,7 @@ async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audite
 async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     if request.flag("dryRun")? {
         let id = condition_id(&request)?;
-        let editor = editor(&request)?;
+        let editor = tried(&request)?;
         let concerned = conditions.try_global(id, request.body.clone(), &editor);
         return Ok(Reply::of(StatusCode::OK, &concerned.await?)?.unchanged());
     }

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::http::{Access, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
 
-/// The bytes of the rows of a page. They say how large its versions are.
-const ROWS: usize = 1 << 20;
+/// The bytes of the rows of a page, each with a note. They say how large its versions are.
+const ROWS: usize = 4 << 20;
 
 /// The bytes of a page of what was deleted: its rows as they are read, and as they are answered.
 const DELETED: usize = 2 * ROWS;

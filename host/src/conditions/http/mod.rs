@@ -106,8 +106,19 @@ fn document(text: &Text) -> Reply {
     }
 }
 
-/// Who writes, and what must hold before.
+/// Who writes, and what must hold before. A write that has no dry run refuses to be one.
 fn editor(request: &Request) -> Result<Editor> {
+    if request.flag("dryRun")? {
+        return Err(Error::invalid(
+            "$.dryRun",
+            "has no effect here: nothing was changed",
+        ));
+    }
+    tried(request)
+}
+
+/// The same for a write that may be a dry run.
+fn tried(request: &Request) -> Result<Editor> {
     Ok(Editor {
         by: By::caller(request.caller()?),
         note: request.note()?,

@@ -101,6 +101,12 @@ async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>
     let (mut fields, mut document) = (HashMap::new(), None);
     while let Some(part) = parts.next_field().await.map_err(malformed)? {
         let name = part.name().unwrap_or_default().to_owned();
+        if name != DOCUMENT && !FIELDS.contains(&name.as_str()) {
+            return Err(Error::invalid(
+                format!("$.{name}"),
+                "is no part of this form; dryRun, acceptDeviation and note are parameters of the address",
+            ));
+        }
         let is_repeated = if name == DOCUMENT {
             document
                 .replace(part.bytes().await.map_err(malformed)?)

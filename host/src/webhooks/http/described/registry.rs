@@ -140,7 +140,7 @@ pub(in crate::webhooks::http) fn ping() -> Operation {
 
 pub(in crate::webhooks::http) fn resume() -> Operation {
     with_webhook(Operation::new("resumeWebhook", Tag::Webhooks, "Send again to a webhook that is paused"))
-        .says("A webhook is paused after five failed attempts in a row: `pausedSince` and `pausedUntil` in its health. The deliveries that wait for it are tried at once. If they fail, it is paused again.")
+        .says("A webhook is paused after five failed attempts in a row: `pausedSince` and `pausedUntil` in its health. Deliveries that were tried before are tried at once, and those that were put off before their first attempt within five minutes. If they fail, it is paused again.")
         .empty(204, "It is sent to again")
         .refuses(404, NO_WEBHOOK)
         .refuses(409, "The webhook is disabled.")
