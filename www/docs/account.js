@@ -5,7 +5,7 @@
 import { Host } from "../../js/src/shared/host.js";
 import { HOST, readCaller, tokensOf } from "../shared/caller.js";
 import { button, h, openDialog } from "../shared/dom.js";
-import { askForToken } from "../shared/hand-over.js";
+import { tokensOfOpener } from "../shared/hand-over.js";
 import { signInForm } from "../shared/sign-in.js";
 
 /** A session, `{ tenant, permissions, token }`, whose `token` gets one. */
@@ -16,7 +16,11 @@ async function sessionOf(credentials) {
 }
 
 /** The session of who is signed in on the page that has opened this one; undefined when nobody is. */
-export const sessionOfOpener = () => sessionOf({ token: askForToken }).catch(() => undefined);
+export function sessionOfOpener() {
+  const token = tokensOfOpener();
+  // The page may be busy for longer than the host may take to answer.
+  return token().then(() => sessionOf({ token })).catch(() => undefined);
+}
 
 /** Asks to sign in, and returns the session; undefined when the user does not. */
 export async function askToSignIn() {
