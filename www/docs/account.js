@@ -6,6 +6,7 @@ import { Host } from "../../js/src/shared/host.js";
 import { HOST, readCaller, tokensOf } from "../shared/caller.js";
 import { button, h, openDialog } from "../shared/dom.js";
 import { tokensOfOpener } from "../shared/hand-over.js";
+import { forgetCredentials } from "../shared/kept-sign-in.js";
 import { signInForm } from "../shared/sign-in.js";
 
 /** A session, `{ tenant, permissions, token }`, whose `token` gets one. */
@@ -17,6 +18,8 @@ async function sessionOf(credentials) {
 
 /** The session of who is signed in on the page that has opened this one; undefined when nobody is. */
 export function sessionOfOpener() {
+  // The browser has copied what the tab of that page keeps, and signing out there would not reach the copy.
+  forgetCredentials();
   const token = tokensOfOpener();
   // The page may be busy for longer than the host may take to answer.
   return token().then(() => sessionOf({ token })).catch(() => undefined);

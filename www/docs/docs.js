@@ -6,7 +6,6 @@
 import { button, h, notify } from "../shared/dom.js";
 import { frame } from "../shared/frame.js";
 import { icon } from "../shared/icon.js";
-import { forgetCredentials } from "../shared/kept-sign-in.js";
 import { channelView } from "./channel.js";
 import { contents } from "./contents.js";
 import { channelsOf, load, operationsOf, tagsOf } from "./documents.js";
@@ -132,7 +131,5 @@ frame({ main, nav, brand: { href: "./", text: "Tillgate" }, end: (theme) => [who
 addEventListener("hashchange", () => list && show());
 addEventListener("scroll", noteScroll, { passive: true });
 history.scrollRestoration = "manual";
-// The browser copies what is kept for the tab that has opened this one, and signing out there would not reach the copy.
-forgetCredentials();
 start();
 if (opener) signInAsOpener();
