@@ -781,6 +781,7 @@ describe("with the documents of this host", () => {
 
 test("the page of the rules leads there, where developers look, and whoever is signed in there is signed in here", async () => {
   const page = await open(on.context, on.host.url);
+  await page.getByLabel("Stay signed in when this tab is reloaded").check();
   await signIn(page, on.host);
   await page.getByText("Request and response, for developers").click();
   assert.equal(await page.getByRole("link", { name: "All operations of the API" }).evaluate(({ href }) => href), `${on.host.url}/docs`);
@@ -789,7 +790,7 @@ test("the page of the rules leads there, where developers look, and whoever is s
     const docs = await opened(() => page.getByRole("link", { name, exact: true }).click());
     await docs.getByRole("button", { name: "Sign out" }).waitFor();
     assert.equal(docs.url(), `${on.host.url}/docs`, "the address has no secret");
-    assert.deepEqual(await docs.evaluate(() => ({ ...sessionStorage, ...localStorage })), {}, "and nothing is stored");
+    assert.deepEqual(await docs.evaluate(() => ({ ...sessionStorage, ...localStorage })), {}, "and nothing is stored, although the browser copies what the page keeps for its tab");
     await docs.close();
   }
   // Each request asks for a token, which the page has until its user signs out.
@@ -800,6 +801,12 @@ test("the page of the rules leads there, where developers look, and whoever is s
   await answer(docs).getByText(/^200 OK/).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Client id").waitFor();
+  await send(docs);
+  await answer(docs).getByText("It was not sent: nobody is signed in on the page that has opened this one.").waitFor();
+  // Who signs in next is somebody else, also to what is open already.
+  await signIn(page, await clientWith(on.host, ["ecs.viewer", "ecs.evaluator"]));
+  await page.getByRole("heading", { level: 1, name: "Preview" }).waitFor();
+  await docs.evaluate(() => (location.hash = "listProjects"));
   await send(docs);
   await answer(docs).getByText("It was not sent: nobody is signed in on the page that has opened this one.").waitFor();
   await docs.close();

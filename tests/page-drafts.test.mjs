@@ -244,10 +244,10 @@ describe("a change of a project is tried in Preview", () => {
       await shown(decision(page), "Must not be sold");
       await agrees(page);
     });
-    const odd = await signedIn(on.context, on.host, `#/preview/project/${ID}?projectDraft=${encodeURIComponent(JSON.stringify({ restrictions: [{ type: "WHITELIST", propertyName: { a: 1 } }] }))}`);
-    await agrees(odd);
-    assert.deepEqual(odd.faults, []);
-    await odd.close();
+    const odd = { restrictions: [{ type: "WHITELIST", propertyName: { a: 1 } }] };
+    for (const [of, given] of [[`/${ID}`, odd], ["", { restrictions: [] }]]) {
+      await visit(on, `#/preview/project${of}?projectDraft=${encodeURIComponent(JSON.stringify(given))}`, agrees);
+    }
   });
 
   test("and a condition's draft says there what it would change", () => visit(on, "#/preview/condition/energy-drink", async (page) => {

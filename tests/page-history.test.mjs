@@ -115,7 +115,7 @@ describe("a rule that is deleted", () => {
       await hasCount(deleted("cider"), 0);
       await go(page, "#/projects/deleted");
       await deleted("Harbour \u05d0").getByRole("link", { name: "History of Harbour" }).click();
-      await heading(page, "History of Harbour \u05d0").waitFor();
+      await heading(page, "History of \u2068Harbour \u05d0\u2069").waitFor();
       await restore(page, "Harbour \u05d0: everything may be bought").waitFor();
     });
     assert.equal((await stored(own("cider"))).condition_value.minimum_age, 16);
@@ -253,7 +253,7 @@ test("a project’s save says why too", async () => {
   await on.host.api("PUT", path, { name: "Why", restrictions: [{ type: "WHITELISTEDITEMS", itemIds: ["door"] }] });
   await visit(on, "#/projects", async (page) => {
     await page.getByRole("button", { name: "Edit Why" }).click();
-    await dialog(page).getByLabel("Values, one per line").fill("door\nlock");
+    await dialog(page).getByLabel("Item ids, one per line").fill("door\nlock");
     await pressButton(dialog(page), "Review");
     await dialog(page).getByLabel("Reason (optional)").fill("Doors need locks");
     await pressButton(dialog(page), "Save");

@@ -230,7 +230,7 @@ describe("an operator", () => {
     await page.getByText("pos.drawer.open (has no effect here)").waitFor();
 
     await tab(page, "Signing keys");
-    await page.getByText(/old: it signs since/).first().waitFor();
+    await page.getByText(/old: it has signed since/).first().waitFor();
     await act(page, "Replace the key", "Keys of tokens");
     await says(page, "Tokens of the old key are accepted until they expire");
     await press(page, "Replace");
@@ -251,11 +251,11 @@ describe("an operator", () => {
     await page.getByText("Each decision that refuses an item is recorded").waitFor();
     await ok("PUT", "/v1/tenants/other/decision-log", { decisionLog: "all" });
     await pressButton(page, "Save");
-    await notice(page, "Another user has just chosen something else, which is shown now. Choose again.");
+    await notice(page, "Another user has just chosen something else for other. Choose again.");
     await page.getByText("Each decision is recorded, with the item").waitFor();
     await page.getByRole("radio", { name: "Only refusals" }).check();
     await pressButton(page, "Save");
-    await notice(page, "Saved. It is in force from now on.");
+    await notice(page, "Saved for other. It is in force from now on.");
     assert.equal((await ok("GET", "/v1/tenants/other/decision-log")).decisionLog, "denials");
     expected(page, 412);
   }));
@@ -276,7 +276,7 @@ describe("an operator", () => {
     await act(page, "Retry", "Passing an event on to the webhooks (1)");
     await notice(page, "“Passing an event on to the webhooks” is tried again.");
     await act(page, "Drop", "Passing an event on to the webhooks (2)");
-    await says(page, "What it should have done is never done, and it cannot be brought back.");
+    await says(page, "Its work will not be done, and it cannot be brought back.");
     await press(page, "Drop");
     await page.getByText("No job has failed").waitFor();
     assert.deepEqual(asked, ["POST /v1/jobs/set-aside/id-1/retry", "DELETE /v1/jobs/set-aside/id-2"]);

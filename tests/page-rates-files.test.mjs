@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { looksRight } from "./support/looks.mjs";
-import { dialog, expected, hasValue, onDemo, pressButton, visit } from "./support/page.mjs";
+import { dialog, expected, hasCount, hasValue, onDemo, pressButton, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 
 const unit = (id) => `/api/v1/business-units/${id}`;
@@ -79,7 +79,19 @@ test("a table of units is corrected row by row, created after the units above th
   await press(page, "Review");
   await dialog(page).getByText("New: 1 shop").waitFor();
   await dialog(page).getByText("3 units are there already, and stay as they are.").waitFor();
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route(`**${unit("PT-002")}`, async (route) => {
+    await held;
+    await route.continue();
+  });
   await press(page, "Create these units");
+  await dialog(page).getByText("0 of 1 unit").waitFor();
+  await press(page, "Cancel");
+  await hasCount(dialog(page), 1, "it is neither left nor asked about while units are created");
+  await page.keyboard.press("Escape");
+  await hasCount(dialog(page), 1);
+  release();
   await page.locator("#notices").getByText("The business units were created.").waitFor();
 
   const lisboa = await read(unit("PT-001"));

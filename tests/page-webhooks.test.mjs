@@ -328,6 +328,7 @@ describe("webhooks", () => {
     await page.getByText("Your session has expired. Sign in again. Your drafts are kept.").waitFor();
     assert.equal(await page.getByText(made.name).count(), 0);
     await signIn(page, on.host);
+    await page.getByText("Your drafts are still here: a webhook, an event.").waitFor();
     await pressButton(page, "Send an event");
     await hasValue(dialog(page).getByLabel("Event type"), "half.an.event");
     await press(page, "Cancel");

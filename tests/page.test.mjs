@@ -108,9 +108,10 @@ describe("permissions", () => {
     const client = await clientWith(on.host, ["ecs.evaluator"]);
     const page = await open(on.context, `${on.host.url}/#/conditions`);
     await signIn(page, client);
-    await page.getByRole("heading", { level: 1, name: "You have no role here yet" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "You may not see anything here yet" }).waitFor();
     await page.getByText(`You are signed in as client ${client.clientId} at demo.`).waitFor();
     await page.getByText("To change rules: ecs.editor", { exact: true }).waitFor();
+    await page.getByText("To manage clients: iam.admin", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Use another account" }).click();
     await signIn(page, on.host);
     await page.getByRole("heading", { level: 1, name: "Conditions" }).waitFor();

@@ -174,7 +174,8 @@ async function leave() {
  * the address has brought, `arriving`.
  */
 function signOut(reason, arriving) {
-  const dialogs = [...document.querySelectorAll("dialog[open]")];
+  // What is shown only once stays until it is noted.
+  const dialogs = [...document.querySelectorAll("dialog[open]:not([data-once])")];
   const keepsDrafts = draftCount() > 0 || dialogs.some(({ dataset }) => "keeps" in dataset);
   for (const dialog of dialogs) dialog.close("kept");
   if (reason && keepsDrafts) reason = `${reason} Your drafts are kept.`;

@@ -5,7 +5,8 @@
 import { Host } from "../../js/src/shared/host.js";
 import { HOST, readCaller, tokensOf } from "../shared/caller.js";
 import { button, h, openDialog } from "../shared/dom.js";
-import { askForToken } from "../shared/hand-over.js";
+import { tokensOfOpener } from "../shared/hand-over.js";
+import { forgetCredentials } from "../shared/kept-sign-in.js";
 import { signInForm } from "../shared/sign-in.js";
 
 /** A session, `{ tenant, permissions, token }`, whose `token` gets one. */
@@ -16,7 +17,13 @@ async function sessionOf(credentials) {
 }
 
 /** The session of who is signed in on the page that has opened this one; undefined when nobody is. */
-export const sessionOfOpener = () => sessionOf({ token: askForToken }).catch(() => undefined);
+export function sessionOfOpener() {
+  // The browser has copied what the tab of that page keeps, and signing out there would not reach the copy.
+  forgetCredentials();
+  const token = tokensOfOpener();
+  // The page may be busy for longer than the host may take to answer.
+  return token().then(() => sessionOf({ token })).catch(() => undefined);
+}
 
 /** Asks to sign in, and returns the session; undefined when the user does not. */
 export async function askToSignIn() {

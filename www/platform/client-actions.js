@@ -81,8 +81,8 @@ function showClientSecret(name, { clientId, clientSecret }, overlap) {
   return showSecret({ title: `The new secret of ${name}`, detail: `Enter it where the old one is used, and keep it safe. It is shown only now. ${old}`, parts: [["Client id", clientId], ["Secret", clientSecret]] });
 }
 
-/** Asks whether to replace the secret; resolves with how long the old one keeps working, or "" for no. */
-function askOverlap(name) {
+/** Asks whether to replace the secret; resolves with how long the old one keeps working, or false for no. */
+async function askOverlap(name) {
   let overlap = OVERLAPS[0][0];
   const hint = h("p", { id: "overlap-detail" });
   const show = () => (hint.textContent = overlap === "0s" ? "The tills that use the old secret are refused from now on, until they have the new one." : "Give the new secret to the tills within that time. After it, those that still use the old one are refused.");
@@ -98,10 +98,10 @@ function askOverlap(name) {
       "div",
       { class: "actions" },
       button("Cancel", { class: "plain", autofocus: true, onclick: () => dialog.close("") }),
-      button("New secret", { class: "danger", onclick: () => dialog.close(overlap) }),
+      button("New secret", { class: "danger", onclick: () => dialog.close("yes") }),
     ),
   );
-  return openDialog(dialog);
+  return (await openDialog(dialog)) === "yes" && overlap;
 }
 
 /** Changes the roles of a client. */

@@ -19,7 +19,6 @@ const EFFECTS = {
 };
 
 const NEVER = "Ages, birth dates and licenses are never recorded.";
-const CHANGED = "Another user has just chosen something else, which is shown now. Choose again.";
 
 /** The choice: the element, with `open` for another tenant and `read`. */
 export function decisionLog(desk) {
@@ -40,17 +39,18 @@ export function decisionLog(desk) {
 
   async function record() {
     const [tenant, wanted] = [desk.tenant, chosen];
-    const [yes, no] = ["Saved. It is in force from now on.", "It was not saved."];
+    const [yes, no] = [`Saved for ${tenant}. It is in force from now on.`, `It was not saved for ${tenant}.`];
     const look = async () => (await desk.host.decisionLog(tenant)).body.decisionLog === wanted;
     save.disabled = true;
     try {
-      const { isLost } = await settled(() => desk.host.recordDecisions(tenant, wanted, stored.etag), { whether: "it was saved", yes, no, look });
+      const { isLost } = await settled(() => desk.host.recordDecisions(tenant, wanted, stored.etag), { whether: `it was saved for ${tenant}`, yes, no, look });
       if (!isLost) notify(yes);
     } catch (error) {
-      notify(error.code === "outdated" ? CHANGED : explain(error));
+      notify(error.code === "outdated" ? `Another user has just chosen something else for ${tenant}. Choose again.` : explain(error));
     }
     save.disabled = false;
-    chosen = undefined;
+    // Meanwhile another tenant may be shown, with a choice of its own.
+    if (tenant === desk.tenant) chosen = undefined;
     desk.reread();
   }
 

@@ -49,7 +49,7 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
     count.textContent = hasMore && isReading ? `${foundText(found.length, all.length, noun)}. Reading on…` : foundText(found.length, all.length, noun);
     more.hidden = !hasMore;
     emptyState.hidden = found.length > 0 || hasMore || pages.count === 0;
-    if (all.length === 0) emptyState.replaceChildren(h("h3", {}, empty), h("p", {}, none));
+    if (all.length === 0) emptyState.replaceChildren(h("h3", {}, empty), none && h("p", {}, none));
     else emptyState.replaceChildren(icon("search"), h("p", { dir: "auto" }, `No ${noun} matches “${filter.value}”.`));
   }
 
@@ -88,7 +88,10 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
       if (!isSuspect && pages.count > MAX_RENEWED) return;
       const asked = pages;
       isSuspect = false;
-      await asked.renew();
+      await asked.renew().catch((error) => {
+        isSuspect = true;
+        throw error;
+      });
       if (asked !== pages) return;
       draw();
       search();

@@ -51,7 +51,7 @@ function jobRow(desk, job) {
   const { queue, job: id, tenantId, attempts, failedAt, error } = job;
   const text = workText(queue);
   const whose = tenantId === undefined ? "Of the platform" : `Tenant ${tenantId}`;
-  const act = (name, image, run) => button(name, { image, class: "plain", "aria-label": `${name}: ${text} (${id})`, onclick: () => run(desk, job, text) });
+  const act = (name, image, run) => button(name, { image, class: "plain", "aria-label": `${name}: ${text} (${id})`, onclick: ({ currentTarget }) => run(desk, job, text, currentTarget) });
   return h(
     "li",
     { class: "entry" },
@@ -66,10 +66,14 @@ function jobRow(desk, job) {
   );
 }
 
-const retry = (desk, job, text) => act(desk, job, { write: () => desk.host.retryJob(job), yes: `“${text}” is tried again.`, no: `“${text}” is not tried again.`, whether: `“${text}” is tried again` });
+async function retry(desk, job, text, pressed) {
+  pressed.disabled = true;
+  await act(desk, job, { write: () => desk.host.retryJob(job), yes: `“${text}” is tried again.`, no: `“${text}” is not tried again.`, whether: `“${text}” is tried again` });
+  pressed.disabled = false;
+}
 
 async function drop(desk, job, text) {
-  const detail = "What it should have done is never done, and it cannot be brought back.";
+  const detail = "Its work will not be done, and it cannot be brought back.";
   if (!(await confirmed(`Drop “${text}”?`, detail, "Drop"))) return;
   await act(desk, job, { write: () => desk.host.dropJob(job), yes: `“${text}” was dropped.`, no: `“${text}” was not dropped.`, whether: `“${text}” was dropped` });
 }
@@ -83,7 +87,7 @@ async function act(desk, job, { write, ...said }) {
   } catch (error) {
     notify(`${said.no} ${explain(error)}`);
   }
-  desk.reread();
+  await desk.reread();
 }
 
 async function allJobs(desk) {

@@ -79,8 +79,8 @@ function keyRow({ kid, status, signsFrom, until }) {
   const age = durationText(Date.now() - Date.parse(signsFrom));
   const text = {
     published: `Signs from ${timeText(signsFrom)}`,
-    signing: `${age} old: it signs since ${timeText(signsFrom)}`,
-    retiring: `Signs no more. Removed ${until === undefined ? "soon" : `after ${timeText(until)}`}`,
+    signing: `${age} old: it has signed since ${timeText(signsFrom)}`,
+    retiring: `No longer signs. Removed ${until === undefined ? "soon" : `after ${timeText(until)}`}`,
   }[status];
   const title = { published: "The next key", signing: "The key that signs", retiring: "An old key" }[status];
   return h("li", { class: "entry" }, h("div", { class: "entry-text" }, h("h3", {}, title), h("p", {}, text), h("p", { class: "id hint" }, kid)));

@@ -19,7 +19,7 @@ export function showSecret({ title, detail, parts }) {
   const done = button("Done", { class: "primary", onclick: () => dialog.close("") });
   const dialog = h(
     "dialog",
-    { class: "small", "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
+    { class: "small", "data-once": true, "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
     h("h2", { id: "secret-title", dir: "auto" }, title),
     h("p", { id: "secret-detail" }, detail),
     h("div", { class: "stack" }, parts.map(shown), h("div", { class: "actions" }, done)),

@@ -52,11 +52,18 @@ function statementFields({ softwareId, softwareVersion, isGlobal, claimsSchema }
     value: () => ({ softwareId, softwareVersion, usingGlobalTemplate: isGlobal, claims: claimsOf(claims.value, claimsSchema), autoApprove: atOnce.checked, expiresIn: lifetime }),
     typed: () => [claims.value, atOnce.checked, lifetime],
     showFaults(faults) {
-      const isClaim = (fault) => fault.path.startsWith("$.claims");
-      claimsField.showFault(faults.some(isClaim) && `${LINES}.`);
+      const isClaim = ({ path }) => path.startsWith("$.claims");
+      const fault = faults.find(isClaim);
+      claimsField.showFault(fault && claimText(fault));
       return faults.every(isClaim);
     },
   };
+}
+
+/** A fault of the claims as a sentence: of a line, or of what the host does not take. */
+function claimText({ path, message }) {
+  const name = path.slice("$.claims.".length) || "The claims";
+  return message === LINES ? `${LINES}.` : `${name} ${message}.`;
 }
 
 /** The claims that were typed, a number where the template wants one. */

@@ -23,7 +23,7 @@ const HINT =
 const MAX_SHOWN = 200;
 
 /** Where the rows that were pasted are kept. */
-export const DRAFT = "units";
+export const DRAFT = "units:";
 
 /** What keeps every unit from being created, and not one alone. */
 const ENDS = new Set(["unavailable", "unauthenticated", "denied"]);
@@ -143,12 +143,13 @@ function reviewed(rows, progress) {
   );
 }
 
-/** Creates units one after another; throws why some were not created. */
+/** Creates units one after another, until the form is closed; throws why some were not created. */
 async function createAll(desk, rows, progress) {
   const failed = new Map();
   let end;
   for (const [at, { unit }] of rows.entries()) {
     progress.show(at, rows.length);
+    if (!progress.element.isConnected) end ??= "Not created, because the form was closed.";
     if (end !== undefined) failed.set(unit.id, end);
     else if (failed.has(unit.parentId)) failed.set(unit.id, `Not created, because “${unit.parentId}” was not.`);
     else {

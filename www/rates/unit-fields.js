@@ -10,6 +10,7 @@ import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { KINDS, TYPES } from "./wording.js";
 
 const PARENT_HINT = "A company or group. Another one moves the unit.";
+const ID_HINT = "The id of a company or group. Another one moves the unit.";
 const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none.";
 const TOLERANCE_HINT = "A rate that moves further is only set when that is confirmed. Empty: as the unit above has it. 0: any step.";
 const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
@@ -20,15 +21,17 @@ export function unitFields(desk, unit, { isNew, stored }) {
   let { type } = unit;
   const id = text(unit.id, { maxlength: 128 });
   const name = text(unit.name, { maxlength: 256 });
-  const above = (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
+  /** The units that it may be below, as far as they are known: not every user may list them. */
+  const above = () => (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
   const titleOf = (id) => (desk.name(id) === id ? id : `${desk.name(id)} (${id})`);
-  const parent = picker({ read: () => above.map((other) => [other.id, titleOf(other.id)]), textOf: titleOf, onchange() {} });
-  parent.show(unit.parentId);
+  const isKnown = desk.units !== undefined;
+  const parent = isKnown ? picker({ read: () => above().map((other) => [other.id, titleOf(other.id)]), textOf: titleOf, onchange() {} }) : text(unit.parentId);
+  if (isKnown) parent.show(unit.parentId);
   const markup = text(unit.markupPercentage, { inputmode: "decimal" });
   const tolerance = text(unit.tolerancePercentage, { inputmode: "decimal" });
   const idField = field("Id", id, { hint: "Tills and subscribers know the unit by this id. Letters, digits and _ . : -" });
   const nameField = field("Name", name);
-  const parentField = pickerField("Below", parent, { hint: PARENT_HINT });
+  const parentField = isKnown ? pickerField("Below", parent, { hint: PARENT_HINT }) : field("Below", parent, { hint: ID_HINT });
   const markupField = field("General markup in percent", markup, { hint: `${MARKUP_HINT} ${DECIMAL_HINT}` });
   const toleranceField = field("Largest step of a rate in percent", tolerance, { hint: TOLERANCE_HINT });
   const kinds = choice("Kind", Object.entries(KINDS).map(([kind, { word }]) => [kind, word]), type, (chosen) => {
@@ -50,7 +53,7 @@ export function unitFields(desk, unit, { isNew, stored }) {
 
   const value = () => ({
     type,
-    ...(type !== "COMPANY" && { parentId: parent.value ?? "" }),
+    ...(type !== "COMPANY" && { parentId: (parent.value ?? "").trim() }),
     ...(name.value.trim() && { name: name.value.trim() }),
     ...(markup.value.trim() && { markupPercentage: readDecimal(markup.value) ?? markup.value.trim() }),
     ...pairs.value(),
@@ -65,7 +68,7 @@ export function unitFields(desk, unit, { isNew, stored }) {
     kept: () => ({ ...value(), id: id.value }),
     id: () => (isNew ? id.value.trim() : stored.id),
     check() {
-      const found = faultsOf(value(), { newId: isNew ? id.value.trim() : undefined, units: desk.units, above });
+      const found = faultsOf(value(), { newId: isNew ? id.value.trim() : undefined, units: desk.units, above: above() });
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
     },
     /** Shows faults at their fields; returns whether every fault has a field. */

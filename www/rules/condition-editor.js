@@ -196,9 +196,10 @@ async function tenantCount(session) {
   }
 }
 
-/** What is asked before a global condition is saved. */
-function globalQuestion(id, { tenants, failingTests }) {
+/** What is asked before a global condition is saved; without numbers where it was not reviewed. */
+function globalQuestion(id, { tenants = 0, failingTests } = {}) {
   const all = tenants === 0 ? "all tenants" : tenants === 1 ? "the one tenant" : `all ${counted(tenants, "tenant")}`;
+  if (failingTests === undefined) return [`Save ${id} for ${all}?`, "It is in force for them as soon as it is saved.", "Save for all"];
   const failing = failingTests === 0 ? "None of their own tests fails then." : `${counted(failingTests, "test")} of theirs ${failingTests === 1 ? "fails" : "fail"} then.`;
   return [`Save ${id} for ${all}?`, `It is in force for them as soon as it is saved. ${failing}`, "Save for all"];
 }

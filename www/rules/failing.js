@@ -25,6 +25,7 @@ const last = new WeakMap();
  */
 export function failingMarks(session) {
   const waiting = [];
+  let isLooking = false;
   let reading;
 
   /** Looks at one row that is still drawn; the last ones to be drawn come first. */
@@ -34,13 +35,15 @@ export function failingMarks(session) {
       const read = await (reading ??= readTests(session).catch(() => undefined));
       if (read !== undefined) show(row.tags, await failuresOf(session, read, row));
     }
-    if (waiting.length > 0) whenIdle(next);
+    isLooking = waiting.length > 0;
+    if (isLooking) whenIdle(next);
   }
 
   return (tags, row) => {
     if (valueCount(row.rule) > MAX_VALUES) return;
     waiting.push({ tags, ...row });
-    if (waiting.length === 1) whenIdle(next);
+    if (!isLooking) whenIdle(next);
+    isLooking = true;
   };
 }
 

@@ -103,7 +103,7 @@ export function projectMode(session, { id: first, state, remember }) {
       const wanted = session.project(select.value ?? first) ?? session.projects()[0];
       const key = draftKey(wanted?.projectId);
       // Tests are not what an address is for.
-      if (select.value === undefined && wanted && state?.projectDraft && !memory.get(key)) memory.set(key, state.projectDraft);
+      if (select.value === undefined && wanted && state?.projectDraft && !memory.get(key)) memory.set(key, { ...state.projectDraft, tests: undefined });
       choose(wanted?.projectId);
     },
   };

@@ -99,7 +99,10 @@ export function preview(session, [kind, id] = [], query) {
   const begin = () => {
     const kept = last.states[chosen] ?? {};
     const keptId = isMissing(kept.id) ? undefined : kept.id;
-    show(chosen, { ...(previewState(query) ?? kept), id: id ?? keptId });
+    const given = previewState(query);
+    // Without a project, it is a draft of none.
+    if (id === undefined) delete given?.projectDraft;
+    show(chosen, { ...(given ?? kept), id: id ?? keptId });
     modes.hidden = isGuided = false;
   };
 

@@ -25,7 +25,7 @@ export function projectDraft(session, { onchange, onsave }) {
     fill();
     onchange();
   };
-  const save = button("Save this project…", { class: "primary", onclick: onsave });
+  const save = button("Save this project…", { class: "primary", onclick: () => (read(), onsave()) });
   const actions = h("div", { class: "actions" }, button("Discard", { class: "plain", onclick: discard }), save);
   const summary = h("summary", {}, "Try a change");
   const element = h("details", { class: "draft", ontoggle: () => element.open && !isFilled && fill() }, summary, h("div", { class: "stack" }, fields.element, actions));

@@ -7,7 +7,7 @@ import { changeList } from "../shared/difference.js";
 import { button, h, openDialog } from "../shared/dom.js";
 import { downloadCsv } from "../shared/download.js";
 import { icon } from "../shared/icon.js";
-import { isolated } from "../shared/locale.js";
+import { isolated, withoutIsolates } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { People } from "../shared/people.js";
 import { whoOf } from "../shared/reason.js";
@@ -119,7 +119,7 @@ class RuleHistory {
   }
 
   #download() {
-    downloadCsv(`${this.#title.textContent}.csv`, [historyCsv(this.#items, this.#kind)]);
+    downloadCsv(withoutIsolates(`${this.#title.textContent}.csv`), [historyCsv(this.#items, this.#kind)]);
   }
 
   #moment(item, isNewest) {
@@ -169,7 +169,7 @@ class RuleHistory {
       this.#chosen = { document, at };
       this.#dialog.close("chosen");
     };
-    return button("Restore this", { image: "undo", "aria-label": `Restore this: ${this.#kind.text(document)}, ${exactText(at)}`, onclick });
+    return button("Restore this", { image: "undo", "aria-label": withoutIsolates(`Restore this: ${this.#kind.text(document)}, ${exactText(at)}`), onclick });
   }
 }
 

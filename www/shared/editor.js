@@ -159,7 +159,13 @@ class Editor {
     return typedIn(this.#given.fields) !== this.#before;
   }
 
+  /** While it is saved, there is nothing to leave; once the answer is lost, there is. */
+  get #isHeld() {
+    return this.#isWriting && !this.#isLost;
+  }
+
   async #leave() {
+    if (this.#isHeld) return;
     if (this.#given.draft?.stays) return this.#dialog.close("kept");
     const detail = this.#isLost ? `It is not known whether it was ${this.#given.done}.` : "It has not been saved.";
     const question = ["Discard what you entered?", detail, "Discard"];
@@ -168,6 +174,7 @@ class Editor {
 
   /** A draft is kept on Escape, which is pressed by mistake. */
   #escape() {
+    if (this.#isHeld) return;
     if (!this.#given.draft || !this.#isTyped()) return this.#leave();
     this.#dialog.close("kept");
     notify("What you entered is kept as a draft.");

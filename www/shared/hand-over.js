@@ -7,25 +7,33 @@ import { TillgateError } from "../../js/src/shared/error.js";
 
 const QUESTION = "a token";
 
-/** How long the page may take to answer. */
-const ANSWER_MS = 5000;
+/** How long the page may take to answer: it may have to get a token first. */
+const ANSWER_MS = 20_000;
 
-/** Answers a page of this host that this one has opened: with a token of the session, if there is one. */
+/** Answers a page of this host that this one has opened: with a token of the session and which one that is, if there is one. */
 export async function answer({ data, source, ports: [port] }, session) {
   if (data?.question !== QUESTION || source?.opener !== window) return;
-  port.postMessage(await session?.token({ fresh: data.fresh }).catch(() => undefined));
+  const token = await session?.token({ fresh: data.fresh }).catch(() => undefined);
+  port.postMessage(token && { token, session: session.id });
 }
 
-/** Asks the page that has opened this one: a source of tokens. */
-export async function askForToken({ fresh } = {}) {
+/** A source of tokens, which asks the page that has opened this one. Once its user has signed out, it has none of who signs in next. */
+export function tokensOfOpener() {
+  let first;
+  return async (options) => {
+    const { token, session } = (await ask(options)) ?? {};
+    first ??= session;
+    if (token && session === first) return token;
+    throw new TillgateError({ code: "unauthenticated", message: "nobody is signed in on the page that has opened this one" });
+  };
+}
+
+async function ask({ fresh } = {}) {
   const { port1, port2 } = new MessageChannel();
   const answered = new Promise((resolve) => {
     port1.onmessage = ({ data }) => resolve(data);
-    setTimeout(resolve, ANSWER_MS);
+    setTimeout(resolve, opener?.closed === false ? ANSWER_MS : 0);
   });
   opener?.postMessage({ question: QUESTION, fresh }, location.origin, [port2]);
-  const token = await answered;
-  port1.close();
-  if (!token) throw new TillgateError({ code: "unauthenticated", message: "nobody is signed in on the page that has opened this one" });
-  return token;
+  return answered.finally(() => port1.close());
 }

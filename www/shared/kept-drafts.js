@@ -13,7 +13,9 @@ const PLACES = {
   project: (id, session) => ["projects", id ? (session.project(id)?.name ?? id) : "a new project"],
   rate: (pair) => rates(pair.split("/")[0]),
   rates: (id) => rates(id),
+  event: () => ["webhooks", "an event"],
   unit: (id) => [id ? `rates/${encodeURIComponent(id)}/details` : "rates", id || "a new business unit"],
+  units: () => ["rates", "pasted business units"],
   webhook: (id) => ["webhooks", id ? "a webhook" : "a new webhook"],
 };
 
@@ -22,10 +24,11 @@ const rates = (id) => [`rates/${encodeURIComponent(id)}`, `rates of ${id}`];
 /** Says which drafts of a session's tenant there are, and leads to them. */
 export function showKeptDrafts(session) {
   const placeOf = (key) => {
-    const [, kind, rest] = /^(\w+):(.*)$/s.exec(key);
-    return PLACES[kind](rest, session);
+    const [, kind, rest] = /^(\w+):(.*)$/s.exec(key) ?? [];
+    return PLACES[kind]?.(rest, session);
   };
-  const places = session.memory.draftKeys().map(placeOf);
+  const places = session.memory.draftKeys().map(placeOf).filter(Boolean);
+  if (places.length === 0) return;
   const links = places.slice(0, MAX_NAMED).flatMap(([path, text], at) => [at > 0 && ", ", h("a", { href: `#/${path}`, dir: "auto" }, text)]);
   const others = places.length - MAX_NAMED;
   notify(["Your drafts are still here: ", ...links, others > 0 && ` and ${others} more`, "."]);

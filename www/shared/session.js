@@ -9,6 +9,7 @@ import { Host } from "../../js/src/shared/host.js";
 import { HOST, readCaller, tokensOf } from "./caller.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
+import { randomId } from "./random-id.js";
 import { RulesStream } from "./rules-stream.js";
 
 const SUBSCRIBE = "exr.rates-changed.subscribe";
@@ -28,6 +29,8 @@ export class Session extends EventTarget {
   #polling;
   #watched = "rules";
   #isVisible = true;
+  /** Tells it from the sessions before and after it. */
+  id = randomId();
 
   constructor(token, { person, clientId }) {
     super();
@@ -169,9 +172,9 @@ export class Session extends EventTarget {
     return this.#stream.rules.digest;
   }
 
-  /** The condition of the list with an id, or undefined. */
+  /** The condition of the list with an id, or undefined, as where the user may not see rules. */
   condition(id) {
-    return this.#stream.rules.condition(id);
+    return this.#stream?.rules.condition(id);
   }
 
   /** The condition with an id that decisions use, or undefined. */
@@ -204,9 +207,9 @@ export class Session extends EventTarget {
     return this.#stream.rules.projects;
   }
 
-  /** The project with an id, or undefined. */
+  /** The project with an id, or undefined, as where the user may not see rules. */
   project(id) {
-    return this.#stream.rules.project(id);
+    return this.#stream?.rules.project(id);
   }
 
   retry() {

@@ -14,6 +14,7 @@ const ROLES = [
   ["change exchange rates", "exr.editor"],
   ["see webhooks", "exe.viewer"],
   ["change webhooks", "exe.editor"],
+  ["manage clients", "iam.admin"],
 ];
 
 /** The view of a session. `onanother` signs in with another account. */
@@ -24,9 +25,9 @@ export function withoutRoles({ tenant, person, clientId }, onanother) {
     "div",
     { class: "empty-state" },
     icon("alert"),
-    h("h1", { tabindex: "-1" }, "You have no role here yet"),
+    h("h1", { tabindex: "-1" }, "You may not see anything here yet"),
     h("p", {}, "You are signed in", who && [" as ", h("strong", { dir: "auto" }, who)], " at ", h("strong", { dir: "auto" }, tenant), "."),
-    h("p", {}, "Ask those who manage access for the role that you need, and then sign in again."),
+    h("p", {}, "Ask those who manage access for one of these roles, and then reload this page."),
     h("ul", {}, ROLES.map(role)),
     button("Use another account", { class: "primary", onclick: onanother }),
   );

@@ -19,7 +19,7 @@ const HINT_LATER =
   "Give the receiver the new key within that time. One that verifies Standard Webhooks, or has both keys, accepts every delivery meanwhile. " +
   "Headers with one signature, such as X-Service-Signature, are signed with the old key until it ends.";
 
-/** Asks whether to replace the key of a webhook; resolves with how long the old key keeps working, or "" for no. */
+/** Asks whether to replace the key of a webhook; resolves with how long the old key keeps working, or false for no. */
 export async function askOverlap({ name, previousSharedKeyEndsAt }) {
   let overlap = "24h";
   const hint = h("p", { id: "rotation-detail" });
@@ -37,8 +37,8 @@ export async function askOverlap({ name, previousSharedKeyEndsAt }) {
       "div",
       { class: "actions" },
       button("Cancel", { class: "plain", autofocus: true, onclick: () => dialog.close("") }),
-      button("Replace", { class: "danger", onclick: () => dialog.close(overlap) }),
+      button("Replace", { class: "danger", onclick: () => dialog.close("yes") }),
     ),
   );
-  return openDialog(dialog);
+  return (await openDialog(dialog)) === "yes" && overlap;
 }

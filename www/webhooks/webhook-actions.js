@@ -81,7 +81,7 @@ export function showSharedKey(name, key) {
   const { fields, copyKey, copySecret } = sharedKeyFields(key, { oncopy: () => done.focus() });
   const dialog = h(
     "dialog",
-    { class: "small", "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
+    { class: "small", "data-once": true, "aria-labelledby": "secret-title", "aria-describedby": "secret-detail", oncancel: (event) => event.preventDefault() },
     h("h2", { id: "secret-title" }, `The shared key of ${isolated(name)}`),
     h("p", { id: "secret-detail" }, "Give it to the receiver and keep it safe. It is shown only now; later it can only be replaced."),
     key.previousSharedKeyEndsAt && h("p", {}, oldKeyText(key.previousSharedKeyEndsAt)),
