@@ -10,11 +10,11 @@ import { decision, hasCount, hasValue, onDemo, shown } from "./support/page.mjs"
 import { until } from "./support/wait.mjs";
 
 /** What the page may weigh: the sum of all bytes that are sent for the first view. */
-const MAX_BYTES = 180 * 1024;
+const MAX_BYTES = 185 * 1024;
 
 /** The same of the page of the API's documents, without the documents; and of the files that it alone has. */
-const MAX_DOCS_BYTES = 48 * 1024;
-const MAX_OWN_DOCS_BYTES = 31 * 1024;
+const MAX_DOCS_BYTES = 50 * 1024;
+const MAX_OWN_DOCS_BYTES = 32 * 1024;
 
 const on = onDemo();
 
@@ -61,7 +61,7 @@ async function sent(work) {
 
 const sum = (files) => files.reduce((total, { size }) => total + size, 0);
 
-test("the page weighs at most 180 KB over the wire", async () => {
+test("the page weighs at most 185 KB over the wire", async () => {
   const files = await sent(async (page) => {
     await page.goto(on.host.url);
     await fill(page);
@@ -96,7 +96,7 @@ test("rates and webhooks are loaded when they are opened", async () => {
   }
 });
 
-test("the page of the API's documents weighs at most 48 KB over the wire, of which 31 KB are its own", async () => {
+test("the page of the API's documents weighs at most 50 KB over the wire, of which 32 KB are its own", async () => {
   const files = await sent(async (page) => {
     for (const name of ["openapi.json", "asyncapi.json"]) await page.route(`**/${name}`, (route) => route.fulfill({ path: new URL(`page/${name}`, import.meta.url).pathname }));
     await page.goto(`${on.host.url}/docs#putCondition`);

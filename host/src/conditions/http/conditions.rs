@@ -6,7 +6,7 @@ use ::http::{HeaderName, Method, StatusCode};
 use tillgate_engine::condition::ConditionId;
 
 use super::described;
-use super::{catalog, document, editor, line, part, tagged, written};
+use super::{catalog, document, editor, editor_of_any, line, part, tagged, written};
 use crate::conditions::{Conditions, Owner, Part, StoredCondition};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
@@ -109,7 +109,7 @@ async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audite
 async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     if request.flag("dryRun")? {
         let id = condition_id(&request)?;
-        let editor = tried(&request)?;
+        let editor = editor_of_any(&request)?;
         let concerned = conditions.try_global(id, request.body.clone(), &editor);
         return Ok(Reply::of(StatusCode::OK, &concerned.await?)?.unchanged());
     }

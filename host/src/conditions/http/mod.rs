@@ -114,11 +114,11 @@ fn editor(request: &Request) -> Result<Editor> {
             "has no effect here: nothing was changed",
         ));
     }
-    tried(request)
+    editor_of_any(request)
 }
 
 /// The same for a write that may be a dry run.
-fn tried(request: &Request) -> Result<Editor> {
+fn editor_of_any(request: &Request) -> Result<Editor> {
     Ok(Editor {
         by: By::caller(request.caller()?),
         note: request.note()?,
