@@ -79,6 +79,21 @@ test("the license to ask for is named, and nothing is asked for an item that is 
   await agrees(page);
 }));
 
+test("a basket whose project is deleted decides nothing, until another one is chosen", async () => {
+  const path = "/api/v1/projects/5f0f1a2b-0000-4000-8000-000000000004";
+  await on.host.api("PUT", path, { name: "Old house", restrictions: [{ type: "WHITELISTEDITEMS", itemIds: ["door"] }] });
+  await visit(on, "#/preview/basket", async (page) => {
+    await pick(page.getByLabel("Project", { exact: true }), "Old house");
+    await shown(decision(page), "Remove 3 items");
+    await on.host.api("DELETE", path);
+    await shown(decision(page), "The project does not exist");
+    await hasCount(page.getByText("The host made the same decision").filter({ visible: true }), 0);
+    await pick(page.getByLabel("Project", { exact: true }), "none");
+    await shown(decision(page), "Remove 1 item");
+    await agrees(page);
+  });
+});
+
 test("the demo's cigars need the license for tobacco", () => visit(on, "#/preview/basket", async (page) => {
   const cigars = page.getByRole("listitem").filter({ has: page.locator("input[aria-label='Item id']") }).last();
   await hasValue(cigars.getByLabel("Item id"), "cigars-10");

@@ -542,7 +542,7 @@ describe("history", () => {
     const { name, text } = await downloaded(page, () => page.getByRole("button", { name: "Download as CSV" }).click());
     assert.match(name, /, 1 EUR in USD\.csv$/);
     assert.ok(text.split("\r\n").length > 200, "with what is not in sight");
-    assert.match(text, new RegExp(`^\\ufeffSince,Type,One,In,Rate,With markup,Set at,Id\r\n[^,]+,Sales,EUR,USD,${now.rateValue},`));
+    assert.match(text, new RegExp(`^\\ufeffSince,Type,One,In,Rate,With markup,Set at,Id,Who,Reason\r\n[^,]+,Sales,EUR,USD,${now.rateValue},`));
     await page.getByRole("button", { name: "Other direction" }).click();
     await page.waitForURL("**/history/SALES/EUR/USD");
     await page.getByRole("slider", { name: "1 USD in EUR over time" }).waitFor();

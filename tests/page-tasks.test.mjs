@@ -1,4 +1,4 @@
-// Five tasks as people say them, each done by the labels and words that they see.
+// Tasks as people say them, each done by the labels and words that they see.
 //
 //     cargo build && node --test tests/page-tasks.test.mjs
 
@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { expected, onDemo, pressButton, visit } from "./support/page.mjs";
+import { clientWith, emptyHost } from "./support/program.mjs";
 
 const on = onDemo();
 
@@ -73,3 +74,58 @@ test("“Stop asking for the pesticide license over the winter.”", () => visit
   assert.equal((await stored("/api/v1/entity-conditions/pesticide")).enabled, false);
   expected(page, 404);
 }));
+
+test("“Shop SE-003 pays another rate: why, and since when?”", async () => {
+  const rates = "/api/v1/business-units/SE-003/exchange-rates";
+  const pair = { exchangeRateType: "SALES", currencyIdFrom: "SEK", currencyIdTo: "EUR" };
+  const { status } = await on.host.api("POST", `${rates}?acceptDeviation=true&note=The%20station%20is%20dear`, { set: [{ ...pair, rateValue: 11.987 }] });
+  assert.equal(status, 200);
+  await visit(on, "", async (page) => {
+    await page.getByRole("link", { name: "Rates" }).click();
+    await page.getByLabel("Search business units").fill("SE-003");
+    await page.getByRole("treeitem", { name: /SE-003/ }).click();
+    const row = page.getByRole("row").filter({ hasText: "1 EUR = 11.987 SEK" });
+    await row.getByText("Set here", { exact: true }).waitFor();
+    await row.getByRole("link", { name: /^History of/ }).click();
+    const values = page.getByRole("region", { name: "Values, newest first" }).getByRole("row");
+    const newest = values.filter({ hasText: "11.987" });
+    await newest.getByText("The station is dear", { exact: true }).waitFor();
+    await newest.getByText("tillgate-demo 1", { exact: true }).waitFor();
+    await newest.getByText(/^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/).waitFor();
+  });
+  await on.host.api("DELETE", `${rates}/SALES/SEK/EUR`);
+});
+
+test("“The alcohol rule of the platform changed: when?”", async () => {
+  const host = await emptyHost();
+  try {
+    for (const minimum_age of [18, 20]) await host.api("PUT", "/api/v1/global-entity-conditions/alcohol", { rule: "AGE_RESTRICTION", condition_value: { minimum_age } });
+    const shop = await clientWith(host, ["ecs.viewer"], "shop");
+    await visit({ host: shop, context: on.context }, "", async (page) => {
+      await page.getByRole("link", { name: "Conditions" }).click();
+      await page.getByRole("link", { name: "History of alcohol" }).click();
+      const change = page.getByRole("dialog").getByRole("listitem").filter({ has: page.getByRole("heading", { name: "The platform changed it" }) });
+      await change.getByText(/^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/).waitFor();
+      await change.getByText("removed: 18").waitFor();
+      await change.getByText("added: 20").waitFor();
+    });
+  } finally {
+    await host.end();
+  }
+});
+
+test("“Put back what was changed by mistake this morning.”", async () => {
+  const path = "/api/v1/entity-conditions/energy-drink";
+  const { condition_value: right } = await stored(path);
+  await on.host.api("PUT", path, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 61 } });
+  await visit(on, "", async (page) => {
+    await page.getByRole("link", { name: "Conditions" }).click();
+    await page.getByText("Customers must be 61 or older").waitFor();
+    await page.getByRole("link", { name: "History of energy-drink" }).click();
+    await page.getByRole("button", { name: `Restore this: Customers must be ${right.minimum_age} or older` }).click();
+    await page.getByText("removed: 61").waitFor();
+    await pressButton(page, "Save");
+    await page.getByText("Saved. The change is in force.").waitFor();
+  });
+  assert.deepEqual((await stored(path)).condition_value, right);
+});

@@ -125,8 +125,8 @@ function summaryOf(points) {
 
 /** The values as a file, newest first. */
 function valuesCsv(desk, { exchangeRateType, currencyIdFrom, currencyIdTo }, points) {
-  const header = ["Since", "Type", "One", "In", "Rate", "With markup", "Set at", "Id"];
-  const line = ({ at, rateValue, rateValueWithMarkup, setAt }) => [at, TYPES[exchangeRateType], currencyIdTo, currencyIdFrom, rateValue ?? "no rate", rateValueWithMarkup ?? "", setAt ? desk.name(setAt) : "", setAt ?? ""];
+  const header = ["Since", "Type", "One", "In", "Rate", "With markup", "Set at", "Id", "Who", "Reason"];
+  const line = ({ at, rateValue, rateValueWithMarkup, setAt, by, note }) => [at, TYPES[exchangeRateType], currencyIdTo, currencyIdFrom, rateValue ?? "no rate", rateValueWithMarkup ?? "", setAt ? desk.name(setAt) : "", setAt ?? "", by?.name ?? by?.clientId ?? "", note ?? ""];
   return writeCsv([header, ...points.map(line).reverse()]);
 }
 

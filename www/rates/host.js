@@ -105,8 +105,8 @@ export class RatesHost {
   }
 
   /** Loads it: rates beyond the tolerance are left out, unless `acceptDeviation` says otherwise. */
-  async loadReferenceFile(id, asked) {
-    return (await this.#session.send(filePath(id, asked), sentFile(asked), parseExactly)).body;
+  async loadReferenceFile(id, asked, reason) {
+    return (await this.#session.send(withReason(filePath(id, asked), reason), sentFile(asked), parseExactly)).body;
   }
 
   /** How far a change has reached the shops. */

@@ -52,7 +52,8 @@ export async function loadReferenceFile(desk, id, setRates) {
     },
     action: "Load these rates",
     confirm: () => question,
-    save: async (asked) => desk.track((await desk.host.loadReferenceFile(id, asked)).correlationId, title),
+    hasReason: true,
+    save: async (asked, _, reason) => desk.track((await desk.host.loadReferenceFile(id, asked, reason)).correlationId, title),
   });
   if (isSaved) desk.reread();
 }

@@ -11,7 +11,7 @@ import { counted } from "../shared/messages.js";
 import { tryButtons } from "./try-buttons.js";
 import { DECISIONS, resultText } from "./wording.js";
 
-/** The card: `show` takes the answer and what is decided about each line, `showEmpty` and `showFaults` say why there is none. */
+/** The card: `show` takes the answer and what is decided about each line; `showEmpty`, `showGone` and `showFaults` say why there is none. */
 export function basketCard() {
   const head = h("div", { class: "decision-head" });
   const list = h("ul", { class: "results" });
@@ -33,6 +33,7 @@ export function basketCard() {
   return {
     element,
     showEmpty: () => draw("none", "basket", "The basket is empty", "Add a line to see the decision."),
+    showGone: () => draw("none", "alert", "The project does not exist", "It was deleted, or the address is wrong. Choose another one, or none."),
     showFaults: (faults) => draw("none", "alert", "Cannot be decided yet", faults.map(faultText).join(" ")),
     /** `ontry` gets what would change a denial and the number of its line, `hrefOf` returns the address of the rule of a result. */
     show(answer, decided, can) {

@@ -27,9 +27,11 @@ export function basketMode(session, { state, remember }) {
   const project = picker({
     read: () => [[NONE, NONE_TEXT], ...session.projects().map((each) => [each.projectId, projectName(each)])],
     textOf: (id) => (id === NONE ? NONE_TEXT : projectName(session.project(id) ?? { projectId: id })),
-    onchange: () => (offer(), decide()),
+    onchange: () => ((isGone = false), (wanted = undefined), offer(), decide()),
   });
   let wanted = state?.project;
+  /** Whether there is no project with the id that was chosen. */
+  let isGone = false;
   let isFilled = false;
 
   /** Offers each line the conditions in force, and the properties that the project checks. */
@@ -41,8 +43,9 @@ export function basketMode(session, { state, remember }) {
 
   function decide() {
     const all = lines.all();
-    remember(undefined, { lines: all.map((line) => line.state()), project: project.value || undefined, ...customer.state() });
-    check.element.hidden = exchange.element.hidden = all.length === 0;
+    remember(undefined, { lines: all.map((line) => line.state()), project: wanted ?? (project.value || undefined), ...customer.state() });
+    check.element.hidden = exchange.element.hidden = all.length === 0 || isGone;
+    if (isGone) return all.forEach((line) => line.show()), card.showGone();
     if (all.length === 0) return card.showEmpty();
     const request = { items: all.map((line) => line.read()), context: { customer: customer.value() } };
     if (project.value !== NONE) request.projectId = project.value;
@@ -83,8 +86,9 @@ export function basketMode(session, { state, remember }) {
     close: check.close,
     refresh() {
       const chosen = wanted ?? project.value;
-      project.show(session.project(chosen) ? chosen : NONE);
-      wanted = undefined;
+      isGone = chosen !== NONE && session.project(chosen) === undefined;
+      project.show(isGone ? NONE : chosen);
+      wanted = isGone ? chosen : undefined;
       customer.offer(session.licenses());
       if (!isFilled) for (const line of state?.lines ?? firstLines(session)) lines.add(line);
       isFilled = true;

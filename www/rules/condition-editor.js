@@ -197,11 +197,19 @@ async function tenantCount(session) {
 }
 
 /** What is asked before a global condition is saved; without numbers where it was not reviewed. */
-function globalQuestion(id, { tenants = 0, failingTests } = {}) {
-  const all = tenants === 0 ? "all tenants" : tenants === 1 ? "the one tenant" : `all ${counted(tenants, "tenant")}`;
-  if (failingTests === undefined) return [`Save ${id} for ${all}?`, "It is in force for them as soon as it is saved.", "Save for all"];
-  const failing = failingTests === 0 ? "None of their own tests fails then." : `${counted(failingTests, "test")} of theirs ${failingTests === 1 ? "fails" : "fail"} then.`;
-  return [`Save ${id} for ${all}?`, `It is in force for them as soon as it is saved. ${failing}`, "Save for all"];
+const globalQuestion = (id, concerned = {}) => [`Save ${id} for ${tenantsText(concerned)}?`, `It is in force for them as soon as it is saved.${failingText(concerned)}`, "Save for all"];
+
+/** What is said before a global condition is deleted. */
+export async function deletionText(session, condition) {
+  const concerned = await whomConcerns(session, { ...condition, enabled: false }).catch(() => ({}));
+  return `It is in force for ${tenantsText(concerned)}.${failingText(concerned)} `;
+}
+
+const tenantsText = ({ tenants = 0 }) => (tenants === 0 ? "all tenants" : tenants === 1 ? "the one tenant" : `all ${counted(tenants, "tenant")}`);
+
+function failingText({ failingTests }) {
+  if (failingTests === undefined) return "";
+  return failingTests === 0 ? " None of their own tests fails then." : ` ${counted(failingTests, "test")} of theirs ${failingTests === 1 ? "fails" : "fail"} then.`;
 }
 
 /** Several questions as one: what the first asks, with all their details. */

@@ -8,7 +8,7 @@ import { icon } from "../shared/icon.js";
 import { draftTag, list } from "../shared/list.js";
 import { reasonField, withReason } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
-import { WRITE, WRITE_GLOBAL, conditionPath, copyCondition, editCondition, mayCreate, mayEdit } from "./condition-editor.js";
+import { WRITE, WRITE_GLOBAL, conditionPath, copyCondition, deletionText, editCondition, mayCreate, mayEdit } from "./condition-editor.js";
 import { draftKey } from "./condition-fields.js";
 import { historyLink, historyOfDeleted, lastBy, restoredText, withHistory } from "./history-link.js";
 import { conditionTemplates } from "./templates.js";
@@ -100,8 +100,9 @@ function row(session, condition, marks) {
 /** Whose history a row leads to: where the tenant's own rule decides in place of a global one, its own, except for operators. */
 const historyScope = (session, { id, scope }) => (session.inPlaceOf(id) && !session.may(WRITE_GLOBAL) ? "TENANT" : scope);
 
-function remove(session, { id, scope }) {
-  const all = scope === "GLOBAL" ? "It is in force for all tenants. " : "";
+async function remove(session, condition) {
+  const { id, scope } = condition;
+  const all = scope === "GLOBAL" ? await deletionText(session, condition) : "";
   const detail = `${all}${OFF} Switching it off does the same to tills, and keeps the rule for later.`;
   const path = conditionPath(id, scope);
   return removeAfterAsking({

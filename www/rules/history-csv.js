@@ -4,13 +4,13 @@
 
 import { writeCsv } from "../shared/csv.js";
 
-const HEADER = ["Time", "Who", "Id", "Change", "Details", "Tests that failed"];
+const HEADER = ["Time", "Who", "Id", "Change", "Details", "Tests that failed", "Reason"];
 const VERBS = { CREATED: "created", REPLACED: "changed", DELETED: "deleted" };
 const NOT_KEPT = "not kept: there was no room left for it";
 
 /** The text of some changes, newest first. `changes` tells two versions apart, and `text` says what a version is. */
 export const historyCsv = (items, { changes, text }) =>
-  writeCsv([HEADER, ...items.map((item) => [item.at, item.by.name ?? "", item.by.clientId ?? "", VERBS[item.action], details(item, { changes, text }), item.failingTests ?? ""])]);
+  writeCsv([HEADER, ...items.map((item) => [item.at, item.by.name ?? "", item.by.clientId ?? "", VERBS[item.action], details(item, { changes, text }), item.failingTests ?? "", item.note ?? ""])]);
 
 function details({ action, before, after, documentsKept }, { changes, text }) {
   const side = (document) => (document ? text(document) : NOT_KEPT);
