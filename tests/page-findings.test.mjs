@@ -133,7 +133,12 @@ describe("while typing", () => {
     await dialog(page).getByText("With so many values, mistakes are not looked for while you type.").waitFor();
     await hasCount(summary(page), 0);
     await pressButton(dialog(page), "Look now");
+    await summary(page).getByRole("button", { name: "Rule 2: brand must be one of" }).click();
+    await hasFocus(page, "Type of rule");
+    await dialog(page).getByLabel("Name", { exact: true }).click();
     await summary(page).getByRole("button", { name: "Rule 2: brand must be one of" }).waitFor();
+    await dialog(page).getByLabel("Name", { exact: true }).press("x");
+    await hasCount(summary(page), 0);
   }));
 });
 

@@ -80,7 +80,9 @@ class RuleChecks {
     this.#pane = findingsPane((path) => form.placeOf(path));
     this.#list = testList({ onchange: later, onopen: subject.addressOf ? open : undefined });
     const element = h("div", { class: "stack" }, this.#pane.elements, this.#large, form.element);
-    for (const type of ["input", "change", "click"]) element.addEventListener(type, later);
+    // What a button of the form does may change the rule; a click elsewhere, such as on a finding, does not.
+    const onevent = ({ type, target }) => (type !== "click" || target.closest("button")) && later();
+    for (const type of ["input", "change", "click"]) form.element.addEventListener(type, onevent);
     const show = (value, options) => {
       form.show(value, options);
       this.#list.show(value.tests ?? this.#storedTests());
