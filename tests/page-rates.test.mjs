@@ -548,8 +548,8 @@ describe("history", () => {
     await page.getByRole("slider", { name: "1 USD in EUR over time" }).waitFor();
   }));
 
-  test("each value says who has changed it, and why where that was said: of a rate, and of a unit", () => visit(on, "#/rates/FI-012", async (page) => {
-    const { id, ...before } = await (await on.host.api("GET", unit("FI-012"))).json();
+  test("each value says who has changed it, and why where that was said: of a rate, and of a unit", () => visit(on, "#/rates/FI-010", async (page) => {
+    const { id, ...before } = await (await on.host.api("GET", unit("FI-010"))).json();
     const reason = dialog(page).getByLabel("Reason (optional)");
     const values = page.getByRole("region", { name: "Values, newest first" }).getByRole("row");
     await page.getByRole("button", { name: "Set a rate" }).click();
@@ -557,7 +557,7 @@ describe("history", () => {
     await reason.fill("The airport is dear");
     await press(page, "Save");
     await row(page, "1 EUR = 11.7 SEK").waitFor();
-    await page.evaluate((hash) => (location.hash = hash), `#/rates/FI-012/history/${SEK}`);
+    await page.evaluate((hash) => (location.hash = hash), `#/rates/FI-010/history/${SEK}`);
     await values.filter({ hasText: "The airport is dear" }).filter({ hasText: "tillgate-demo 1" }).getByText(/^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/).waitFor();
     await page.getByRole("link", { name: "Details" }).click();
     await page.getByRole("button", { name: "Edit or move" }).click();
@@ -566,12 +566,12 @@ describe("history", () => {
     await reason.fill("The rent has risen");
     await press(page, "Save");
     await page.getByText("3 %, set here").waitFor();
-    await page.evaluate((hash) => (location.hash = hash), `#/rates/FI-012/history/${SEK}`);
+    await page.evaluate((hash) => (location.hash = hash), `#/rates/FI-010/history/${SEK}`);
     await values.filter({ hasText: "The rent has risen" }).filter({ hasText: "tillgate-demo 1" }).waitFor();
     await still(page);
     await looksRight(page, "rates-history-reasons");
-    await on.host.api("PUT", unit("FI-012"), before);
-    await unset("FI-012", SEK);
+    await on.host.api("PUT", unit("FI-010"), before);
+    await unset("FI-010", SEK);
   }));
 
   test("an address with a type that there is not shows the unit’s first rate", () => visit(on, "#/rates/NO-001/history/constructor/SEK/EUR", async (page) => {

@@ -81,7 +81,7 @@ test("a webhook is narrowed to some shops after the form has said how many recen
     const changes = await dialog(page).getByRole("list", { name: "Changes" }).getByRole("listitem").allInnerTexts();
     assert.deepEqual(changes.map((text) => text.split(/\s*\n\s*/).join(" ")), ["Only where + added: businessUnitId is SE-001"]);
     await press(page, "Save");
-    await card(page, made.name).getByText(`${type} · only where businessUnitId is SE-001 · bearer token`).waitFor();
+    await card(page, made.name).getByText(`Test ${/\d+/.exec(type)} · only where businessUnitId is SE-001 · bearer token`).waitFor();
     assert.equal(await stored(made), '[{"path":"$.data.businessUnitId","in":["SE-001"]}]');
     assert.equal(await publish(type, { businessUnitId: "DE-001" }), 0);
     assert.equal(await publish(type, { businessUnitId: "SE-001" }), 1);

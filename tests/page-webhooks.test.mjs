@@ -248,6 +248,8 @@ describe("webhooks", () => {
       await dialog(page).getByRole("heading", { name: `The shared key of ${made.name}` }).waitFor();
       await press(page, "Done");
       await page.getByRole("button", { name: `New key for ${made.name}` }).click();
+      await dialog(page).getByRole("radio", { name: "24 hours", checked: true }).waitFor();
+      await dialog(page).getByRole("radio", { name: "Nothing" }).check();
       await dialog(page).getByText("Until the receiver knows it, it will reject them.").waitFor();
       await press(page, "Replace");
       await eventually(async () => assert.match(await dialog(page).getByLabel("Shared key").inputValue(), /^.{16,128}$/));
