@@ -264,7 +264,7 @@ test("a project’s save says why too", async () => {
     await page.getByRole("link", { name: "See its history" }).waitFor();
   });
   const { items } = await stored(`${path}/history`);
-  assert.deepEqual(items.map(({ note }) => note), ["It is built", "Doors need locks", undefined]);
+  assert.deepEqual(items.slice(0, 3).map(({ note }) => note), ["It is built", "Doors need locks", undefined]);
 });
 
 test("people of the same name are told apart, and a conflict says who", async () => {

@@ -731,7 +731,7 @@ describe("permissions", () => {
     const publisher = await clientWith(on.host.operator, ["exe.publisher"]);
     const page = await open(on.context, on.host.operator.url);
     await signIn(page, publisher);
-    await page.getByText("exe.viewer or exe.editor for webhooks.").waitFor();
+    await page.getByText("To see webhooks: exe.viewer").waitFor();
     await page.close();
   });
 });
