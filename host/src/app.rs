@@ -114,7 +114,7 @@ impl App {
         });
     }
 
-    /// Starts a task that counts the jobs set aside. It ends when the app is dropped.
+    /// Counts the jobs set aside, in the background, until the app is dropped.
     fn count_set_aside(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         self.workers.handle().spawn(async move {

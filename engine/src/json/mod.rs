@@ -82,7 +82,7 @@ pub struct Document<'a> {
     may_have_duplicates: bool,
     /// Whether there is a [`Scalar::Number`].
     has_numbers: bool,
-    /// Whether a [`Scalar::Number`] may be an integer that is written with a fraction, such as `18.0`.
+    /// Whether a number may be an integer with a fraction of zeros, such as `18.0`.
     may_have_integers: bool,
     /// Whether reading ended at a value that is nested too deep.
     is_too_deep: bool,

@@ -78,9 +78,9 @@ struct Failed {
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Concerned {
-    /// How many tenants have stored something.
+    /// The number of tenants with stored data.
     pub tenants: usize,
-    /// How many tests of their own conditions with its id fail.
+    /// The number of failing tests in the tenants' own conditions with the same id.
     pub failing_tests: usize,
 }
 
@@ -147,7 +147,7 @@ impl Conditions {
     }
 }
 
-/// How many tenants have stored something, and how many tests fail of the conditions that they have under a key.
+/// Counts the tenants with stored data, and the failing tests of their conditions under `key`.
 async fn count(app: &Arc<App>, key: &str, global: Option<&Text>) -> Result<Concerned> {
     let (mut count, mut after) = (Concerned::default(), None::<Partition>);
     loop {

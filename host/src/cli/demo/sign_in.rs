@@ -67,7 +67,7 @@ impl Code {
     }
 }
 
-/// Whether two secrets are the same, in a time that tells nothing.
+/// Compares two secrets in constant time.
 fn is_same(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }

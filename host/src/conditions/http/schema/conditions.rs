@@ -97,7 +97,7 @@ pub(in crate::conditions::http) fn condition_or_dry_run(generator: &mut SchemaGe
             "type": "object",
             "required": ["tenants", "failingTests"],
             "properties": {
-                "tenants": { "type": "integer", "minimum": 0, "description": "How many tenants have stored something." },
+                "tenants": { "type": "integer", "minimum": 0, "description": "The number of tenants with stored data." },
                 "failingTests": { "type": "integer", "minimum": 0, "description": "How many tests would fail of the conditions with this id that tenants have of their own." },
             },
         })
