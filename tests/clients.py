@@ -180,6 +180,9 @@ def the_demo(folder):
     """A client of the demo's tenant."""
     file = folder / "demo.env"
     with running("demo", "--listen", "127.0.0.1:0", "--env-file", file) as url:
+        # Written once everything is printed.
+        while not file.exists():
+            time.sleep(0.01)
         lines = (line.split("=", 1) for line in file.read_text().splitlines())
         env = {name: "".join(shlex.split(value)) for name, value in lines}
         form = {"grant_type": "client_credentials", "audience": env["AUDIENCE"]}

@@ -29,7 +29,7 @@ export function basketMode(session, { state, remember }) {
     textOf: (id) => (id === NONE ? NONE_TEXT : projectName(session.project(id) ?? { projectId: id })),
     onchange: () => ((isGone = false), (wanted = undefined), offer(), decide()),
   });
-  let wanted = state?.project;
+  let wanted = state?.project ?? NONE;
   /** Whether there is no project with the id that was chosen. */
   let isGone = false;
   let isFilled = false;
