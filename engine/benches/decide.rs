@@ -12,7 +12,7 @@ use tillgate_engine::catalog::Catalog;
 use tillgate_engine::condition::{
     ConditionId, ConditionRequest, Customer, EntityCondition, Rule, Scope,
 };
-use tillgate_engine::face::Prepared;
+use tillgate_engine::face::{Line, Prepared};
 
 #[path = "../../tests/support/samples.rs"]
 mod samples;
@@ -80,7 +80,12 @@ fn decide(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 out.clear();
-                prepared.evaluate(line, black_box(request.as_bytes()), None, &mut out);
+                prepared.evaluate(
+                    Line::of(line),
+                    black_box(request.as_bytes()),
+                    None,
+                    &mut out,
+                );
                 out.len()
             });
         });
@@ -108,7 +113,7 @@ fn decide(c: &mut Criterion) {
             b.iter(|| {
                 out.clear();
                 prepared
-                    .evaluate_many(line, black_box(rows.as_bytes()), &mut out)
+                    .evaluate_many(Line::of(line), black_box(rows.as_bytes()), &mut out)
                     .unwrap();
                 out.len()
             });

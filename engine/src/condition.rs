@@ -126,6 +126,17 @@ impl Rule {
     }
 }
 
+/// The members of a condition: what decides, its tests, and which program manages it at a host.
+const MEMBERS: [&str; 7] = [
+    "id",
+    "rule",
+    "scope",
+    "enabled",
+    "condition_value",
+    "tests",
+    "managedBy",
+];
+
 /// A condition: `{ "id", "rule", "scope", "enabled", "condition_value" }` (`given.md` 2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityCondition {
@@ -149,6 +160,7 @@ impl EntityCondition {
         faults: &mut Faults,
     ) -> Option<Self> {
         let node = faults.object(node)?;
+        faults.only(node, &MEMBERS);
         if let Some(member) = node.member("id")
             && member.text().is_none_or(|text| text != id.as_str())
         {
@@ -171,6 +183,7 @@ impl EntityCondition {
     /// Reads a condition of a catalog; the list that it is in determines its scope. `None` if there is a fault.
     pub fn from_catalog(node: Node<'_, '_>, scope: Scope, faults: &mut Faults) -> Option<Self> {
         let node = faults.object(node)?;
+        faults.only(node, &MEMBERS);
         let id = faults.required(node, "id").and_then(|member| {
             let id = member.text().and_then(|text| ConditionId::new(text));
             if id.is_none() {
@@ -211,26 +224,17 @@ fn read_rule(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Rule, bool)> {
     let value = value.and_then(|value| faults.object(value));
     let rule = match (is_age?, value?) {
         (true, value) => {
-            reject_unknown_members(value, Some("minimum_age"), faults);
+            faults.exactly(value, &["minimum_age"]);
             let minimum_age = faults.required(value, "minimum_age");
             let minimum_age = minimum_age.and_then(|age| faults.integer(age, MAX_AGE))?;
             Rule::AgeRestriction { minimum_age }
         }
         (false, value) => {
-            reject_unknown_members(value, None, faults);
+            faults.exactly(value, &[]);
             Rule::LicenseRequirement
         }
     };
     Some((rule, enabled?))
-}
-
-/// An unknown member of `condition_value` is a fault: a rule that is not understood must not seem to be enforced.
-fn reject_unknown_members(value: Node<'_, '_>, known: Option<&str>, faults: &mut Faults) {
-    for member in value.children() {
-        if Some(member.key().as_ref()) != known {
-            faults.add(member, "is not a member of this rule's condition_value");
-        }
-    }
 }
 
 impl Serialize for EntityCondition {
@@ -325,12 +329,11 @@ pub struct ConditionRequest<'a> {
 }
 
 impl<'a> ConditionRequest<'a> {
-    /// Reads `{ "item": { "id" }, "context": { "customer"? } }`; unknown members are ignored.
+    /// Reads `{ "item": { "id" }, "context": { "customer"? } }`. `faults` says what is done about unknown members.
     ///
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
-    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
-        let mut faults = Faults::default();
+    pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
         let read = Self::from_node(document.root(), &mut faults);
         finish(read, faults)
     }
@@ -338,10 +341,14 @@ impl<'a> ConditionRequest<'a> {
     /// The same for a value in a document. `None` if there is a fault.
     pub(crate) fn from_node(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
         let root = faults.object(node)?;
+        faults.only(root, &["item", "context"]);
         let item_id = faults
             .required(root, "item")
             .and_then(|item| faults.object(item))
-            .and_then(|item| faults.required(item, "id"))
+            .and_then(|item| {
+                faults.only(item, &["id"]);
+                faults.required(item, "id")
+            })
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
         let customer = read_context(root, faults);
         item_id.map(|item_id| Self { item_id, customer })
@@ -351,13 +358,15 @@ impl<'a> ConditionRequest<'a> {
 /// Reads the required member `context` and the customer in it.
 pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Option<Customer<'a>> {
     let context = faults.required(root, "context")?;
-    let customer = faults.object(context)?.member("customer")?;
+    let context = faults.object(context)?;
+    faults.only(context, &["customer"]);
+    let customer = context.member("customer")?;
     if customer.is_null() {
         return None;
     }
-    faults
-        .object(customer)
-        .map(|customer| read_customer(customer, faults))
+    let customer = faults.object(customer)?;
+    faults.only(customer, &["customer_age", "licenses"]);
+    Some(read_customer(customer, faults))
 }
 
 /// Reads what is known of a customer: the members `customer_age` and `licenses` of an object.

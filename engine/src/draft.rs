@@ -22,6 +22,7 @@ impl<'a> Draft<'a> {
     #[inline(never)]
     pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
         let node = faults.object(node)?;
+        faults.only(node, &["condition", "other", "project"]);
         match (node.member("condition"), node.member("project")) {
             (Some(condition), None) => {
                 let (own, said) = read_condition(Some(condition), faults);

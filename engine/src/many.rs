@@ -15,6 +15,9 @@ use crate::restriction::Item;
 /// The most rows of a call.
 pub const MAX_ROWS: usize = 10_000;
 
+/// The members of a row.
+const ROW: [&str; 4] = ["id", "additionalProperties", "customer_age", "licenses"];
+
 /// What rows are decided by.
 #[derive(Clone, Copy, Debug)]
 pub enum Decider<'c> {
@@ -27,16 +30,22 @@ pub enum Decider<'c> {
 impl<'c> Decider<'c> {
     /// Decides about `{ "rows": [{ "id", "additionalProperties"?, "customer_age"?, "licenses"? }] }` and appends
     /// `{ "outcomes": [{ "allow", "decision", "results" }], "rows": [0, ..] }`. A condition does not look at the properties,
-    /// nor a project at the customer; unknown members are ignored.
+    /// nor a project at the customer. `faults` says what is done about unknown members.
     ///
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member, or if there are more than [`MAX_ROWS`] rows, or the
     /// answer would be larger than [`MAX_ANSWER`]. What was appended is then of no use.
-    pub fn decide_many(self, request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    pub fn decide_many(
+        self,
+        request: &[u8],
+        mut faults: Faults,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let document = Document::parse_without_number_text(request, MAX_VALUES)?;
-        let mut faults = Faults::default();
-        let list = faults.object(document.root());
-        let list = list.and_then(|root| faults.required(root, "rows"));
+        let list = faults.object(document.root()).and_then(|root| {
+            faults.only(root, &["rows"]);
+            faults.required(root, "rows")
+        });
         let list = list.and_then(|list| faults.array(list));
         if let Some(list) = list
             && list.children().nth(MAX_ROWS).is_some()
@@ -85,13 +94,14 @@ impl<'c> Decider<'c> {
         match self {
             Self::Condition(id, rule) => {
                 let row = faults.object(row)?;
+                faults.only(row, &ROW);
                 let item_id = faults.required(row, "id");
                 let item_id = item_id.and_then(|id| faults.name(id, MAX_ITEM_ID));
                 let customer = read_customer(row, faults);
                 item_id?;
                 results.push(rule.decide(id, Some(&customer)));
             }
-            Self::Project(checks) => decide_into(checks, &Item::read(row, faults)?, results),
+            Self::Project(checks) => decide_into(checks, &Item::read(row, &ROW, faults)?, results),
         }
         Some(())
     }

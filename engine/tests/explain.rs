@@ -16,7 +16,7 @@
 
 use serde_json::Value;
 use tillgate_engine::decision::Tally;
-use tillgate_engine::face::Prepared;
+use tillgate_engine::face::{Line, Prepared};
 
 #[path = "../../tests/support/vector.rs"]
 mod vector;
@@ -25,7 +25,7 @@ use vector::Call;
 
 fn ask(prepared: &Prepared, line: &str, request: &[u8]) -> (String, Tally) {
     let mut out = Vec::new();
-    let tally = prepared.evaluate(line, request, None, &mut out);
+    let tally = prepared.evaluate(Line::of(line), request, None, &mut out);
     (String::from_utf8(out).unwrap(), tally)
 }
 
@@ -95,7 +95,7 @@ fn a_number_is_explained_exactly_as_it_was_sent() {
     ] {
         // A number in a text, and one before it, do not mislead.
         let request = format!(
-            r#"{{"projectId":"3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001","weight":7.50,"item":{{"id":"-3.1\"4","additionalProperties":{{"q":2.0,"p":{number}}}}}}}"#
+            r#"{{"projectId":"3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001","item":{{"id":"-3.1\"4","additionalProperties":{{"weight":7.50,"q":2.0,"p":{number}}}}}}}"#
         );
         let (answer, _) = ask(&prepared, "explain project", request.as_bytes());
         let explanation = format!(

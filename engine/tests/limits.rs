@@ -9,7 +9,7 @@
 )]
 
 use serde_json::{Value, json};
-use tillgate_engine::face::Prepared;
+use tillgate_engine::face::{Line, Prepared};
 
 /// A project with a whitelist of that many values, and one boolean restriction.
 fn project(values: usize) -> String {
@@ -34,7 +34,12 @@ const PROJECT_ID: &str = "3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001";
 /// What a call answers: `Ok` with its length, or the error's text.
 fn evaluate(prepared: &Prepared, line: &str, request: &Value) -> Result<usize, String> {
     let mut out = Vec::new();
-    prepared.evaluate(line, request.to_string().as_bytes(), None, &mut out);
+    prepared.evaluate(
+        Line::of(line),
+        request.to_string().as_bytes(),
+        None,
+        &mut out,
+    );
     let (first, text) = out.split_first().unwrap();
     if *first == b'0' {
         return Ok(text.len());
@@ -45,7 +50,7 @@ fn evaluate(prepared: &Prepared, line: &str, request: &Value) -> Result<usize, S
 
 fn evaluate_many(prepared: &Prepared, line: &str, rows: &[Value]) -> Result<(), String> {
     let (request, mut out) = (json!({ "rows": rows }).to_string(), b"before".to_vec());
-    let decided = prepared.evaluate_many(line, request.as_bytes(), &mut out);
+    let decided = prepared.evaluate_many(Line::of(line), request.as_bytes(), &mut out);
     assert_eq!(
         decided.is_err(),
         out == b"before",

@@ -15,7 +15,7 @@
 )]
 
 use serde_json::{Value, json};
-use tillgate_engine::face::Prepared;
+use tillgate_engine::face::{Line, Prepared};
 
 #[path = "../../tests/support/vector.rs"]
 mod vector;
@@ -25,7 +25,7 @@ use vector::{Call, Vector};
 fn many(prepared: &Prepared, line: &str, rows: &[Value]) -> Value {
     let request = json!({ "rows": rows }).to_string();
     let mut out = Vec::new();
-    let decided = prepared.evaluate_many(line, request.as_bytes(), &mut out);
+    let decided = prepared.evaluate_many(Line::of(line), request.as_bytes(), &mut out);
     decided.unwrap_or_else(|error| panic!("{line}: {error}"));
     assert_eq!(out[0], b'0');
     serde_json::from_slice(&out[1..]).unwrap()

@@ -9,7 +9,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 use tillgate_engine::condition::{ConditionId, Scope};
-use tillgate_engine::json::Document;
+use tillgate_engine::json::{Document, Faults};
 use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests::{condition_from_put, project_from_put, split};
 
@@ -20,14 +20,11 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.concat())
 }
 
-/// The members of a project's body.
-const MEMBERS: &[&str] = &["projectId", "name", "restrictions", "tests"];
-
 /// A project as it is stored, with and without its tests.
 fn stored(body: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let id = ProjectId::new("3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001").unwrap();
-    let document = Document::parse_members(body, MEMBERS).unwrap();
-    let (project, tests) = project_from_put(id, &document).unwrap();
+    let document = Document::parse(body).unwrap();
+    let (project, tests) = project_from_put(id, &document, Faults::default()).unwrap();
     let without = serde_json::to_vec(&project).unwrap();
     let mut with = without.clone();
     tests.append_to(&mut with);
@@ -82,7 +79,8 @@ fn a_condition_without_tests_is_written_as_ever() {
             r#"{{"rule":"AGE_RESTRICTION","condition_value":{{"minimum_age":18}}{tests}}}"#
         );
         let document = Document::parse(body.as_bytes()).unwrap();
-        let (condition, tests) = condition_from_put(id(), Scope::Tenant, &document).unwrap();
+        let (condition, tests) =
+            condition_from_put(id(), Scope::Tenant, &document, Faults::default()).unwrap();
         let mut json = serde_json::to_vec(&condition).unwrap();
         tests.append_to(&mut json);
         assert_eq!(

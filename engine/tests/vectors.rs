@@ -12,7 +12,7 @@
     reason = "nothing outside can reach a test"
 )]
 
-use tillgate_engine::face::Prepared;
+use tillgate_engine::face::{Line, Prepared};
 use tillgate_engine::{Error, compare, findings, rate, signature, tests};
 
 #[path = "../../tests/support/vector.rs"]
@@ -32,7 +32,7 @@ fn the_library_answers_every_vector() {
             (Ok(_), None) => b"0null".to_vec(),
             (Ok(prepared), Some((line, request))) => {
                 let mut out = Vec::new();
-                prepared.evaluate(line, request, None, &mut out);
+                prepared.evaluate(Line::of(line), request, None, &mut out);
                 out
             }
         },
@@ -44,7 +44,7 @@ fn the_library_answers_every_vector() {
             Err(error) => failed(&error),
             Ok(prepared) => {
                 let mut out = Vec::new();
-                match prepared.evaluate_many(call, request, &mut out) {
+                match prepared.evaluate_many(Line::of(call), request, &mut out) {
                     Ok(()) => out,
                     Err(error) => failed(&error),
                 }

@@ -95,16 +95,16 @@ pub struct BasketRequest<'a> {
 }
 
 impl<'a> BasketRequest<'a> {
-    /// Reads `{ "items": [{ "id", "conditionIds"?, "additionalProperties"? }], "projectId"?, "context" }`; unknown
-    /// members are ignored.
+    /// Reads `{ "items": [{ "id", "conditionIds"?, "additionalProperties"? }], "projectId"?, "context" }`. `faults` says what
+    /// is done about unknown members.
     ///
     /// # Errors
     /// [`Code::Invalid`] with a fault for every invalid member.
-    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
-        let mut faults = Faults::default();
+    pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
         let Some(root) = faults.object(document.root()) else {
             return Err(Error::new(Code::Invalid, "$", "must be an object"));
         };
+        faults.only(root, &["items", "projectId", "context"]);
         let list = faults.required(root, "items");
         let list = list.and_then(|list| faults.array(list));
         if let Some(list) = list {
@@ -130,7 +130,8 @@ impl<'a> BasketRequest<'a> {
 }
 
 fn read_basket_item<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<BasketItem<'a>> {
-    let item = Item::read(node, faults);
+    let members = ["id", "conditionIds", "additionalProperties"];
+    let item = Item::read(node, &members, faults);
     let ids = node
         .member("conditionIds")
         .and_then(|ids| faults.array(ids));

@@ -17,6 +17,11 @@ use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node};
 use crate::restriction::{Item, Project, ProjectId, ProjectRequest, read_project_id};
 
+/// The members of a catalog: what decides, and what a host says of the whole.
+const MEMBERS: [&str; 6] = [
+    "global", "tenant", "projects", "tenantId", "digest", "engine",
+];
+
 /// What a tenant sees.
 #[derive(Debug, Default)]
 pub struct Catalog {
@@ -30,12 +35,11 @@ pub struct Catalog {
 
 impl Catalog {
     /// Reads `{ "global": [condition], "tenant": [condition], "projects"?: [project] }`, the answer of
-    /// `GET /api/v1/catalog`; other members are ignored.
+    /// `GET /api/v1/catalog`. `faults` says what is done about unknown members.
     ///
     /// # Errors
     /// [`Code::Invalid`] with a fault for every invalid member.
-    pub fn read(document: &Document<'_>) -> Result<Self, Error> {
-        let mut faults = Faults::default();
+    pub fn read(document: &Document<'_>, mut faults: Faults) -> Result<Self, Error> {
         let catalog = Self::from_node(document.root(), &mut faults);
         faults.none_or_error()?;
         Ok(catalog)
@@ -46,6 +50,7 @@ impl Catalog {
         let mut conditions = Vec::new();
         let mut projects = Vec::new();
         if let Some(root) = faults.object(node) {
+            faults.only(root, &MEMBERS);
             for (key, scope) in [("global", Scope::Global), ("tenant", Scope::Tenant)] {
                 let list = faults.required(root, key);
                 let Some(list) = list.and_then(|list| faults.array(list)) else {

@@ -11,7 +11,7 @@
 
 use std::cell::RefCell;
 
-use super::{FAILED, OK, Prepared};
+use super::{FAILED, Line, OK, Prepared};
 use crate::decision::Tally;
 use crate::error::{Code, Error};
 use crate::json::write_number;
@@ -91,7 +91,7 @@ pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
 }
 
 /// Decides: a line that names the call, a newline, the request. `basket HANDLE` decides a basket with a project that
-/// was prepared on its own; `explain ` before the line says why.
+/// was prepared on its own; `explain ` before the line says why, and `lenient ` ignores unknown members.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     decide(handle, len, false)
@@ -107,17 +107,18 @@ fn decide(handle: u32, len: usize, many: bool) -> u64 {
     exchange_by(len, |module, input, out| {
         let (line, request) = split(input)?;
         let prepared = module.get(handle)?;
+        let mut call = Line::of(line);
         if many {
-            return prepared.evaluate_many(line, request, out);
+            return prepared.evaluate_many(call, request, out);
         }
-        let basket = ["basket", "explain basket"]
-            .into_iter()
-            .find_map(|basket| Some((basket, line.strip_prefix(basket)?.strip_prefix(' ')?)));
-        let (line, project) = match basket {
-            Some((basket, project)) => (basket, Some(module.get_by_text(project)?)),
-            None => (line, None),
+        let project = match call.name.strip_prefix("basket ") {
+            Some(project) => {
+                call.name = "basket";
+                Some(module.get_by_text(project)?)
+            }
+            None => None,
         };
-        let tally = prepared.evaluate(line, request, project, out);
+        let tally = prepared.evaluate(call, request, project, out);
         module.tally = tally;
         Ok(())
     })
@@ -368,7 +369,7 @@ mod tests {
         #[test]
         fn any_bytes_have_an_answer(
             input in prop::collection::vec(any::<u8>(), 0..200),
-            line in "(explain )?(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
+            line in "(lenient )?(explain )?(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
             number in any::<u32>(),
             beyond in 0_usize..1000,
         ) {

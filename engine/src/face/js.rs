@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 
-use super::{FAILED, Prepared};
+use super::{FAILED, Line, Prepared};
 use crate::decision::Reason;
 use crate::error::Error;
 
@@ -32,7 +32,8 @@ impl JsPrepared {
     #[wasm_bindgen(js_name = evaluateText)]
     pub fn evaluate_text(&self, line: &str, request: &str) -> String {
         let mut out = Vec::with_capacity(512);
-        self.0.evaluate(line, request.as_bytes(), None, &mut out);
+        self.0
+            .evaluate(Line::of(line), request.as_bytes(), None, &mut out);
         text(out)
     }
 
@@ -40,7 +41,9 @@ impl JsPrepared {
     #[wasm_bindgen(js_name = evaluateManyText)]
     pub fn evaluate_many_text(&self, line: &str, rows: &str) -> String {
         let mut out = Vec::with_capacity(512);
-        let answered = self.0.evaluate_many(line, rows.as_bytes(), &mut out);
+        let answered = self
+            .0
+            .evaluate_many(Line::of(line), rows.as_bytes(), &mut out);
         super::write_error(answered, &mut out);
         text(out)
     }

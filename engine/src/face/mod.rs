@@ -11,6 +11,7 @@
 //! | | `basket` | a basket | a basket's decision |
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
 //! | either, explained | `explain ` and one of these lines | the same | the same, each result with its `explanation` |
+//! | any of these | `lenient ` and its line | the same, unknown members are ignored | the same |
 //! | evaluate many by a catalog | `condition ID`, `project UUID` | rows ([`Decider::decide_many`]) | the distinct outcomes, and which each row has |
 //! | evaluate many by a project | `project` | rows | the same |
 //! | rates | none | many calls of rate math | their answers |
@@ -42,6 +43,41 @@ pub const OK: u8 = b'0';
 /// The first byte of an error.
 pub const FAILED: u8 = b'1';
 
+/// A line that names a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'l> {
+    /// The line without the words before it.
+    pub name: &'l str,
+    /// Whether `explain ` stands before it.
+    pub explain: bool,
+    /// Whether `lenient ` does.
+    pub lenient: bool,
+}
+
+impl<'l> Line<'l> {
+    /// Reads a line.
+    #[must_use]
+    #[inline]
+    pub fn of(line: &'l str) -> Self {
+        let mut read = Self {
+            name: line,
+            explain: false,
+            lenient: false,
+        };
+        loop {
+            let explain = read.name.strip_prefix("explain ");
+            let lenient = read.name.strip_prefix("lenient ");
+            if let Some(rest) = explain.filter(|_| !read.explain) {
+                (read.name, read.explain) = (rest, true);
+            } else if let Some(rest) = lenient.filter(|_| !read.lenient) {
+                (read.name, read.lenient) = (rest, true);
+            } else {
+                return read;
+            }
+        }
+    }
+}
+
 /// A catalog or a project, prepared for many evaluations.
 #[derive(Debug)]
 pub enum Prepared {
@@ -57,12 +93,13 @@ impl Prepared {
     /// # Errors
     /// [`Code::Invalid`] with all its faults.
     pub fn new(line: &str, document: &[u8]) -> Result<Self, Error> {
-        match line {
-            "catalog" => Catalog::read(&Document::parse_without_number_text(document, usize::MAX)?)
-                .map(Self::Catalog),
+        let call = Line::of(line);
+        let document = || Document::parse_without_number_text(document, usize::MAX);
+        let mut faults = Faults::lenient(call.lenient);
+        match call.name {
+            "catalog" => Catalog::read(&document()?, faults).map(Self::Catalog),
             "project" => {
-                let document = Document::parse_without_number_text(document, usize::MAX)?;
-                let mut faults = Faults::default();
+                let document = document()?;
                 let project = Project::read(document.root(), &mut faults);
                 faults.none_or_error()?;
                 Ok(Self::Project(Checks::new(&project.restrictions)))
@@ -79,22 +116,18 @@ impl Prepared {
     /// project that a basket names.
     pub fn evaluate(
         &self,
-        line: &str,
+        call: Line<'_>,
         request: &[u8],
         project: Option<&Self>,
         out: &mut Vec<u8>,
     ) -> Tally {
-        let (line, explain) = match line.strip_prefix("explain ") {
-            Some(line) => (line, true),
-            None => (line, false),
-        };
-        let document = match explain {
+        let document = match call.explain {
             // An explanation has a number as it was sent.
             true => Document::parse(request),
             false => Document::parse_without_number_text(request, MAX_VALUES),
         };
         let begin = out.len();
-        let decided = document.and_then(|read| self.decide(line, explain, &read, project, out));
+        let decided = document.and_then(|read| self.decide(call, &read, project, out));
         decided.unwrap_or_else(|error| {
             out.truncate(begin);
             write_error(Err(error), out);
@@ -105,19 +138,19 @@ impl Prepared {
     /// Decides about a parsed request and appends the answer. After an error, what was appended is of no use.
     fn decide(
         &self,
-        line: &str,
-        explain: bool,
+        call: Line<'_>,
         request: &Document<'_>,
         project: Option<&Self>,
         out: &mut Vec<u8>,
     ) -> Result<Tally, Error> {
         let mut tally = Tally::default();
         let root = request.root();
-        let limit = explain.then_some(out.len() + MAX_ANSWER);
+        let limit = call.explain.then_some(out.len() + MAX_ANSWER);
+        let faults = Faults::lenient(call.lenient);
         out.push(OK);
-        match (self, line) {
+        match (self, call.name) {
             (_, "project") => {
-                let request = ProjectRequest::read(request)?;
+                let request = ProjectRequest::read(request, faults)?;
                 let checks = match self {
                     Self::Project(checks) => Some(checks),
                     Self::Catalog(catalog) => catalog.project(request.project_id),
@@ -136,7 +169,7 @@ impl Prepared {
                 tally.add(&decision.results);
             }
             (Self::Catalog(catalog), "basket") => {
-                let request = BasketRequest::read(request)?;
+                let request = BasketRequest::read(request, faults)?;
                 let project = project.map(Self::checks).transpose()?;
                 let decision = catalog.decide_basket(&request, project)?;
                 match limit {
@@ -153,11 +186,11 @@ impl Prepared {
                 items.for_each(|item| tally.add(&item.decision.results));
             }
             (Self::Catalog(catalog), _) => {
-                let Some(id) = line.strip_prefix("condition ") else {
+                let Some(id) = call.name.strip_prefix("condition ") else {
                     let calls = "the call must be condition ID, project or basket";
                     return Err(Error::new(Code::Invalid, "$", calls));
                 };
-                let request = ConditionRequest::read(request)?;
+                let request = ConditionRequest::read(request, faults)?;
                 let decision = catalog.decide(id, &request)?;
                 match limit {
                     None => decision.write(out),
@@ -195,14 +228,15 @@ impl Prepared {
     /// [`Code::Invalid`] with all faults of the request; [`Code::NotFound`] if no enabled condition has the id.
     pub fn evaluate_many(
         &self,
-        line: &str,
+        call: Line<'_>,
         request: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let decider = self.decider(line)?;
+        // Outcomes are not explained.
+        let decider = self.decider(if call.explain { "" } else { call.name })?;
         let begin = out.len();
         out.push(OK);
-        let decided = decider.decide_many(request, out);
+        let decided = decider.decide_many(request, Faults::lenient(call.lenient), out);
         decided.inspect_err(|_| out.truncate(begin))
     }
 

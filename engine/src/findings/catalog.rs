@@ -33,7 +33,7 @@ pub struct Linted {
 /// [`Code::Invalid`](crate::Code::Invalid) with every fault of the catalog.
 pub fn lint(text: &[u8]) -> Result<Vec<Linted>, Error> {
     let document = Document::parse_without_number_text(text, usize::MAX)?;
-    Catalog::read(&document)?;
+    Catalog::read(&document, Faults::default())?;
     let root = document.root();
     let mut faults = Faults::default();
     let elements = |key| root.member(key).unwrap_or_default().children();

@@ -3,22 +3,73 @@
 
 use std::borrow::Cow;
 
+use super::nearest::nearest;
 use super::{Node, Scalar};
 use crate::error::{Code, Error, Fault, MAX_FAULTS};
+use crate::swar::equal;
 
 /// What is wrong with a name that has control characters.
 pub const NO_CONTROLS: &str = "must not contain control characters";
 
 /// The faults found in a document, in the order they were found.
 #[derive(Debug, Default)]
-pub struct Faults(Vec<Fault>);
+pub struct Faults {
+    list: Vec<Fault>,
+    /// Whether a member that nothing reads is passed over.
+    lenient: bool,
+}
 
 impl Faults {
+    /// Faults of a document whose sender asks for unknown members to be ignored (`Prefer: handling=lenient`), or of one that a
+    /// newer host may have written.
+    #[must_use]
+    pub const fn lenient(lenient: bool) -> Self {
+        Self {
+            list: Vec::new(),
+            lenient,
+        }
+    }
+
+    /// Adds a fault for each member of an object that has none of these names: its sender meant something by it, and a
+    /// misspelled name must not change a decision (`platform.md`, "Nothing that a caller meant is ignored").
+    #[inline]
+    pub fn only(&mut self, object: Node<'_, '_>, names: &[&str]) {
+        if !self.lenient {
+            self.exactly(object, names);
+        }
+    }
+
+    /// The same even where unknown members are ignored: a rule that is not understood must not seem to be enforced.
+    #[inline]
+    pub fn exactly(&mut self, object: Node<'_, '_>, names: &[&str]) {
+        for member in object.children() {
+            if !names.iter().any(|name| equal(name, member.key())) {
+                self.add_unknown(member, names);
+            }
+        }
+    }
+
+    /// Reads a part for which unknown members are faults even where they are ignored elsewhere.
+    pub(crate) fn strictly<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let lenient = std::mem::take(&mut self.lenient);
+        let value = read(self);
+        self.lenient = lenient;
+        value
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_unknown(&mut self, member: Node<'_, '_>, names: &[&str]) {
+        if self.has_room() {
+            self.add(member, unknown(member.key(), names));
+        }
+    }
+
     /// Adds a fault of a node. `message` continues a sentence that the path begins: `must be a string`.
     #[cold]
     pub fn add(&mut self, node: Node<'_, '_>, message: impl Into<Cow<'static, str>>) {
         if self.has_room() {
-            self.0.push(Fault {
+            self.list.push(Fault {
                 path: node.path(),
                 message: message.into(),
             });
@@ -29,7 +80,7 @@ impl Faults {
     #[cold]
     pub fn add_member(&mut self, node: Node<'_, '_>, key: &str, message: &'static str) {
         if self.has_room() {
-            self.0.push(Fault {
+            self.list.push(Fault {
                 path: node.path_of(key),
                 message: Cow::Borrowed(message),
             });
@@ -37,20 +88,20 @@ impl Faults {
     }
 
     fn has_room(&mut self) -> bool {
-        if self.0.len() == MAX_FAULTS {
+        if self.list.len() == MAX_FAULTS {
             let message = Cow::Borrowed("has more faults than are listed");
-            self.0.push(Fault {
+            self.list.push(Fault {
                 path: "$".to_owned(),
                 message,
             });
         }
-        self.0.len() < MAX_FAULTS
+        self.list.len() < MAX_FAULTS
     }
 
     /// Whether there are no faults so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// `Ok` if there are no faults.
@@ -58,12 +109,12 @@ impl Faults {
     /// # Errors
     /// [`Code::Invalid`] with all of them.
     pub fn none_or_error(self) -> Result<(), Error> {
-        if self.0.is_empty() {
+        if self.list.is_empty() {
             return Ok(());
         }
         Err(Error {
             code: Code::Invalid,
-            faults: self.0,
+            faults: self.list,
         })
     }
 
@@ -131,6 +182,15 @@ impl Faults {
             with_number("must be an integer from 0 to ", max.into(), ""),
         );
         None
+    }
+}
+
+/// What is said of a name that is none of these: which of them may be meant, if one is similar.
+#[must_use]
+pub fn unknown(name: &str, names: &[&str]) -> Cow<'static, str> {
+    match nearest(name, names) {
+        Some(nearest) => Cow::Owned(["is ", nearest, " meant?"].concat()),
+        None => Cow::Borrowed("is unknown"),
     }
 }
 

@@ -7,6 +7,7 @@
 //! JSON library: it exists so that everything wrong with an input can be named at once.
 
 mod faults;
+mod nearest;
 mod numbers;
 mod reader;
 mod write;
@@ -16,7 +17,8 @@ use std::fmt::Write;
 
 use serde::de::DeserializeSeed;
 
-pub use self::faults::{Faults, NO_CONTROLS};
+pub use self::faults::{Faults, NO_CONTROLS, unknown};
+pub use self::nearest::nearest;
 use self::numbers::Numbers;
 use self::reader::Reader;
 pub(crate) use self::write::{push, push_text, write_number, write_text};
@@ -89,10 +91,6 @@ pub struct Document<'a> {
     /// How many entries there may be, and whether reading ended at one more.
     most: usize,
     has_too_many: bool,
-    /// The members of the outermost object that are read, if not all are.
-    members: Option<&'static [&'static str]>,
-    /// How many numbers the text has in members that are not read: before which entry, and how many.
-    skipped_numbers: Vec<(usize, usize)>,
 }
 
 /// A value in a document. The default is one that is not there: `null`.
@@ -118,24 +116,7 @@ impl<'a> Document<'a> {
     /// As [`Document::parse`].
     pub fn parse_up_to(text: &'a [u8], most: usize) -> Result<Self, Error> {
         let text = utf8(text)?;
-        let mut document = Self::read(text, most, None)?;
-        if document.has_numbers {
-            document.fill_in_numbers(text);
-        }
-        Ok(document)
-    }
-
-    /// The same for an object of which only these members matter: the others must be valid, and are dropped.
-    ///
-    /// # Errors
-    /// As [`Document::parse`].
-    pub fn parse_members(text: &'a [u8], members: &'static [&'static str]) -> Result<Self, Error> {
-        let text = utf8(text)?;
-        let mut document = Self::read(text, MAX_VALUES, Some(members))?;
-        if document.may_have_duplicates {
-            // Members that were dropped cannot be named: the whole text is read to find the duplicates, if there are any.
-            document = Self::read(text, MAX_VALUES, None)?;
-        }
+        let mut document = Self::read(text, most)?;
         if document.has_numbers {
             document.fill_in_numbers(text);
         }
@@ -146,18 +127,14 @@ impl<'a> Document<'a> {
     /// read those texts, and keeping them would slow down an item with a price by a third.
     pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
         let text = utf8(text)?;
-        let mut document = Self::read(text, most, None)?;
+        let mut document = Self::read(text, most)?;
         if document.may_have_integers {
             document.fill_in_numbers(text);
         }
         Ok(document)
     }
 
-    fn read(
-        text: &'a str,
-        most: usize,
-        members: Option<&'static [&'static str]>,
-    ) -> Result<Self, Error> {
+    fn read(text: &'a str, most: usize) -> Result<Self, Error> {
         let mut document = Self {
             entries: Vec::with_capacity(16),
             may_have_duplicates: false,
@@ -166,8 +143,6 @@ impl<'a> Document<'a> {
             is_too_deep: false,
             most,
             has_too_many: false,
-            members,
-            skipped_numbers: Vec::new(),
         };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let root = Reader {
@@ -193,7 +168,7 @@ impl<'a> Document<'a> {
             let _ = write!(message, "{cause}");
             Error::new(Code::Invalid, "$", message)
         })?;
-        if document.may_have_duplicates && members.is_none() {
+        if document.may_have_duplicates {
             document.reject_duplicates()?;
         }
         Ok(document)
@@ -217,11 +192,7 @@ impl<'a> Document<'a> {
     /// not the text; its feature that keeps the text would make every integer slower, in every crate of the build.
     fn fill_in_numbers(&mut self, text: &'a str) {
         let mut numbers = Numbers { rest: text };
-        let mut skipped = self.skipped_numbers.iter().peekable();
-        for (index, entry) in self.entries.iter_mut().enumerate() {
-            while let Some((_, count)) = skipped.next_if(|(before, _)| *before == index) {
-                numbers.by_ref().take(*count).for_each(drop);
-            }
+        for entry in &mut self.entries {
             match &mut entry.scalar {
                 Scalar::Number(number) => *number = numbers.next().unwrap_or_default(),
                 Scalar::Integer(_) => {

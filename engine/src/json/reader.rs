@@ -65,15 +65,6 @@ impl<'a> Reader<'_, 'a> {
         has_too_many
     }
 
-    /// Whether a member of the outermost object is not read. The module reads all of them, and has nothing of this.
-    fn drops(&self, key: &str) -> bool {
-        let members = self
-            .document
-            .members
-            .filter(|_| !cfg!(target_arch = "wasm32"));
-        members.is_some_and(|read| !read.contains(&key))
-    }
-
     /// A reader of a value in the array or object at `index`.
     #[inline(always)]
     fn inside<'s>(&'s mut self, index: usize, segment: Segment<'a>) -> Reader<'s, 'a> {
@@ -178,20 +169,6 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
             let bit = bloom_bit(&key);
             self.document.may_have_duplicates |= seen & bit != 0;
             seen |= bit;
-            if index == 0 && self.drops(&key) {
-                let mut numbers = 0;
-                access.next_value_seed(Skipped {
-                    is_too_deep: &mut self.document.is_too_deep,
-                    may_have_duplicates: &mut self.document.may_have_duplicates,
-                    numbers: &mut numbers,
-                    depth: 1,
-                })?;
-                if numbers > 0 {
-                    let before = self.document.entries.len();
-                    self.document.skipped_numbers.push((before, numbers));
-                }
-                continue;
-            }
             access.next_value_seed(self.inside(index, Segment::Member(key)))?;
             if self.has_too_many() {
                 return Ok(());
@@ -225,98 +202,5 @@ impl<'a> Visitor<'a> for Key {
 
     fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(value.to_owned()))
-    }
-}
-
-/// Reads past a value, which must be JSON that is not too deep.
-struct Skipped<'r> {
-    is_too_deep: &'r mut bool,
-    may_have_duplicates: &'r mut bool,
-    /// Counts the numbers.
-    numbers: &'r mut usize,
-    depth: usize,
-}
-
-impl<'a> DeserializeSeed<'a> for Skipped<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'a> Visitor<'a> for Skipped<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        self.number()
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        self.number()
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        self.number()
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
-        if !self.opens() {
-            return Ok(());
-        }
-        while access.next_element_seed(self.inside())?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'a>>(mut self, mut access: A) -> Result<(), A::Error> {
-        if !self.opens() {
-            return Ok(());
-        }
-        let mut seen = 0;
-        while let Some(key) = access.next_key_seed(Key)? {
-            let bit = bloom_bit(&key);
-            *self.may_have_duplicates |= seen & bit != 0;
-            seen |= bit;
-            access.next_value_seed(self.inside())?;
-        }
-        Ok(())
-    }
-}
-
-impl Skipped<'_> {
-    fn number<E>(self) -> Result<(), E> {
-        *self.numbers += 1;
-        Ok(())
-    }
-
-    /// Whether an array or object may begin here; if not it is not read, which ends reading.
-    fn opens(&mut self) -> bool {
-        *self.is_too_deep |= self.depth == MAX_DEPTH;
-        self.depth < MAX_DEPTH
-    }
-
-    fn inside(&mut self) -> Skipped<'_> {
-        Skipped {
-            is_too_deep: self.is_too_deep,
-            may_have_duplicates: self.may_have_duplicates,
-            numbers: self.numbers,
-            depth: self.depth + 1,
-        }
     }
 }

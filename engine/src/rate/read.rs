@@ -23,6 +23,10 @@ pub(super) fn read_levels<'d>(call: Node<'d, 'd>, faults: &mut Faults) -> Option
 
 /// A level, with the id of its business unit and its markups.
 fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
+    faults.only(
+        node,
+        &["businessUnitId", "rates", "markupPercentage", "markups"],
+    );
     let id = read_name(node, "businessUnitId", faults);
     let level = read_rates(node, id.unwrap_or_default(), faults);
     let general = read_optional(node, "markupPercentage", read_percentage, faults);
@@ -44,6 +48,15 @@ fn read_pair_markups<'d>(
 }
 
 fn read_pair_markup(node: Node<'_, '_>, faults: &mut Faults) -> Option<PairMarkup> {
+    faults.only(
+        node,
+        &[
+            "exchangeRateType",
+            "currencyIdFrom",
+            "currencyIdTo",
+            "markupPercentage",
+        ],
+    );
     let key = read_key(node, faults);
     let markup = read_percentage(node, "markupPercentage", faults);
     Some(PairMarkup {

@@ -2,8 +2,8 @@
 //!
 //! `{ "calls": [ … ] }`, with 1 to 10,000 calls, gives `{ "answers": [ … ] }`, one answer for each call in the same
 //! order. If anything is wrong with any call, there are no answers but an error that lists every fault with its path
-//! (`$.calls[3].rate`). Numbers are decimals in strings, in calls and in answers. Optional members may be `null`;
-//! unknown members are ignored.
+//! (`$.calls[3].rate`). Numbers are decimals in strings, in calls and in answers. Optional members may be `null`.
+//! Unknown members are faults, but for those of rates, of which messages may have more (`given.md` 6.1).
 //!
 //! | `op` | members | answer |
 //! |---|---|---|
@@ -63,6 +63,7 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
 /// Appends the answers, perhaps not all of them if there are faults.
 fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
     let request = faults.object(request)?;
+    faults.only(request, &["calls"]);
     let calls = read_list(request, "calls", faults)?;
     let count = calls.children().take(MAX_CALLS + 1).count();
     if count == 0 || count > MAX_CALLS {
@@ -85,7 +86,20 @@ fn write_answer(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> O
     const OPS: Invalid =
         Invalid("must be opposite, markup, convert, cross, deviation, used, difference or check");
     let call = faults.object(call)?;
-    match faults.required(call, "op")?.text().map(AsRef::as_ref) {
+    let op = faults.required(call, "op")?.text().map(AsRef::as_ref);
+    let members: &[&str] = match op {
+        Some("opposite") => &["op", "rate"],
+        Some("markup") => &["op", "rate", "markupPercentage", "opposite"],
+        Some("convert") => &["op", "amount", "rate", "currency", "minorUnit"],
+        Some("cross") => &["op", "rate", "per"],
+        Some("deviation") => &["op", "old", "new", "tolerancePercentage"],
+        Some("used") => &["op", "levels"],
+        Some("difference") => &["op", "before", "levels", "at"],
+        Some("check") => &["op", "rates"],
+        _ => return reject(call, "op", OPS, faults),
+    };
+    faults.only(call, members);
+    match op {
         Some("opposite") => write_number("rate", opposite(call, faults)?, out),
         Some("markup") => write_number("rate", with_markup(call, faults)?, out),
         Some("convert") => write_number("amount", converted(call, faults)?, out),

@@ -109,6 +109,9 @@ impl Demand<'_> {
     }
 }
 
+/// The members of a project: what decides, its name and tests, and which program manages it at a host.
+const MEMBERS: [&str; 5] = ["projectId", "name", "restrictions", "tests", "managedBy"];
+
 /// A project: `{ "projectId", "name"?, "restrictions" }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project<'a> {
@@ -150,6 +153,7 @@ impl<'a> Project<'a> {
         let Some(node) = faults.object(node) else {
             return project;
         };
+        faults.only(node, &MEMBERS);
         let name = node.member("name");
         project.name = name.and_then(|name| faults.name(name, MAX_ITEM_ID));
         let list = faults.required(node, "restrictions");
@@ -185,25 +189,33 @@ fn read_restriction<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Restr
     let kind = faults.required(node, "type")?;
     let demand = match kind.text().map(|text| text.as_ref()) {
         Some("WHITELIST") => {
+            faults.exactly(
+                node,
+                &["type", "exclusive", "propertyName", "allowedValues"],
+            );
             let name = read_property_name(node, faults);
             let values = read_list(node, "allowedValues", faults, read_listed_value);
             Demand::Whitelist(name?, values?)
         }
         Some("BLACKLIST") => {
+            faults.exactly(node, &["type", "exclusive", "propertyName", "deniedValues"]);
             let name = read_property_name(node, faults);
             let values = read_list(node, "deniedValues", faults, read_listed_value);
             Demand::Blacklist(name?, values?)
         }
         Some("BOOLEAN") => {
+            faults.exactly(node, &["type", "exclusive", "propertyName", "value"]);
             let name = read_property_name(node, faults);
             let value = faults.required(node, "value");
             let value = value.and_then(|value| faults.boolean(value));
             Demand::Boolean(name?, value?)
         }
         Some("WHITELISTEDITEMS") => {
+            faults.exactly(node, &["type", "exclusive", "itemIds"]);
             Demand::WhitelistedItems(read_list(node, "itemIds", faults, read_short_text)?)
         }
         Some("BLACKLISTEDITEMS") => {
+            faults.exactly(node, &["type", "exclusive", "itemIds"]);
             Demand::BlacklistedItems(read_list(node, "itemIds", faults, read_short_text)?)
         }
         _ => {
@@ -259,6 +271,9 @@ fn read_listed_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Valu
     }
 }
 
+/// The members of an item in a request about a project.
+pub(crate) const ITEM: [&str; 2] = ["id", "additionalProperties"];
+
 /// An item with the properties that restrictions test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
@@ -269,9 +284,10 @@ pub struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Reads `{ "id", "additionalProperties"? }`. `None` if there is a fault.
-    pub(crate) fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
+    /// Reads `{ "id", "additionalProperties"? }`, which has no other members than `members`. `None` if there is a fault.
+    pub(crate) fn read(node: Node<'_, 'a>, members: &[&str], faults: &mut Faults) -> Option<Self> {
         let node = faults.object(node)?;
+        faults.only(node, members);
         let id = faults
             .required(node, "id")
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
@@ -312,19 +328,21 @@ pub struct ProjectRequest<'a> {
 }
 
 impl<'a> ProjectRequest<'a> {
-    /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`; unknown members are ignored.
+    /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`. `faults` says what is done about unknown members.
     ///
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
-    pub fn read(document: &Document<'a>) -> Result<Self, Error> {
-        let mut faults = Faults::default();
+    pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
         let root = faults.object(document.root());
+        if let Some(root) = root {
+            faults.only(root, &["projectId", "item"]);
+        }
         let project_id = root
             .and_then(|root| faults.required(root, "projectId"))
             .and_then(|id| read_project_id(id, &mut faults));
         let item = root
             .and_then(|root| faults.required(root, "item"))
-            .and_then(|item| Item::read(item, &mut faults));
+            .and_then(|item| Item::read(item, &ITEM, &mut faults));
         faults.none_or_error()?;
         match (project_id, item) {
             (Some(project_id), Some(item)) => Ok(Self { project_id, item }),

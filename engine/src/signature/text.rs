@@ -9,6 +9,27 @@ use crate::json::{Document, Faults, Node, write_text};
 
 const MAX_ID: usize = 256;
 
+/// The members of `verifyBody`, and of `verifyStandard`.
+const BODY: [&str; 7] = [
+    "op",
+    "sharedKey",
+    "id",
+    "body",
+    "signature",
+    "now",
+    "toleranceSeconds",
+];
+const STANDARD: [&str; 8] = [
+    "op",
+    "sharedKey",
+    "id",
+    "timestamp",
+    "body",
+    "signature",
+    "now",
+    "toleranceSeconds",
+];
+
 /// Signs or verifies, from JSON to JSON.
 ///
 /// | `op` | members | answer |
@@ -58,7 +79,16 @@ impl Answer {
 fn answer_to(call: Node<'_, '_>, faults: &mut Faults) -> Option<Answer> {
     let call = faults.object(call)?;
     let op = faults.required(call, "op")?;
-    match op.text().map(AsRef::as_ref) {
+    let name = op.text().map(AsRef::as_ref);
+    let members: &[&str] = match name {
+        Some("sign") => &["op", "sharedKey", "data"],
+        Some("signBody") => &["op", "sharedKey", "id", "t", "body"],
+        Some("verify") => &["op", "sharedKey", "data", "signature"],
+        Some("verifyBody") => &BODY,
+        _ => &STANDARD,
+    };
+    faults.only(call, members);
+    match name {
         Some("sign") => {
             let (key, data) = (
                 read_shared_key(call, faults),

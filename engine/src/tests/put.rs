@@ -6,7 +6,7 @@ use crate::error::{Code, Error};
 use crate::json::{Document, Faults};
 use crate::restriction::{Project, ProjectId};
 
-/// Reads the body of a condition's PUT.
+/// Reads the body of a condition's PUT. `faults` says what is done about unknown members.
 ///
 /// # Errors
 /// [`Code::Invalid`] with a fault for every invalid member.
@@ -14,8 +14,8 @@ pub fn condition_from_put<'a>(
     id: ConditionId,
     scope: Scope,
     document: &Document<'a>,
+    mut faults: Faults,
 ) -> Result<(EntityCondition, Tests<'a>), Error> {
-    let mut faults = Faults::default();
     let condition = EntityCondition::from_put(id, scope, document.root(), &mut faults);
     let tests = Tests::read(document.root(), Beside::Condition, &mut faults);
     faults.none_or_error()?;
@@ -23,15 +23,15 @@ pub fn condition_from_put<'a>(
     Ok((condition, tests))
 }
 
-/// Reads the body of a project's PUT.
+/// Reads the body of a project's PUT. `faults` says what is done about unknown members.
 ///
 /// # Errors
 /// [`Code::Invalid`] with a fault for every invalid member.
 pub fn project_from_put<'a>(
     id: ProjectId,
     document: &Document<'a>,
+    mut faults: Faults,
 ) -> Result<(Project<'a>, Tests<'a>), Error> {
-    let mut faults = Faults::default();
     let project = Project::from_put(id, document.root(), &mut faults);
     let tests = Tests::read(document.root(), Beside::Project(Some(id)), &mut faults);
     faults.none_or_error()?;

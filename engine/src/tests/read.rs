@@ -5,7 +5,7 @@ use super::{stored, write_verdict};
 use crate::condition::ConditionRequest;
 use crate::decision::{Decision, Reason};
 use crate::json::{Faults, NO_CONTROLS, Node, push, write_text};
-use crate::restriction::{Item, read_project_id};
+use crate::restriction::{ITEM, Item, read_project_id};
 
 impl<'a> Tests<'a> {
     /// Reads the member `tests` of a condition or project, collecting faults; without the member there are none. The document
@@ -54,7 +54,7 @@ impl<'a> Test<'a> {
         faults: &mut Faults,
     ) -> Option<Self> {
         let node = faults.object(node)?;
-        reject_unknown_members(node, &["name", "request", "expect"], faults);
+        faults.exactly(node, &["name", "request", "expect"]);
         let name = faults.required(node, "name").and_then(|member| {
             let name = faults.name(member, MAX_NAME)?;
             if name.contains(char::is_control) {
@@ -63,7 +63,8 @@ impl<'a> Test<'a> {
             Some(name)
         });
         let given = faults.required(node, "request");
-        let request = given.and_then(|given| Request::read(given, beside, faults));
+        let request =
+            given.and_then(|given| faults.strictly(|faults| Request::read(given, beside, faults)));
         let expected = faults.required(node, "expect");
         let expected = expected.and_then(|expected| read_expected(expected, faults));
         let (name, given, expected) = (name?, given?, expected?);
@@ -84,7 +85,7 @@ impl<'a> Test<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the body of the evaluate call; its unknown members are ignored, as that call ignores them.
+    /// Reads the body of the evaluate call, as strictly as that call does unless it is asked not to.
     fn read(node: Node<'_, 'a>, beside: Beside, faults: &mut Faults) -> Option<Self> {
         if node.is_deeper_than(MAX_LEVELS) {
             faults.add(node, "must not be nested deeper than 16 levels");
@@ -93,6 +94,7 @@ impl<'a> Request<'a> {
             return ConditionRequest::from_node(node, faults).map(Self::Condition);
         };
         let node = faults.object(node)?;
+        faults.only(node, &["projectId", "item"]);
         if let Some(member) = node.member("projectId")
             && let Some(id) = read_project_id(member, faults)
             && project_id.is_some_and(|project_id| project_id != id)
@@ -100,14 +102,14 @@ impl<'a> Request<'a> {
             faults.add(member, "must be the id of the project");
         }
         let item = faults.required(node, "item");
-        let item = item.and_then(|item| Item::read(item, faults));
+        let item = item.and_then(|item| Item::read(item, &ITEM, faults));
         item.map(Self::Project)
     }
 }
 
 fn read_expected(node: Node<'_, '_>, faults: &mut Faults) -> Option<Verdict<Option<Vec<Reason>>>> {
     let node = faults.object(node)?;
-    reject_unknown_members(node, &["decision", "reasons"], faults);
+    faults.exactly(node, &["decision", "reasons"]);
     let decision = faults.required(node, "decision").and_then(|member| {
         let text = member.text().map(|text| text.as_ref());
         let decision = Decision::ALL
@@ -136,12 +138,4 @@ fn read_expected(node: Node<'_, '_>, faults: &mut Faults) -> Option<Verdict<Opti
         decision: decision?,
         reasons,
     })
-}
-
-fn reject_unknown_members(node: Node<'_, '_>, known: &[&str], faults: &mut Faults) {
-    for member in node.children() {
-        if !known.contains(&member.key().as_ref()) {
-            faults.add(member, "is not a member of a test");
-        }
-    }
 }

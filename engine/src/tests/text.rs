@@ -24,6 +24,7 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     let document = Document::parse_up_to(request, usize::MAX)?;
     let mut faults = Faults::default();
     if let Some(root) = faults.object(document.root()) {
+        faults.only(root, &["condition", "other", "project", "catalog"]);
         let given = ["condition", "project", "catalog"].map(|key| root.member(key));
         match given {
             [Some(condition), None, None] => run_condition(root, condition, &mut faults, out),

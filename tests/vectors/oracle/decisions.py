@@ -251,8 +251,9 @@ def inside(path, key):
 class Reader:
     """Compares a value with the contract and collects the paths of the faults."""
 
-    def __init__(self):
+    def __init__(self, lenient=False):
         self.paths = []
+        self.lenient = lenient
 
     def expect(self, holds, path):
         if not holds:
@@ -261,6 +262,15 @@ class Reader:
 
     def object(self, value, path):
         return self.expect(isinstance(value, dict), path)
+
+    def only(self, value, path, *keys):
+        """No other members, unless unknown ones are to be ignored."""
+        if not self.lenient:
+            self.exactly(value, path, *keys)
+
+    def exactly(self, value, path, *keys):
+        for key in value:
+            self.expect(key in keys, inside(path, key))
 
     def required(self, value, path, key, check):
         if self.expect(key in value, inside(path, key)):
@@ -309,6 +319,7 @@ class Reader:
     def condition(self, value, path):
         if not self.object(value, path):
             return
+        self.only(value, path, "id", "rule", "scope", "enabled", "condition_value", "tests", "managedBy")
         self.required(value, path, "id", self.condition_id)
         self.optional(value, path, "enabled", self.boolean)
         self.required(value, path, "rule", lambda rule, at: self.expect(rule in (AGE, LICENSE), at))
@@ -316,8 +327,7 @@ class Reader:
         rule, demand = value.get("rule"), value.get("condition_value")
         if rule in (AGE, LICENSE) and isinstance(demand, dict):
             at = inside(path, "condition_value")
-            for key in demand:
-                self.expect(rule == AGE and key == "minimum_age", inside(at, key))
+            self.exactly(demand, at, *(["minimum_age"] if rule == AGE else []))
             if rule == AGE:
                 self.required(demand, at, "minimum_age", self.age)
 
@@ -330,6 +340,7 @@ class Reader:
         if value.get("type") not in list(RESTRICTIONS):
             return
         target_member, values_member, _, _ = RESTRICTIONS[value["type"]]
+        self.exactly(value, path, "type", "exclusive", values_member, *([target_member] if target_member else []))
         if target_member:
             self.required(value, path, target_member, self.short)
         self.required(value, path, values_member, {
@@ -340,6 +351,7 @@ class Reader:
     def project(self, value, path):
         if not self.object(value, path):
             return
+        self.only(value, path, "projectId", "name", "restrictions", "tests", "managedBy")
         self.optional(value, path, "name", self.name)
         self.required(value, path, "restrictions", self.array(self.restriction, high=MAX["restrictions"]))
 
@@ -351,6 +363,7 @@ class Reader:
     def catalog(self, value, path):
         if not self.object(value, path):
             return
+        self.only(value, path, "global", "tenant", "projects", "tenantId", "digest", "engine")
         self.required(value, path, "global", self.array(self.condition))
         self.required(value, path, "tenant", self.array(self.condition))
         self.optional(value, path, "projects", self.array(self.catalog_project))
@@ -365,10 +378,12 @@ class Reader:
 
     def context(self, value, path):
         if self.object(value, path):
+            self.only(value, path, "customer")
             self.optional(value, path, "customer", self.customer, null=True)
 
     def customer(self, value, path):
         if self.object(value, path):
+            self.only(value, path, "customer_age", "licenses")
             self.known_of_customer(value, path)
 
     def known_of_customer(self, value, path):
@@ -383,12 +398,18 @@ class Reader:
 
     def condition_request(self, value, path):
         if self.object(value, path):
-            self.required(value, path, "item", lambda item, at: self.object(item, at)
-                          and self.required(item, at, "id", self.name))
+            self.only(value, path, "item", "context")
+            self.required(value, path, "item", self.condition_item)
             self.required(value, path, "context", self.context)
 
-    def item(self, value, path):
+    def condition_item(self, value, path):
         if self.object(value, path):
+            self.only(value, path, "id")
+            self.required(value, path, "id", self.name)
+
+    def item(self, value, path, *more):
+        if self.object(value, path):
+            self.only(value, path, "id", "additionalProperties", *more)
             self.required(value, path, "id", self.name)
             self.optional(value, path, "additionalProperties", self.properties)
 
@@ -399,42 +420,49 @@ class Reader:
 
     def project_request(self, value, path):
         if self.object(value, path):
+            self.only(value, path, "projectId", "item")
             self.required(value, path, "projectId", self.uuid)
             self.required(value, path, "item", self.item)
 
     def basket_item(self, value, path):
-        self.item(value, path)
+        self.item(value, path, "conditionIds")
         if isinstance(value, dict):
             self.optional(value, path, "conditionIds", self.array(self.condition_id, high=MAX["conditionIds"]))
 
     def basket(self, value, path):
         if self.object(value, path):
+            self.only(value, path, "items", "projectId", "context")
             self.required(value, path, "items", self.array(self.basket_item, low=1, high=MAX["items"]))
             self.optional(value, path, "projectId", self.uuid)
             self.required(value, path, "context", self.context)
 
     def condition_row(self, value, path):
         if self.object(value, path):
+            self.only(value, path, "id", "additionalProperties", "customer_age", "licenses")
             self.required(value, path, "id", self.name)
             self.known_of_customer(value, path)
 
+    def project_row(self, value, path):
+        self.item(value, path, "customer_age", "licenses")
+
     def rows(self, value, path, row):
         if self.object(value, path):
+            self.only(value, path, "rows")
             self.required(value, path, "rows", self.array(row, high=MAX["rows"]))
 
     def condition_rows(self, value, path):
         self.rows(value, path, self.condition_row)
 
     def project_rows(self, value, path):
-        self.rows(value, path, self.item)
+        self.rows(value, path, self.project_row)
 
 
 def is_condition_id(text):
     return re.fullmatch("[A-Za-z0-9_.:-]{1,64}", text) is not None
 
 
-def valid(data, check):
-    value, reader = read(data), Reader()
+def valid(data, check, lenient=False):
+    value, reader = read(data), Reader(lenient)
     check(reader, value, "$")
     if reader.paths:
         raise Refused("invalid", reader.paths)
@@ -461,27 +489,33 @@ def answer(call):
 
 
 def decide(call):
-    prepared, line = call["prepare"], call.get("evaluate")
+    (prepared, tolerant), line = leniently(call["prepare"]), call.get("evaluate")
     if prepared not in ("catalog", "project"):
         raise Refused("invalid", ["$"])
-    document = valid(sent(call, "document"), Reader.catalog if prepared == "catalog" else Reader.project)
+    document = valid(sent(call, "document"), Reader.catalog if prepared == "catalog" else Reader.project, tolerant)
     if "evaluateMany" in call:
         return decide_many(prepared, document, call["evaluateMany"], sent(call, "request"))
     if line is None:
         return None
+    line, lenient = leniently(line)
     explain, line = line.startswith("explain "), line.removeprefix("explain ")
     read(sent(call, "request"))
     if line == "project":
-        request = valid(sent(call, "request"), Reader.project_request)
+        request = valid(sent(call, "request"), Reader.project_request, lenient)
         project = document if prepared == "project" else find_project(document, request["projectId"])
         return item_decision(request["item"], decide_project(project, request["item"], explain))
     if prepared == "catalog" and line == "basket":
-        return decide_basket(document, valid(sent(call, "request"), Reader.basket), explain)
+        return decide_basket(document, valid(sent(call, "request"), Reader.basket, lenient), explain)
     if prepared == "catalog" and line.startswith("condition "):
-        request = valid(sent(call, "request"), Reader.condition_request)
+        request = valid(sent(call, "request"), Reader.condition_request, lenient)
         condition = in_force(document, line.removeprefix("condition "))
         return item_decision(request["item"], [decide_condition(condition, request["context"], explain)])
     raise Refused("invalid", ["$"])
+
+
+def leniently(line):
+    """A line without the word before it that has unknown members ignored, and whether it is there."""
+    return line.removeprefix("lenient "), line.startswith("lenient ")
 
 
 def in_force(catalog, condition_id):
@@ -495,20 +529,20 @@ def in_force(catalog, condition_id):
 
 def decide_many(prepared, document, line, request):
     """The line comes first: what it names decides what is read of the rows."""
-    project = document
+    project, (line, lenient) = document, leniently(line)
     if prepared == "catalog":
         kind, space, id_ = line.partition(" ")
         if not space or kind not in ("condition", "project"):
             raise Refused("invalid", ["$"])
         if kind == "condition":
             condition = in_force(document, id_)
-            rows = valid(request, Reader.condition_rows)["rows"]
+            rows = valid(request, Reader.condition_rows, lenient)["rows"]
             return decide_rows(rows, lambda row: [decide_condition(condition, {"customer": row})])
         valid(json.dumps(id_).encode(), lambda reader, value, _: reader.uuid(value, "$.projectId"))
         project = find_project(document, id_)
     elif line != "project":
         raise Refused("invalid", ["$"])
-    return decide_rows(valid(request, Reader.project_rows)["rows"], lambda row: decide_project(project, row))
+    return decide_rows(valid(request, Reader.project_rows, lenient)["rows"], lambda row: decide_project(project, row))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

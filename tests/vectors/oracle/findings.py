@@ -402,7 +402,10 @@ def find(request, answer):
 
 class Reader(decisions.Reader):
     def draft(self, value, path):
-        if not self.object(value, path) or not self.expect(("condition" in value) != ("project" in value), path):
+        if not self.object(value, path):
+            return
+        self.only(value, path, "condition", "other", "project")
+        if not self.expect(("condition" in value) != ("project" in value), path):
             return
         if "project" in value:
             self.optional(value, path, "project", self.project, null=True)
@@ -424,6 +427,7 @@ class Reader(decisions.Reader):
     def versions(self, value, path):
         if not self.object(value, path):
             return
+        self.only(value, path, "before", "after")
         for member in ("before", "after"):
             if self.expect(member in value, decisions.inside(path, member)) and value[member] is not None:
                 self.draft(value[member], decisions.inside(path, member))

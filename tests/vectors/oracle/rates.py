@@ -62,6 +62,14 @@ class Call:
         self.faults.append({"path": path, "message": message})
         return None
 
+    def only(self, obj, path, *keys):
+        """No other members; the message names the one of these that an unknown one is most similar to."""
+        for name in obj:
+            if name not in keys:
+                alike = [(distance(name.lower(), key.lower()), key) for key in keys
+                         if distance(name.lower(), key.lower()) <= -(-max(len(name), len(key)) // 3)]
+                self.fault(f"{path}.{name}", f"is {min(alike)[1]} meant?" if alike else "is unknown")
+
     def member(self, obj, path, key):
         if key not in obj:
             return self.fault(f"{path}.{key}", "is required") or MISSING
@@ -175,6 +183,7 @@ class Call:
         return first
 
     def pair_markup(self, obj, path):
+        self.only(obj, path, "exchangeRateType", "currencyIdFrom", "currencyIdTo", "markupPercentage")
         self.key(obj, path)
         self.markup(obj, path)
 
@@ -185,6 +194,7 @@ class Call:
             at = f"{path}.levels[{index}]"
             if self.object(item, at) is None:
                 continue
+            self.only(item, at, "businessUnitId", "rates", "markupPercentage", "markups")
             unit, rates, pairs = self.name(item, at, "businessUnitId"), self.rates(item, at), {}
             general = self.markup(item, at) if item.get("markupPercentage") is not None else None
             if item.get("markups") is not None:
@@ -395,11 +405,34 @@ OPS = {
 }
 
 
+MEMBERS = {
+    "opposite": ["rate"],
+    "markup": ["rate", "markupPercentage", "opposite"],
+    "convert": ["amount", "rate", "currency", "minorUnit"],
+    "cross": ["rate", "per"],
+    "deviation": ["old", "new", "tolerancePercentage"],
+    "used": ["levels"],
+    "difference": ["before", "levels", "at"],
+    "check": ["rates"],
+}
+
+
+def distance(one, other):
+    """How many letters must be added, removed or replaced."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, row = row, [at]
+        for column, other_letter in enumerate(other, 1):
+            row.append(min(before[column] + 1, row[-1] + 1, before[column - 1] + (letter != other_letter)))
+    return row[-1]
+
+
 def answer(request):
     """What the engine must answer to the value of a request."""
     all_ = Call()
     answers = []
     if all_.object(request, "$") is not None:
+        all_.only(request, "$", "calls")
         calls = all_.list(request, "$", "calls")
         if not all_.faults and not 1 <= len(calls) <= 10_000:
             all_.fault("$.calls", "must have 1 to 10,000 calls")
@@ -411,6 +444,7 @@ def answer(request):
                 if op is not MISSING and not (isinstance(op, str) and op in OPS):
                     one.fault(f"{path}.op", f"must be {', '.join(list(OPS)[:-1])} or check")
                 elif op is not MISSING:
+                    one.only(obj, path, "op", *MEMBERS[op])
                     answers.append(OPS[op](one, obj, path))
             all_.faults += one.faults
     if not all_.faults:
