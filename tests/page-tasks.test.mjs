@@ -47,11 +47,11 @@ test("“The school may buy glass from now on, but no more insulation.”", () =
   await page.getByText("productGroup must be timber or fasteners or glass").waitFor();
   await page.getByRole("link", { name: "Preview School, new building" }).click();
   await page.getByRole("button", { name: "glass", exact: true }).click();
-  await page.getByRole("region", { name: "Decision", exact: true }).getByText("May be sold").waitFor();
+  await page.getByRole("region", { name: "Decision", exact: true }).getByText("May be sold", { exact: true }).waitFor();
 }));
 
 test("“Would a 17-year-old still get beer if we asked for 16? Do not change anything yet.”", () => visit(on, "", async (page) => {
-  await page.getByRole("region", { name: "Decision", exact: true }).getByText("Must not be sold").waitFor();
+  await page.getByRole("region", { name: "Decision", exact: true }).getByText("Must not be sold", { exact: true }).waitFor();
   await page.getByText("Try a change", { exact: true }).click();
   await page.getByLabel("Minimum age").fill("16");
   await page.getByText("If you saved this:").waitFor();

@@ -189,7 +189,7 @@ impl Faults {
 #[must_use]
 pub fn unknown(name: &str, names: &[&str]) -> Cow<'static, str> {
     match nearest(name, names) {
-        Some(nearest) => Cow::Owned(["is ", nearest, " meant?"].concat()),
+        Some(nearest) => Cow::Owned(["is unknown: is ", nearest, " meant?"].concat()),
         None => Cow::Borrowed("is unknown"),
     }
 }

@@ -7,7 +7,7 @@ use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
 
 use super::TenantCatalog;
 use super::versions::Versions;
-use crate::engine::{Call, Decided, Document, EngineError, Lease};
+use crate::engine::{Call, Decided, Document, EngineError, Form, Lease};
 
 /// A decision that prepares no document longer than this, and whose work is not more than that, is made at once: others are
 /// made off the threads that serve.
@@ -22,8 +22,8 @@ const RESTRICTION_BYTES: usize = 40;
 pub struct Question {
     /// What the decision is about.
     pub about: About,
-    /// Whether each result says what was compared.
-    pub explain: bool,
+    /// How it is to be decided.
+    pub form: Form,
 }
 
 /// What a decision is about.
@@ -43,7 +43,7 @@ pub(super) struct Plan<'c> {
     kind: Kind<'c>,
     /// Of the rules, where the decision may go on record.
     versions: Option<Versions>,
-    explain: bool,
+    form: Form,
     /// The bytes of a basket times those of its project, which is what the module compares, at most, and what of the
     /// request its explanations repeat, at most.
     work: usize,
@@ -86,7 +86,8 @@ impl<'c> Plan<'c> {
             let project = catalog.project(id)?;
             Some(Cow::Borrowed(&project.document))
         };
-        let Question { about, explain } = question;
+        let Question { about, form } = question;
+        let explain = form.explain;
         let mut work = 0;
         let versions;
         let kind = match about {
@@ -126,7 +127,7 @@ impl<'c> Plan<'c> {
         Self {
             kind,
             versions,
-            explain,
+            form,
             work,
         }
     }
@@ -159,7 +160,7 @@ impl<'c> Plan<'c> {
             Kind::Project(document) => Call::Project(document),
             Kind::Basket(conditions, project) => Call::Basket(conditions, project.as_deref()),
         };
-        instance.evaluate(call, self.explain, request)
+        instance.evaluate(call, self.form, request)
     }
 
     /// The same, which needs the catalog no longer.
@@ -176,7 +177,7 @@ impl<'c> Plan<'c> {
         Plan {
             kind,
             versions: self.versions,
-            explain: self.explain,
+            form: self.form,
             work: self.work,
         }
     }

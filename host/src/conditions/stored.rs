@@ -14,12 +14,10 @@ use tillgate_engine::tests;
 
 use super::document::{array, document, to_json};
 use super::text::Text;
-use crate::data::managed_by::{MEMBER, ManagedBy};
+use crate::body::Body;
+use crate::data::managed_by::ManagedBy;
 use crate::engine::Document;
 use crate::error::{Error, Result};
-
-/// The members of a project's PUT that are read.
-const PROJECT_MEMBERS: &[&str] = &["projectId", "name", "restrictions", "tests", MEMBER];
 
 /// A condition, and how it is answered.
 #[derive(Debug)]
@@ -40,11 +38,12 @@ impl StoredCondition {
     pub(super) fn from_put(
         id: ConditionId,
         scope: Scope,
-        body: &[u8],
+        body: &Body,
         before: Option<&Bytes>,
     ) -> Result<(Self, bool)> {
         let document = json::Document::parse(body)?;
-        let read = tests::condition_from_put(id, scope, &document);
+        let faults = Faults::lenient(body.lenient);
+        let read = tests::condition_from_put(id, scope, &document, faults);
         let ((condition, tests), managed_by) = with_label(read, document.root())?;
         let keeps_tests = document.root().member("tests").is_none();
         let kept = before.filter(|_| keeps_tests);
@@ -110,11 +109,12 @@ impl StoredProject {
     /// [`Error::Invalid`] naming every fault of the body.
     pub(super) fn from_put(
         id: ProjectId,
-        body: &[u8],
+        body: &Body,
         before: Option<&Bytes>,
     ) -> Result<(Self, bool)> {
-        let document = json::Document::parse_members(body, PROJECT_MEMBERS)?;
-        let read = tests::project_from_put(id, &document);
+        let document = json::Document::parse(body)?;
+        let faults = Faults::lenient(body.lenient);
+        let read = tests::project_from_put(id, &document, faults);
         let ((project, tests), managed_by) = with_label(read, document.root())?;
         let keeps_tests = document.root().member("tests").is_none();
         let kept = before.filter(|_| keeps_tests);

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tillgate_engine::condition::{ConditionId, Scope};
 
 use super::failing_tests::Concerned;
 use super::{Conditions, Editor, Owner};
+use crate::body::Body;
 use crate::error::Result;
 
 impl Conditions {
@@ -18,7 +18,7 @@ impl Conditions {
     pub async fn try_global(
         &self,
         id: ConditionId,
-        body: Bytes,
+        body: Body,
         editor: &Editor,
     ) -> Result<Concerned> {
         let before = self.content(Owner::Platform).await?;

@@ -16,6 +16,7 @@ use super::target::Target;
 use super::usage::{USED, Used};
 use super::{Conditions, INLINE};
 use crate::app::App;
+use crate::body::Body;
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::Subscriber;
 use crate::data::note::Note;
@@ -70,7 +71,7 @@ impl Conditions {
         &self,
         owner: Owner<'_>,
         id: ConditionId,
-        body: Bytes,
+        body: Body,
         editor: &Editor,
     ) -> Result<(Put, Arc<StoredCondition>)> {
         let scope = match owner {
@@ -100,10 +101,10 @@ impl Conditions {
         before: Arc<Content>,
         id: ConditionId,
         scope: Scope,
-        body: Bytes,
+        body: Body,
         on_failing: OnFailingTests,
     ) -> Result<(StoredCondition, bool, usize)> {
-        let read = move |app: &App, body: &[u8]| {
+        let read = move |app: &App, body: &Body| {
             let before = before.conditions.get(id.as_str());
             let before = before.and_then(|stored| stored.text.tests());
             let (stored, keeps_tests) = StoredCondition::from_put(id, scope, body, before)?;
@@ -145,12 +146,12 @@ impl Conditions {
         &self,
         tenant: &TenantId,
         id: ProjectId,
-        body: Bytes,
+        body: Body,
         editor: &Editor,
     ) -> Result<(Put, Arc<StoredProject>)> {
         let before = self.content(Owner::Tenant(tenant)).await?;
         let on_failing = editor.on_failing_tests;
-        let read = move |app: &App, body: &[u8]| {
+        let read = move |app: &App, body: &Body| {
             let before = before.projects.get(&id);
             let before = before.and_then(|stored| stored.text.tests());
             let (stored, keeps_tests) = StoredProject::from_put(id, body, before)?;
@@ -172,8 +173,8 @@ impl Conditions {
     /// Reads a PUT's body and runs the tests in it: a long one off the threads that serve.
     async fn read_put<T: Send + 'static>(
         &self,
-        body: Bytes,
-        read: impl FnOnce(&App, &[u8]) -> Result<T> + Send + 'static,
+        body: Body,
+        read: impl FnOnce(&App, &Body) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if body.len() <= INLINE {
             return read(&self.app, &body);

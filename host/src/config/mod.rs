@@ -70,6 +70,7 @@ pub struct Config {
     pub platform_tenant: String,
     pub operator_file: String,
     pub tls: Tls,
+    pub http: Http,
     pub cors: Cors,
     pub log: Log,
     pub metrics: Metrics,
@@ -118,6 +119,24 @@ impl Metrics {
             "metrics.listen must be empty or an address such as 127.0.0.1:9090".to_owned()
         })
     }
+}
+
+/// How requests are read.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every setting")]
+pub struct Http {
+    pub unknown_members: UnknownMembers,
+}
+
+/// What is done about members and parameters that nothing reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnknownMembers {
+    /// They are faults.
+    Refuse,
+    /// They are ignored.
+    Ignore,
 }
 
 /// What bounds one client.

@@ -19,7 +19,7 @@ use wasmtime::{
 
 use super::prepared::PreparedDocuments;
 use super::totals::Totals;
-use super::{Call, Decided, Document, DocumentDigest, EngineError, failed};
+use super::{Call, Decided, Document, DocumentDigest, EngineError, Form, failed};
 
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;
@@ -173,35 +173,41 @@ impl Instance {
         }
     }
 
-    /// Has the module decide, and explain what it decides.
+    /// Has the module decide.
     pub(super) fn evaluate(
         &mut self,
         call: Call<'_>,
-        explain: bool,
+        form: Form,
         request: &[u8],
     ) -> Result<Decided, EngineError> {
         self.prepared.begin_call();
-        let (form, deadline) = match explain {
-            true => ("explain ", BASKET_DEADLINE),
-            false => ("", DEADLINE),
+        let words = match (form.explain, form.lenient) {
+            (false, false) => "",
+            (true, false) => "explain ",
+            (false, true) => "lenient ",
+            (true, true) => "lenient explain ",
+        };
+        let deadline = match form.explain {
+            true => BASKET_DEADLINE,
+            false => DEADLINE,
         };
         let answer = match call {
             Call::Condition(catalog, id) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, [form, "condition ", id], request, deadline)
+                self.call(handle, [words, "condition ", id], request, deadline)
             }
             Call::Project(document) => {
                 let handle = self.handle(document)?;
-                self.call(handle, [form, "project", ""], request, deadline)
+                self.call(handle, [words, "project", ""], request, deadline)
             }
             Call::Basket(catalog, None) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, [form, "basket", ""], request, BASKET_DEADLINE)
+                self.call(handle, [words, "basket", ""], request, BASKET_DEADLINE)
             }
             Call::Basket(catalog, Some(project)) => {
                 let project = self.handle(project)?;
                 let handle = self.handle(catalog)?;
-                let line = [form, "basket ", &project.to_string()];
+                let line = [words, "basket ", &project.to_string()];
                 self.call(handle, line, request, BASKET_DEADLINE)
             }
         };

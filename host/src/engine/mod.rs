@@ -80,6 +80,15 @@ pub enum Call<'a> {
     Basket(&'a Document, Option<&'a Document>),
 }
 
+/// How the module is asked to decide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// Each result says what was compared.
+    pub explain: bool,
+    /// Unknown members of the request are ignored.
+    pub lenient: bool,
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {

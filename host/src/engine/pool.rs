@@ -11,7 +11,7 @@ use wasmtime::{Engine, InstancePre, Linker, Module};
 use super::instance::{Instance, State};
 use super::settings::settings;
 use super::totals::Totals;
-use super::{Call, Decided, Document, EngineError, MACHINE_CODE, failed};
+use super::{Call, Decided, Document, EngineError, Form, MACHINE_CODE, failed};
 
 /// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
 pub const ROUND: Duration = Duration::from_secs(10);
@@ -174,7 +174,7 @@ impl EnginePool {
     /// # Errors
     /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
     pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
-        let decided = self.lease()?.evaluate(call, false, request)?;
+        let decided = self.lease()?.evaluate(call, Form::default(), request)?;
         Ok(decided.answer)
     }
 
@@ -262,18 +262,17 @@ impl Lease<'_> {
         instance.is_some_and(|instance| instance.has(document))
     }
 
-    /// Has the module decide; `request` is a JSON text, and so is the answer. With `explain`, each result says what was
-    /// compared.
+    /// Has the module decide; `request` is a JSON text, and so is the answer.
     ///
     /// # Errors
     /// As [`EnginePool::evaluate`].
     pub fn evaluate(
         self,
         call: Call<'_>,
-        explain: bool,
+        form: Form,
         request: &[u8],
     ) -> Result<Decided, EngineError> {
-        self.run(|instance| instance.evaluate(call, explain, request))
+        self.run(|instance| instance.evaluate(call, form, request))
     }
 
     fn run<T>(

@@ -19,11 +19,11 @@ use crate::config;
 /// The headers that requests may have, besides those that every page may send. The last three come from libraries that trace
 /// requests.
 const READ: &str = "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID, \
-                    baggage, traceparent, tracestate";
+                    Prefer, baggage, traceparent, tracestate";
 
 /// The headers that pages may read, besides those that every page may read.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "Correlation-Id, ETag, Location, Retry-After, Tillgate-Engine, Tillgate-Failing-Tests, Tillgate-Stale, \
+    "Correlation-Id, ETag, Location, Preference-Applied, Retry-After, Tillgate-Engine, Tillgate-Failing-Tests, Tillgate-Stale, \
      WWW-Authenticate",
 );
 

@@ -13,6 +13,10 @@ use super::reply::CORRELATION_ID;
 /// `X-Forwarded-For`: the addresses that a request came through.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
+/// `Prefer` and `Preference-Applied` (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
 /// The caller's correlation id when it is a UUID, otherwise a new one.
 pub(super) fn correlation(headers: &HeaderMap) -> Uuid {
     let sent = headers
@@ -115,6 +119,22 @@ pub(super) fn prefers(headers: &HeaderMap, media_type: &str, other: &str) -> boo
         decides.map(|(specificity, weight)| (weight, specificity))
     };
     preference(media_type) > preference(other)
+}
+
+/// What a request prefers is done about unknown members and parameters (RFC 7240, section 4.4): whether they are ignored.
+pub(super) fn prefers_lenient(headers: &HeaderMap) -> Option<bool> {
+    elements(headers, &PREFER).find_map(|element| {
+        let preference = element.split(';').next().unwrap_or_default();
+        let (name, value) = preference.split_once('=')?;
+        if !name.trim().eq_ignore_ascii_case("handling") {
+            return None;
+        }
+        match value.trim().trim_matches('"') {
+            "lenient" => Some(true),
+            "strict" => Some(false),
+            _ => None,
+        }
+    })
 }
 
 /// The weight of a range; 1 without one, and where it is malformed.

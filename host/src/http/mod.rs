@@ -41,8 +41,10 @@ pub use self::connection::tls::{Certificate, Tls};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
-use self::headers::{accepts, accepts_coding, behind_proxies, correlation, is_json};
-use self::query::refuse_duplicates;
+use self::headers::{
+    PREFERENCE_APPLIED, accepts, accepts_coding, behind_proxies, correlation, is_json,
+    prefers_lenient,
+};
 pub use self::query::{Faults, Query};
 pub use self::reply::Reply;
 pub use self::route::access::{Access, Takes};
@@ -56,6 +58,8 @@ pub use self::route::tag::Tag;
 pub use self::route::{Described, Describes, Route, Table};
 use self::route::{Measured, values_of};
 use crate::app::App;
+use crate::body::Body;
+use crate::config::UnknownMembers;
 use crate::data::feed::Staleness;
 use crate::error::Error;
 use crate::identity::Caller;
@@ -78,6 +82,8 @@ pub struct Server {
     /// Says who is asking.
     tokens: Arc<dyn Authenticate>,
     trusted_proxies: Vec<IpNet>,
+    /// Whether unknown members and parameters are ignored unless the request says otherwise.
+    ignores_unknown: bool,
     streams: Streams,
     workers: Arc<Workers>,
     /// The bytes of large bodies that are being read or acted on: of callers, and of anonymous requests.
@@ -100,6 +106,7 @@ impl Server {
             table,
             tokens,
             trusted_proxies: app.config.trusted_proxies.clone(),
+            ignores_unknown: app.config.http.unknown_members == UnknownMembers::Ignore,
             streams: Streams::new(
                 app.stopping(),
                 app.workers.handle(),
@@ -174,14 +181,31 @@ impl Server {
             correlation,
         );
         let (mut reply, unread, recorder) = match found {
-            Ok((Measured { route, recorder }, params)) => {
-                let is_private = !matches!(route.access, Access::Public);
-                let serving = self.serve(route, params, head, correlation, body.as_mut(), unread);
+            Ok((measured, params)) => {
+                let is_private = !matches!(measured.route.access, Access::Public);
+                let prefers = prefers_lenient(&head.headers).filter(|_| is_private);
+                let lenient = prefers.unwrap_or(self.ignores_unknown);
+                let serving = self.serve(
+                    measured,
+                    params,
+                    head,
+                    lenient,
+                    correlation,
+                    body.as_mut(),
+                    unread,
+                );
                 let (mut reply, unread) = serving.await;
                 if is_private {
                     reply.keep_private();
                 }
-                (reply, unread, recorder)
+                if let Some(lenient) = prefers {
+                    let applied = match lenient {
+                        true => "handling=lenient",
+                        false => "handling=strict",
+                    };
+                    reply = reply.with(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
+                }
+                (reply, unread, &measured.recorder)
             }
             Err(reply) => (*reply, unread, &self.table.unrouted),
         };
@@ -253,9 +277,10 @@ impl Server {
     /// body is left.
     async fn serve<B: Buf>(
         self: &Arc<Self>,
-        route: &Route,
+        Measured { route, query, .. }: &Measured,
         params: Vec<String>,
         head: Arc<Head>,
+        lenient: bool,
         correlation: Uuid,
         body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
         unread: Unread,
@@ -272,8 +297,9 @@ impl Server {
             return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
         }
         // Public routes, those of OAuth among them, ignore the query.
-        let query = head.uri.query().filter(|_| caller.is_some());
-        if let Err(error) = refuse_duplicates(query.unwrap_or_default()) {
+        let sent = head.uri.query().filter(|_| caller.is_some());
+        let known = query.as_deref().filter(|_| !lenient);
+        if let Err(error) = query::check(sent.unwrap_or_default(), known) {
             return (Reply::error(&error, correlation), unread);
         }
         let limit = match route.takes {
@@ -315,7 +341,10 @@ impl Server {
                 head: Arc::clone(&head),
                 peer,
                 correlation,
-                body,
+                body: Body {
+                    bytes: body,
+                    lenient,
+                },
                 caller,
                 access: route.access,
                 server: Arc::clone(self),

@@ -1,5 +1,5 @@
 //! The parameters of a query, read strictly: every fault is named by its parameter, and all of them are answered at once. A
-//! parameter that appears twice is refused before the handler is called, since nobody can know which value is meant.
+//! parameter that appears twice, and one that the route does not take, is refused before the handler is called.
 //!
 //! Every list has its pages the same way (`platform.md`, "HTTP conventions"): `limit`, and as `cursor` what the page before
 //! gave as `next`. What a cursor is, each list says itself.
@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use tillgate_engine::Fault;
+use tillgate_engine::json::unknown;
 
 use super::Request;
 use super::schema::{LIMIT, MAX_LIMIT};
@@ -49,18 +50,23 @@ impl Faults {
     }
 }
 
-/// Checks that each parameter of a query appears once.
+/// Checks that each parameter of a query appears once, and is one of those that are `known`, if that is said.
 ///
 /// # Errors
 /// [`Error::Invalid`] naming those that do not.
-pub(super) fn refuse_duplicates(query: &str) -> Result<()> {
+pub(super) fn check(query: &str, known: Option<&[&str]>) -> Result<()> {
+    let mut faults = Faults::default();
     let (mut names, mut duplicates) = (BTreeSet::new(), BTreeSet::new());
     for (name, _) in form_urlencoded::parse(query.as_bytes()) {
-        if !names.insert(name.clone()) {
+        if names.contains(&name) {
             duplicates.insert(name);
+            continue;
         }
+        if let Some(known) = known.filter(|known| !known.contains(&&*name)) {
+            faults.check(&name, Err::<(), _>(unknown(&name, known)));
+        }
+        names.insert(name);
     }
-    let mut faults = Faults::default();
     for name in &duplicates {
         faults.check(name, Err::<(), _>("is a duplicate"));
     }

@@ -10,8 +10,8 @@ use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
 use super::units::set_rates::NewRate;
 use super::units::unit::{ID_RULE, PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
-use crate::body::{self, optional, or_fault, parsed, read, required, tenant};
-use crate::data::managed_by::ManagedBy;
+use crate::body::{self, Body, Fields, object, or_fault, parsed, read, tenant};
+use crate::data::managed_by;
 use crate::error::Result;
 use crate::identity::TenantId;
 
@@ -24,42 +24,43 @@ const MAX_PAIRS: usize = 1_000;
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
 
+/// What an answer says of a rate beside what can be set: it may be sent back.
+const ANSWERED: [&str; 4] = ["createdBy", "createdDate", "lastModified", "reference"];
+
 /// Reads `{ type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy? }`.
-pub(super) fn unit(body: &[u8]) -> Result<UnitSettings> {
-    read(body, |root, faults| {
-        let unit_type = required(root, "type", faults, |node, faults| {
+pub(super) fn unit(body: &Body) -> Result<UnitSettings> {
+    read(body, |fields| {
+        fields.may_have(&["id"]);
+        let unit_type = fields.required("type", |node, faults| {
             let rule = "must be COMPANY, GROUP or STORE";
             parsed(node, faults, UnitType::parse, rule)
         });
-        let parent = optional(root, "parentId", faults, unit_id);
+        let parent = fields.optional("parentId", unit_id);
         match (
             unit_type,
-            root.member("parentId").filter(|node| !node.is_null()),
+            fields
+                .node
+                .member("parentId")
+                .filter(|node| !node.is_null()),
         ) {
             (Some(UnitType::Company), Some(node)) => {
-                faults.add(node, "must be absent: a COMPANY stands at the top");
+                let rule = "must be absent: a COMPANY stands at the top";
+                fields.faults.add(node, rule);
             }
             (Some(UnitType::Group | UnitType::Store), None) => {
-                faults.add_member(
-                    root,
-                    "parentId",
-                    "is required: only a COMPANY stands at the top",
-                );
+                let rule = "is required: only a COMPANY stands at the top";
+                fields.faults.add_member(fields.node, "parentId", rule);
             }
             _ => {}
         }
-        let name = optional(root, "name", faults, |node, faults| {
-            body::name(node, faults, MAX_NAME)
-        });
-        let markup = optional(root, "markupPercentage", faults, percentage);
-        let markups = optional(root, "markups", faults, |list, faults| {
-            pairs(list, &MARKUPS, faults)
-        });
-        let tolerance = optional(root, "tolerancePercentage", faults, percentage);
-        let tolerances = optional(root, "tolerances", faults, |list, faults| {
+        let name = fields.optional("name", |node, faults| body::name(node, faults, MAX_NAME));
+        let markup = fields.optional("markupPercentage", percentage);
+        let markups = fields.optional("markups", |list, faults| pairs(list, &MARKUPS, faults));
+        let tolerance = fields.optional("tolerancePercentage", percentage);
+        let tolerances = fields.optional("tolerances", |list, faults| {
             pairs(list, &TOLERANCES, faults)
         });
-        let managed_by = ManagedBy::read(root, faults);
+        let managed_by = fields.managed_by();
         Some(UnitSettings {
             unit_type: unit_type?,
             parent_id: parent?,
@@ -110,17 +111,17 @@ fn pairs<T>(list: Node<'_, '_>, kind: &PairList<T>, faults: &mut Faults) -> Opti
     let mut seen = BTreeSet::new();
     let mut entries = Vec::new();
     for node in list.children() {
-        let Some(node) = faults.object(node) else {
-            continue;
-        };
-        let key = rate_key(node, faults);
-        let value = required(node, kind.member, faults, percentage);
-        let Some(key) = key else { continue };
-        // Unordered: one entry for both directions.
-        if !seen.insert(key.min(key.opposite())) {
-            faults.add(node, kind.duplicate);
-        }
-        entries.extend(value.map(|value| (kind.entry)(key, value)));
+        let entry = object(node, faults, |fields| {
+            let key = rate_key(fields);
+            let value = fields.required(kind.member, percentage);
+            let key = key?;
+            // Unordered: one entry for both directions.
+            if !seen.insert(key.min(key.opposite())) {
+                fields.faults.add(node, kind.duplicate);
+            }
+            Some((kind.entry)(key, value?))
+        });
+        entries.extend(entry);
     }
     Some(entries)
 }
@@ -132,10 +133,14 @@ fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
 }
 
 /// Reads `{ rateValue, managedBy? }` as the rate of a key.
-pub(super) fn rate(body: &[u8], key: RateKey) -> Result<NewRate> {
-    read(body, |root, faults| {
-        let rate = required_number(root, "rateValue", Rate::parse, faults);
-        let managed_by = ManagedBy::read(root, faults);
+pub(super) fn rate(body: &Body, key: RateKey) -> Result<NewRate> {
+    read(body, |fields| {
+        fields.may_have(&ANSWERED);
+        fields.of_path("exchangeRateType", key.rate_type.as_str());
+        fields.of_path("currencyIdFrom", key.pair.from().as_str());
+        fields.of_path("currencyIdTo", key.pair.to().as_str());
+        let rate = required_number(fields, "rateValue", Rate::parse);
+        let managed_by = fields.managed_by();
         Some(NewRate {
             key,
             rate: rate?,
@@ -146,28 +151,31 @@ pub(super) fn rate(body: &[u8], key: RateKey) -> Result<NewRate> {
 }
 
 /// Reads `{ set?: [...], delete?: [...] }`.
-pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
-    read(body, |root, faults| {
+pub(super) fn bulk(body: &Body) -> Result<Bulk> {
+    read(body, |fields| {
         let mut seen = BTreeSet::new();
-        let set = optional(root, "set", faults, |list, faults| {
-            objects(list, faults, |node, faults| {
-                let key = rate_key(node, faults);
-                let rate = required_number(node, "rateValue", Rate::parse, faults);
-                let managed_by = ManagedBy::read(node, faults);
+        let set = fields.optional("set", |list, faults| {
+            objects(list, faults, |fields| {
+                fields.may_have(&ANSWERED);
+                let key = rate_key(fields);
+                let rate = required_number(fields, "rateValue", Rate::parse);
+                let managed_by = fields.managed_by();
                 let value = NewRate {
-                    key: distinct(node, key?, &mut seen, faults),
+                    key: distinct(key?, &mut seen, fields),
                     rate: rate?,
                     reference: None,
                     managed_by: managed_by?,
                 };
-                let path = node.path();
+                let path = fields.node.path();
                 Some(Placed { value, path })
             })
         });
-        let delete = optional(root, "delete", faults, |list, faults| {
-            objects(list, faults, |node, faults| {
-                let key = rate_key(node, faults)?;
-                Some(distinct(node, key, &mut seen, faults))
+        let delete = fields.optional("delete", |list, faults| {
+            objects(list, faults, |fields| {
+                fields.may_have(&ANSWERED);
+                fields.may_have(&["rateValue", managed_by::MEMBER]);
+                let key = rate_key(fields)?;
+                Some(distinct(key, &mut seen, fields))
             })
         });
         let bulk = Bulk {
@@ -176,14 +184,12 @@ pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
         };
         let count = ["set", "delete"]
             .iter()
-            .filter_map(|name| root.member(name))
+            .filter_map(|name| fields.node.member(name))
             .map(|list| list.children().count())
             .sum();
         if !(1..=MAX_BULK).contains(&count) {
-            faults.add(
-                root,
-                "must have 1 to 1,000 rates in set and delete together",
-            );
+            let rule = "must have 1 to 1,000 rates in set and delete together";
+            fields.faults.add(fields.node, rule);
             return None;
         }
         Some(bulk)
@@ -192,13 +198,12 @@ pub(super) fn bulk(body: &[u8]) -> Result<Bulk> {
 
 /// A key, with a fault when an object before had the same.
 fn distinct(
-    node: Node<'_, '_>,
     key: RateKey,
     seen: &mut BTreeSet<RateKey>,
-    faults: &mut Faults,
+    fields: &mut Fields<'_, '_, '_>,
 ) -> RateKey {
     if !seen.insert(key) {
-        faults.add(node, "is a duplicate");
+        fields.faults.add(fields.node, "is a duplicate");
     }
     key
 }
@@ -207,33 +212,30 @@ fn distinct(
 fn objects<T>(
     list: Node<'_, '_>,
     faults: &mut Faults,
-    mut read: impl FnMut(Node<'_, '_>, &mut Faults) -> Option<T>,
+    mut read: impl FnMut(&mut Fields<'_, '_, '_>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let list = faults.array(list)?;
     let mut objects = Vec::new();
     for node in list.children().take(MAX_BULK + 1) {
-        let object = faults.object(node);
-        objects.extend(object.and_then(|object| read(object, faults)));
+        objects.extend(object(node, faults, &mut read));
     }
     Some(objects)
 }
 
 /// Reads `{ businessUnitId, exchangeRateType, from, to, amount, withMarkup? }`.
-pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
-    read(body, |root, faults| {
-        let unit = required(root, "businessUnitId", faults, unit_id);
-        let rate_type = required_text(root, "exchangeRateType", RateType::parse, faults);
-        let from = required_text(root, "from", Currency::parse, faults);
-        let to = required_text(root, "to", Currency::parse, faults);
-        let amount = required_number(root, "amount", Amount::parse, faults);
-        let with_markup = optional(root, "withMarkup", faults, |node, faults| {
-            faults.boolean(node)
-        });
+pub(super) fn conversion(body: &Body) -> Result<Conversion> {
+    read(body, |fields| {
+        let unit = fields.required("businessUnitId", unit_id);
+        let rate_type = required_text(fields, "exchangeRateType", RateType::parse);
+        let from = required_text(fields, "from", Currency::parse);
+        let to = required_text(fields, "to", Currency::parse);
+        let amount = required_number(fields, "amount", Amount::parse);
+        let with_markup = fields.optional("withMarkup", |node, faults| faults.boolean(node));
         // An amount in the target times the rate is in the source (`given.md`, 6.1).
         let pair = Pair::new(to?, from?);
         let Ok(pair) = pair else {
-            let node = root.member("to").unwrap_or(root);
-            faults.add(node, "must differ from $.from");
+            let node = fields.node.member("to").unwrap_or(fields.node);
+            fields.faults.add(node, "must differ from $.from");
             return None;
         };
         Some(Conversion {
@@ -249,10 +251,10 @@ pub(super) fn conversion(body: &[u8]) -> Result<Conversion> {
 }
 
 /// Reads `{ tenantId, businessUnitId? }`.
-pub(super) fn initial_state(body: &[u8]) -> Result<(TenantId, Option<UnitId>)> {
-    read(body, |root, faults| {
-        let tenant = required(root, "tenantId", faults, tenant);
-        let unit = optional(root, "businessUnitId", faults, unit_id);
+pub(super) fn initial_state(body: &Body) -> Result<(TenantId, Option<UnitId>)> {
+    read(body, |fields| {
+        let tenant = fields.required("tenantId", tenant);
+        let unit = fields.optional("businessUnitId", unit_id);
         Some((tenant?, unit?))
     })
 }
@@ -262,26 +264,25 @@ fn unit_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<UnitId> {
 }
 
 /// The members `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
-fn rate_key(object: Node<'_, '_>, faults: &mut Faults) -> Option<RateKey> {
-    let rate_type = required_text(object, "exchangeRateType", RateType::parse, faults);
-    let from = required_text(object, "currencyIdFrom", Currency::parse, faults);
-    let to = required_text(object, "currencyIdTo", Currency::parse, faults);
+fn rate_key(fields: &mut Fields<'_, '_, '_>) -> Option<RateKey> {
+    let rate_type = required_text(fields, "exchangeRateType", RateType::parse);
+    let from = required_text(fields, "currencyIdFrom", Currency::parse);
+    let to = required_text(fields, "currencyIdTo", Currency::parse);
     let pair = Pair::new(from?, to?);
-    let node = object.member("currencyIdTo").unwrap_or(object);
+    let node = fields.node.member("currencyIdTo").unwrap_or(fields.node);
     Some(RateKey {
-        pair: valid(node, faults, pair)?,
+        pair: valid(node, fields.faults, pair)?,
         rate_type: rate_type?,
     })
 }
 
 /// A required string, as the engine parses it.
 fn required_text<T>(
-    object: Node<'_, '_>,
-    member: &str,
+    fields: &mut Fields<'_, '_, '_>,
+    member: &'static str,
     parse: fn(&str) -> Result<T, Invalid>,
-    faults: &mut Faults,
 ) -> Option<T> {
-    required(object, member, faults, |node, faults| {
+    fields.required(member, |node, faults| {
         let text = or_fault(faults, node, node.text(), "must be a string")?;
         valid(node, faults, parse(text))
     })
@@ -289,14 +290,11 @@ fn required_text<T>(
 
 /// A required number, as the engine parses it.
 fn required_number<T>(
-    object: Node<'_, '_>,
-    member: &str,
+    fields: &mut Fields<'_, '_, '_>,
+    member: &'static str,
     parse: fn(&str) -> Result<T, Invalid>,
-    faults: &mut Faults,
 ) -> Option<T> {
-    required(object, member, faults, |node, faults| {
-        number(node, faults, parse)
-    })
+    fields.required(member, |node, faults| number(node, faults, parse))
 }
 
 /// A number, as the engine parses its text.

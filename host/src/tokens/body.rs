@@ -12,8 +12,7 @@ use tillgate_engine::rate::Percentage;
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewRole, NewStatement, NewTemplate, Registration};
-use crate::body::{self, or_fault, parsed, read, required, text_that};
-use crate::data::managed_by::ManagedBy;
+use crate::body::{self, Body, Fields, boolean, object, or_fault, parsed, read, text_that};
 use crate::data::tenant::TenantSettings;
 use crate::error::{Error, Result};
 use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
@@ -35,12 +34,12 @@ const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at m
 const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, tenantId, claims }` (`given.md` 2.7).
-pub(super) fn registration(body: &[u8]) -> Result<Registration> {
-    read(body, |root, faults| {
-        let software = software(root, faults);
-        let using_global_template = required(root, "usingGlobalTemplate", faults, boolean);
-        let tenant = required(root, "tenantId", faults, body::tenant);
-        let statement = optional(root, "softwareStatement", faults, |node, faults| {
+pub(super) fn registration(body: &Body) -> Result<Registration> {
+    read(body, |fields| {
+        let software = software(fields);
+        let using_global_template = fields.required("usingGlobalTemplate", boolean);
+        let tenant = fields.required("tenantId", body::tenant);
+        let statement = fields.not_null("softwareStatement", |node, faults| {
             text_that(
                 node,
                 faults,
@@ -48,7 +47,7 @@ pub(super) fn registration(body: &[u8]) -> Result<Registration> {
                 STATEMENT_RULE,
             )
         });
-        let claims = required(root, "claims", faults, claims);
+        let claims = fields.required("claims", claims);
         Some(Registration {
             software: software?,
             using_global_template: using_global_template?,
@@ -60,13 +59,13 @@ pub(super) fn registration(body: &[u8]) -> Result<Registration> {
 }
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, claims?, autoApprove?, expiresIn? }`.
-pub(super) fn statement(body: &[u8]) -> Result<NewStatement> {
-    read(body, |root, faults| {
-        let software = software(root, faults);
-        let using_global_template = required(root, "usingGlobalTemplate", faults, boolean);
-        let claims = optional(root, "claims", faults, claims);
-        let auto_approve = optional(root, "autoApprove", faults, boolean);
-        let lifetime = optional(root, "expiresIn", faults, |node, faults| {
+pub(super) fn statement(body: &Body) -> Result<NewStatement> {
+    read(body, |fields| {
+        let software = software(fields);
+        let using_global_template = fields.required("usingGlobalTemplate", boolean);
+        let claims = fields.not_null("claims", claims);
+        let auto_approve = fields.not_null("autoApprove", boolean);
+        let lifetime = fields.not_null("expiresIn", |node, faults| {
             parsed(node, faults, lifetime, LIFETIME_RULE)
         });
         Some(NewStatement {
@@ -104,13 +103,13 @@ fn claims(node: Node<'_, '_>, faults: &mut Faults) -> Option<Claims> {
 }
 
 /// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }], managedBy? }`.
-pub(super) fn template(body: &[u8]) -> Result<NewTemplate> {
-    let (software, name, roles, managed_by) = read(body, |root, faults| {
-        let software = software(root, faults);
-        let name = required(root, "name", faults, title);
-        faults.required(root, "claimsSchema");
-        let roles = optional(root, "roles", faults, role_ids);
-        let managed_by = ManagedBy::read(root, faults);
+pub(super) fn template(body: &Body) -> Result<NewTemplate> {
+    let (software, name, roles, managed_by) = read(body, |fields| {
+        let software = software(fields);
+        let name = fields.required("name", title);
+        fields.required("claimsSchema", |_, _| Some(()));
+        let roles = fields.not_null("roles", role_ids);
+        let managed_by = fields.managed_by();
         Some((software?, name?, roles?.unwrap_or_default(), managed_by?))
     })?;
     Ok(NewTemplate {
@@ -123,7 +122,7 @@ pub(super) fn template(body: &[u8]) -> Result<NewTemplate> {
 }
 
 /// Reads the same as the template of a software.
-pub(super) fn template_of(body: &[u8], id: &str, version: &str) -> Result<NewTemplate> {
+pub(super) fn template_of(body: &Body, id: &str, version: &str) -> Result<NewTemplate> {
     let new = template(body)?;
     let members = [
         ("$.softwareId", new.software.id == id),
@@ -143,7 +142,7 @@ pub(super) fn template_of(body: &[u8], id: &str, version: &str) -> Result<NewTem
 }
 
 /// The schema as it was sent.
-fn raw_schema(body: &[u8]) -> Result<Box<RawValue>> {
+fn raw_schema(body: &Body) -> Result<Box<RawValue>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Body {
@@ -155,10 +154,8 @@ fn raw_schema(body: &[u8]) -> Result<Box<RawValue>> {
 }
 
 /// Reads `{ roles: [{ roleId }] }`.
-pub(super) fn roles(body: &[u8]) -> Result<Vec<String>> {
-    read(body, |root, faults| {
-        required(root, "roles", faults, role_ids)
-    })
+pub(super) fn roles(body: &Body) -> Result<Vec<String>> {
+    read(body, |fields| fields.required("roles", role_ids))
 }
 
 fn role_ids(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
@@ -170,30 +167,25 @@ fn role_ids(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
     let mut seen = BTreeSet::new();
     let mut roles = Vec::new();
     for element in node.children() {
-        let Some(role) = faults.object(element) else {
-            continue;
-        };
-        let Some(member) = faults.required(role, "roleId") else {
-            continue;
-        };
-        let Some(id) = name(member, faults) else {
-            continue;
-        };
-        if seen.insert(id.clone()) {
-            roles.push(id);
-        } else {
-            faults.add(member, "appears twice");
-        }
+        let role = object(element, faults, |fields| {
+            fields.required("roleId", |node, faults| {
+                let id = name(node, faults)?;
+                let found = seen.insert(id.clone()).then_some(id);
+                or_fault(faults, node, found, "appears twice")
+            })
+        });
+        roles.extend(role);
     }
     Some(roles)
 }
 
 /// Reads `{ permissions: [name], managedBy? }`. Any well-formed permission may be named: one that no route here requires has
 /// no effect (`tokens.md`, "Permissions").
-pub(super) fn role(body: &[u8]) -> Result<NewRole> {
-    read(body, |root, faults| {
-        let permissions = required(root, "permissions", faults, permissions);
-        let managed_by = ManagedBy::read(root, faults);
+pub(super) fn role(body: &Body) -> Result<NewRole> {
+    read(body, |fields| {
+        fields.may_have(&["roleId", "builtIn"]);
+        let permissions = fields.required("permissions", permissions);
+        let managed_by = fields.managed_by();
         Some(NewRole {
             permissions: permissions?,
             managed_by: managed_by?,
@@ -213,13 +205,14 @@ fn permissions(node: Node<'_, '_>, faults: &mut Faults) -> Option<BTreeSet<Strin
 }
 
 /// Reads `{ name?, rateTolerancePercent? }`, or nothing.
-pub(super) fn tenant(body: &[u8]) -> Result<TenantSettings> {
+pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
     if body.is_empty() {
         return Ok(TenantSettings::default());
     }
-    read(body, |root, faults| {
-        let name = optional(root, "name", faults, title);
-        let tolerance = optional(root, "rateTolerancePercent", faults, percentage);
+    read(body, |fields| {
+        fields.may_have(&["tenantId", "createdAt"]);
+        let name = fields.not_null("name", title);
+        let tolerance = fields.not_null("rateTolerancePercent", percentage);
         Some(TenantSettings {
             name: name?,
             rate_tolerance_percent: tolerance?,
@@ -235,9 +228,9 @@ fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     Some(percentage.ok()?.value().to_string())
 }
 
-fn software(root: Node<'_, '_>, faults: &mut Faults) -> Option<Software> {
-    let id = required(root, "softwareId", faults, name);
-    let version = required(root, "softwareVersion", faults, name);
+fn software(fields: &mut Fields<'_, '_, '_>) -> Option<Software> {
+    let id = fields.required("softwareId", name);
+    let version = fields.required("softwareVersion", name);
     Some(Software {
         id: id?,
         version: version?,
@@ -254,24 +247,6 @@ fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
 /// A text for people.
 fn title(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     body::name(node, faults, MAX_TITLE)
-}
-
-fn boolean(node: Node<'_, '_>, faults: &mut Faults) -> Option<bool> {
-    faults.boolean(node)
-}
-
-/// An optional member that must not be null, unlike in the bodies of other features: `Some(None)` if it is missing,
-/// `None` if it has a fault.
-fn optional<'d, 'a, T>(
-    object: Node<'d, 'a>,
-    member: &str,
-    faults: &mut Faults,
-    read: impl FnOnce(Node<'d, 'a>, &mut Faults) -> Option<T>,
-) -> Option<Option<T>> {
-    match object.member(member) {
-        Some(node) => read(node, faults).map(Some),
-        None => Some(None),
-    }
 }
 
 /// Reads how long a replaced secret stays valid, such as `0s`, `24h` or `2 days`.

@@ -13,7 +13,7 @@ pub(crate) fn check_role(id: &str, document: &[u8]) -> Result<()> {
     if built_in(id).is_some() {
         return Err(Error::invalid("$.roleId", "is the id of a built-in role"));
     }
-    body::role(document).map(drop)
+    body::role(&document.into()).map(drop)
 }
 
 /// Checks the document of a template, and compiles its schema.
@@ -21,6 +21,6 @@ pub(crate) fn check_role(id: &str, document: &[u8]) -> Result<()> {
 /// # Errors
 /// [`Error::Invalid`] with every fault.
 pub(crate) fn check_template(document: &[u8]) -> Result<()> {
-    let template = body::template(document)?;
+    let template = body::template(&document.into())?;
     Schema::compile(template.claims_schema.get()).map(drop)
 }

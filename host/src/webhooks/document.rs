@@ -13,7 +13,7 @@ use crate::identity::TenantId;
 /// # Errors
 /// [`Error::Invalid`](crate::error::Error::Invalid) with every fault.
 pub(crate) fn check_settings(document: &[u8]) -> Result<()> {
-    body::webhook(document, true).map(drop)
+    body::webhook(&document.into(), true).map(drop)
 }
 
 impl Webhooks {
@@ -23,7 +23,7 @@ impl Webhooks {
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when there
     /// are too many; when the store is unavailable.
     pub async fn create_from(&self, tenant: &TenantId, document: &[u8]) -> Result<Uuid> {
-        let new = body::webhook(document, self.app.config.webhooks.allow_http)?;
+        let new = body::webhook(&document.into(), self.app.config.webhooks.allow_http)?;
         let (webhook, _) = self.create(tenant, new).await?;
         Ok(webhook.id)
     }
@@ -34,7 +34,7 @@ impl Webhooks {
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when another
     /// event has its id; when the store is unavailable.
     pub async fn publish_from(&self, tenant: &TenantId, document: &[u8]) -> Result<String> {
-        let asked = publish_request(document, self.app.clock.now(), Uuid::new_v4())?;
+        let asked = publish_request(&document.into(), self.app.clock.now(), Uuid::new_v4())?;
         let accepted = self.publish(tenant, &asked.event).await?;
         Ok(accepted.id)
     }

@@ -27,31 +27,31 @@ export class Catalog {
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options: { explain: true },
+    options: { explain: true; lenient?: boolean },
   ): ItemDecision<Explained<ConditionResult>>;
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options?: { explain?: boolean },
+    options?: { explain?: boolean; lenient?: boolean },
   ): ItemDecision<ConditionResult>;
   /** @throws {TillgateError} `invalid`. */
   evaluateProjectRestrictions(
     request: ProjectRequest,
-    options: { explain: true },
+    options: { explain: true; lenient?: boolean },
   ): ItemDecision<Explained<RestrictionResult>>;
-  evaluateProjectRestrictions(request: ProjectRequest, options?: { explain?: boolean }): ItemDecision<RestrictionResult>;
+  evaluateProjectRestrictions(request: ProjectRequest, options?: { explain?: boolean; lenient?: boolean }): ItemDecision<RestrictionResult>;
   /** @throws {TillgateError} `invalid`. */
   evaluateBasket(
     request: BasketRequest,
-    options: { explain: true },
+    options: { explain: true; lenient?: boolean },
   ): BasketDecision<Explained<ConditionResult> | Explained<RestrictionResult>>;
-  evaluateBasket(request: BasketRequest, options?: { explain?: boolean }): BasketDecision;
+  evaluateBasket(request: BasketRequest, options?: { explain?: boolean; lenient?: boolean }): BasketDecision;
   /**
    * Decides about up to 10,000 rows and returns the outcome of each, in order. Rows with the same outcome share one frozen
    * object. @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`.
    */
-  evaluateMany(by: { conditionId: string }, rows: readonly Row[]): RowOutcome<ConditionResult>[];
-  evaluateMany(by: { projectId: string }, rows: readonly Row[]): RowOutcome<RestrictionResult>[];
+  evaluateMany(by: { conditionId: string }, rows: readonly Row[], options?: { lenient?: boolean }): RowOutcome<ConditionResult>[];
+  evaluateMany(by: { projectId: string }, rows: readonly Row[], options?: { lenient?: boolean }): RowOutcome<RestrictionResult>[];
   /**
    * Runs the tests of every condition and project of the document.
    *

@@ -5,6 +5,7 @@
 
 import { current, toDocument, toText } from "../shared/engine.js";
 import { TillgateError, requireConditionId, unknownCondition } from "../shared/error.js";
+import { readForm } from "../shared/options.js";
 import { runTestsOf } from "./tests.js";
 
 /** Releases garbage-collected catalogs in the module too, where the runtime supports it; some workers do not. */
@@ -27,8 +28,9 @@ export class Catalog {
   }
 
   /**
-   * Decides about one item by a condition. `request` is `{ item, context }`; with `{ explain: true }`, here and below, each
-   * result says what was compared.
+   * Decides about one item by a condition. `request` is `{ item, context }`. With `{ explain: true }`, here and below, each
+   * result says what was compared; with `{ lenient: true }` members of the request that are not known are ignored, which is an
+   * `invalid` error otherwise.
    */
   evaluateCondition(conditionId, request, options) {
     // A till uses few conditions, and often the same one again.
@@ -59,15 +61,17 @@ export class Catalog {
    * additionalProperties?, customer_age?, licenses? }`. Returns the outcome of each, in order; rows with the same outcome
    * share one frozen object.
    */
-  evaluateMany({ conditionId, projectId } = {}, rows) {
+  evaluateMany({ conditionId, projectId } = {}, rows, options) {
+    const { lenient } = readForm(options);
     if ((conditionId === undefined) === (projectId === undefined)) {
       throw new TillgateError({ code: "invalid", message: "rows are decided by a conditionId or by a projectId" });
     }
     const line = projectId === undefined ? `condition ${toLine(conditionId)}\n` : `project ${toLine(projectId)}\n`;
+    const form = lenient ? `lenient ${line}` : line;
     const text = toText({ rows }, "rows");
     let answer;
     try {
-      answer = this.#ready().many(this.#handle, line, text);
+      answer = this.#ready().many(this.#handle, form, text);
     } catch (error) {
       throw error.code === "not_found" ? unknownCondition(conditionId) : error;
     }
@@ -92,7 +96,10 @@ export class Catalog {
   #evaluate(line, request, options) {
     const instance = this.#ready();
     const text = toText(request, "request");
-    return options?.explain ? instance.explain(this.#handle, line, text) : instance.evaluate(this.#handle, line, text);
+    if (options === undefined) return instance.evaluate(this.#handle, line, text);
+    const { explain, lenient } = readForm(options);
+    const form = lenient ? `lenient ${line}` : line;
+    return explain ? instance.explain(this.#handle, form, text) : instance.evaluate(this.#handle, form, text);
   }
 
   /** The current instance, in which the document is prepared. */

@@ -101,26 +101,26 @@ export class CatalogClient extends EventTarget {
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options: { explain: true },
+    options: { explain: true; lenient?: boolean },
   ): Promise<ItemDecision<Explained<ConditionResult>>>;
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options?: { explain?: boolean },
+    options?: { explain?: boolean; lenient?: boolean },
   ): Promise<ItemDecision<ConditionResult>>;
   evaluateProjectRestrictions(
     request: ProjectRequest,
-    options: { explain: true },
+    options: { explain: true; lenient?: boolean },
   ): Promise<ItemDecision<Explained<RestrictionResult>>>;
   evaluateProjectRestrictions(
     request: ProjectRequest,
-    options?: { explain?: boolean },
+    options?: { explain?: boolean; lenient?: boolean },
   ): Promise<ItemDecision<RestrictionResult>>;
   evaluateBasket(
     request: BasketRequest,
-    options: { explain: true },
+    options: { explain: true; lenient?: boolean },
   ): Promise<BasketDecision<Explained<ConditionResult> | Explained<RestrictionResult>>>;
-  evaluateBasket(request: BasketRequest, options?: { explain?: boolean }): Promise<BasketDecision>;
+  evaluateBasket(request: BasketRequest, options?: { explain?: boolean; lenient?: boolean }): Promise<BasketDecision>;
   close(): void;
   addEventListener<Type extends keyof CatalogClientEvents>(
     type: Type,

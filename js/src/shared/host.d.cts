@@ -36,27 +36,27 @@ export class Host {
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options: { signal?: AbortSignal; explain: true },
+    options: { signal?: AbortSignal; explain: true; lenient?: boolean },
   ): Promise<HostDecision<ItemDecision<Explained<ConditionResult>>>>;
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
-    options?: { signal?: AbortSignal; explain?: boolean },
+    options?: { signal?: AbortSignal; explain?: boolean; lenient?: boolean },
   ): Promise<HostDecision<ItemDecision<ConditionResult>>>;
   evaluateProjectRestrictions(
     request: ProjectRequest,
-    options: { signal?: AbortSignal; explain: true },
+    options: { signal?: AbortSignal; explain: true; lenient?: boolean },
   ): Promise<HostDecision<ItemDecision<Explained<RestrictionResult>>>>;
   evaluateProjectRestrictions(
     request: ProjectRequest,
-    options?: { signal?: AbortSignal; explain?: boolean },
+    options?: { signal?: AbortSignal; explain?: boolean; lenient?: boolean },
   ): Promise<HostDecision<ItemDecision<RestrictionResult>>>;
   evaluateBasket(
     request: BasketRequest,
-    options: { signal?: AbortSignal; explain: true },
+    options: { signal?: AbortSignal; explain: true; lenient?: boolean },
   ): Promise<HostDecision<BasketDecision<Explained<ConditionResult> | Explained<RestrictionResult>>>>;
   evaluateBasket(
     request: BasketRequest,
-    options?: { signal?: AbortSignal; explain?: boolean },
+    options?: { signal?: AbortSignal; explain?: boolean; lenient?: boolean },
   ): Promise<HostDecision<BasketDecision>>;
 }

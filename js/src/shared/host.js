@@ -5,7 +5,7 @@
 
 import { toText } from "./engine.js";
 import { TillgateError, requireConditionId, unknownCondition } from "./error.js";
-import { readOptions } from "./options.js";
+import { readForm, readOptions } from "./options.js";
 import { retryAfterMs, toSource } from "./token.js";
 
 const CODES = {
@@ -60,8 +60,8 @@ export class Host {
   }
 
   /**
-   * The host's decision by a condition, and the SHA-256 of the module that made it; with `explain: true`, here and below,
-   * each result says what was compared.
+   * The host's decision by a condition, and the SHA-256 of the module that made it. With `explain: true`, here and below,
+   * each result says what was compared; with `lenient: true` members that are not known are ignored.
    */
   async evaluateCondition(conditionId, request, options) {
     requireConditionId(conditionId);
@@ -95,9 +95,11 @@ export class Host {
     }
   }
 
-  async #evaluate(path, request, { signal, explain } = {}) {
+  async #evaluate(path, request, options) {
+    const { signal, explain, lenient } = readForm(options, ["signal"]);
     const asked = explain ? `${path}?explain=true` : path;
-    const response = await this.request(asked, { method: "POST", body: toText(request, "request"), signal });
+    const headers = lenient ? { Prefer: "handling=lenient" } : {};
+    const response = await this.request(asked, { method: "POST", headers, body: toText(request, "request"), signal });
     return { decision: await readJson(response), engine: response.headers.get("Tillgate-Engine") };
   }
 }

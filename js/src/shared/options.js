@@ -35,7 +35,12 @@ export function readWaiting(options) {
   });
 }
 
-function checked(options, names, check) {
+/** How a decision is asked for: `{ explain, lenient }`, and other `names`, if nothing is wrong with them. */
+export function readForm(options, names = []) {
+  return options === undefined ? {} : checked(options, ["explain", "lenient", ...names]);
+}
+
+function checked(options, names, check = () => {}) {
   const faults = new Faults();
   if (!isObject(options)) faults.add("$", "the options must be an object");
   faults.throwIfAny();

@@ -68,7 +68,7 @@ class Call:
             if name not in keys:
                 alike = [(distance(name.lower(), key.lower()), key) for key in keys
                          if distance(name.lower(), key.lower()) <= -(-max(len(name), len(key)) // 3)]
-                self.fault(f"{path}.{name}", f"is {min(alike)[1]} meant?" if alike else "is unknown")
+                self.fault(f"{path}.{name}", f"is unknown: is {min(alike)[1]} meant?" if alike else "is unknown")
 
     def member(self, obj, path, key):
         if key not in obj:

@@ -9,7 +9,6 @@ mod webhooks;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 
@@ -169,15 +168,14 @@ async fn fill(app: &App, features: &Features, receivers_url: &str) -> Result<Cre
             .ok_or_else(|| Error::Bug("a condition id of the demo is malformed".to_owned()))?;
         features
             .conditions
-            .put_condition(owner, id, Bytes::from_static(body.as_bytes()), &demo)
+            .put_condition(owner, id, body.as_bytes().into(), &demo)
             .await?;
     }
     let project = ProjectId::new(PROJECT)
         .ok_or_else(|| Error::Bug("the demo's project id is malformed".to_owned()))?;
-    let restrictions = Bytes::from_static(RESTRICTIONS.as_bytes());
     features
         .conditions
-        .put_project(&tenant, project, restrictions, &demo)
+        .put_project(&tenant, project, RESTRICTIONS.as_bytes().into(), &demo)
         .await?;
     rates::fill(app, &features.rates, &tenant).await?;
     webhooks::publish(&features.webhooks, &tenant).await?;

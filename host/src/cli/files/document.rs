@@ -157,7 +157,7 @@ fn check(kind: Kind, id: &str, json: &[u8]) -> Result<(), Vec<Fault>> {
     let of_rule = |scope| {
         let document = json::Document::parse(json)?;
         let id = ConditionId::new(id).ok_or_else(|| Error::invalid("$.id", ConditionId::RULE))?;
-        tests::condition_from_put(id, scope, &document)?;
+        tests::condition_from_put(id, scope, &document, Faults::default())?;
         Ok(())
     };
     let checked = match kind {
@@ -184,7 +184,7 @@ fn check_project(id: &str, json: &[u8]) -> Result<(), Error> {
     let document = json::Document::parse(json)?;
     let id = ProjectId::new(id);
     let id = id.ok_or_else(|| Error::invalid("$.projectId", ProjectId::RULE))?;
-    tests::project_from_put(id, &document)?;
+    tests::project_from_put(id, &document, Faults::default())?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use tillgate_engine::condition::ConditionId;
 use super::catalog;
 use super::described;
 use crate::conditions::{About, Conditions, Question};
-use crate::engine::MODULE_SHA256;
+use crate::engine::{Form, MODULE_SHA256};
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -75,12 +75,15 @@ async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Resul
 async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -> Result<Reply> {
     let question = Question {
         about,
-        explain: request.flag("explain")?,
+        form: Form {
+            explain: request.flag("explain")?,
+            lenient: request.body.lenient,
+        },
     };
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let asked = || Ok((request.shared_caller()?, request.correlation));
     let place = conditions.place_on_record(&catalog, asked)?;
-    let decided = conditions.decide(catalog, question, place, request.body);
+    let decided = conditions.decide(catalog, question, place, request.body.bytes);
     let reply = match decided.await {
         Ok(decided) => Reply::json(StatusCode::OK, decided),
         Err(error) => Reply::error(&error, request.correlation),

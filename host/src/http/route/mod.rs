@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use self::access::{Access, Takes};
 use self::audit::{Audited, Audits};
-use self::operation::Operation;
+use self::operation::{Operation, Place};
 use self::request::Request;
 use super::cors::Cors;
 use super::reply::Reply;
@@ -40,6 +40,18 @@ pub enum Describes {
     Exempt(&'static str),
     /// This.
     With(fn() -> Operation),
+}
+
+impl Describes {
+    /// The parameters that the query may have, if that is said.
+    fn query(self) -> Option<Vec<&'static str>> {
+        let Self::With(describe) = self else {
+            return None;
+        };
+        let parameters = describe().parameters.into_iter();
+        let in_query = parameters.filter(|parameter| parameter.place == Place::Query);
+        Some(in_query.map(|parameter| parameter.name).collect())
+    }
 }
 
 /// A route as the API's documents see it.
@@ -285,6 +297,8 @@ pub struct Table {
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) route: Route,
+    /// The parameters that its query may have; `None` for a route that is no part of the API.
+    pub(super) query: Option<Vec<&'static str>>,
     pub(super) recorder: Recorder,
 }
 
@@ -313,7 +327,12 @@ impl Table {
             let path = route.path;
             let methods = by_path.entry(path).or_default();
             let recorder = requests.of(route.counted_as, name);
-            if methods.insert(name, Measured { route, recorder }).is_some() {
+            let measured = Measured {
+                query: route.describes.query(),
+                route,
+                recorder,
+            };
+            if methods.insert(name, measured).is_some() {
                 return Err(Error::Bug(format!("{name} {path} is a duplicate")));
             }
         }

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::Stream;
 use headers::{Header, IfNoneMatch};
 use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
@@ -12,6 +11,7 @@ use uuid::Uuid;
 
 use super::access::Access;
 use super::caller;
+use crate::body::Body;
 use crate::data::etag::{EntityTags, Etag, Preconditions, without_suffixes};
 use crate::data::note::Note;
 use crate::data::quota::Usage;
@@ -35,7 +35,7 @@ pub struct Request {
     /// Its correlation id.
     pub correlation: Uuid,
     /// The body.
-    pub body: Bytes,
+    pub body: Body,
     pub(in crate::http) caller: Option<Arc<Caller>>,
     pub(in crate::http) access: Access,
     pub(in crate::http) server: Arc<Server>,

@@ -69,7 +69,7 @@ async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
         let document_type = type_of_media(media)?;
         let field = |name: &str| Some((name.to_owned(), request.query_param(name)?));
         let fields = FIELDS.iter().filter_map(|name| field(name));
-        (fields.collect(), request.body.clone(), document_type)
+        (fields.collect(), request.body.bytes.clone(), document_type)
     };
     let settings = settings(&fields)?;
     let read = move |_: &crate::app::App| Document::parse(document_type, &document);

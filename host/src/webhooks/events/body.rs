@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::event::NewEvent;
 use super::media_type::{is_json, is_media_type};
-use crate::body::{optional, or_fault, read, required, tenant, text, text_that, time};
+use crate::body::{Body, or_fault, read, tenant, text, text_that, time};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -36,30 +36,30 @@ pub(in crate::webhooks) struct PublishRequest {
 
 /// Reads `{ type, data, id?, time?, tenantId?, datacontenttype? }`.
 pub(in crate::webhooks) fn publish_request(
-    body: &[u8],
+    body: &Body,
     now: Timestamp,
     correlation: Uuid,
 ) -> Result<PublishRequest> {
-    let request = read(body, |root, faults| {
-        let event_type = required(root, "type", faults, |node, faults| {
+    let request = read(body, |fields| {
+        let event_type = fields.required("type", |node, faults| {
             let text = node.text().map_or("", |text| text.as_ref());
             let rule = fault_of_type(text);
             let found = rule.is_none().then(|| text.to_owned());
             or_fault(faults, node, found, rule.unwrap_or_default())
         });
-        let data = faults.required(root, "data");
-        let id = optional(root, "id", faults, id);
-        let time = optional(root, "time", faults, time);
-        let tenant = optional(root, "tenantId", faults, tenant);
-        let content_type = optional(root, "datacontenttype", faults, |node, faults| {
+        let data = fields.required("data", |node, _| Some(node));
+        let id = fields.optional("id", id);
+        let time = fields.optional("time", time);
+        let tenant = fields.optional("tenantId", tenant);
+        let content_type = fields.optional("datacontenttype", |node, faults| {
             let fits = |text: &str| text.len() <= MAX_TYPE && is_media_type(text);
             let rule = "must be a media type of at most 255 bytes, such as application/json";
             text_that(node, faults, fits, rule)
         });
         let content_type = content_type?.unwrap_or_else(|| "application/json".to_owned());
         let data = match is_json(&content_type) {
-            true => data.and_then(|_| json_data(body, root)),
-            false => data.and_then(|node| text_data(node, faults)),
+            true => data.and_then(|_| json_data(body, fields.node)),
+            false => data.and_then(|node| text_data(node, fields.faults)),
         };
         let event = NewEvent {
             id: id?,
@@ -160,7 +160,7 @@ mod tests {
                 format!(r#"{{"\u0064ata":{data},"type":"a.v1"}}"#),
                 format!(r#"{{"data":{data},"\u0074ype":"a.v1"}}"#),
             ] {
-                let read = publish_request(body.as_bytes(), Timestamp(0), Uuid::nil());
+                let read = publish_request(&Body::from(body.as_bytes()), Timestamp(0), Uuid::nil());
                 let read = read.map(|read| read.event.data);
                 assert!(read.is_ok_and(|it| it == data), "{body}");
             }

@@ -9,7 +9,7 @@ use reqwest::Url;
 use tillgate_engine::json::{Faults, Node};
 
 use super::report::{Answered, Receipt, Report};
-use crate::body::{optional, or_fault, parsed, read, required, text};
+use crate::body::{Body, object, or_fault, parsed, read, text};
 use crate::error::Result;
 use crate::webhooks::delivery::answer::MAX_PREFIX;
 use crate::webhooks::events::delivery::FailureKind;
@@ -42,14 +42,12 @@ pub(in crate::webhooks) struct NewListener {
 }
 
 /// Reads `{ eventTypes, forwardTo, name?, sharedKey? }`. In some private networks this service has receivers itself.
-pub(in crate::webhooks) fn listener(body: &[u8], reached: &[IpNet]) -> Result<NewListener> {
-    read(body, |root, faults| {
-        let types = required(root, "eventTypes", faults, event_types);
-        let url = required(root, "forwardTo", faults, |node, faults| {
-            local_url(node, reached, faults)
-        });
-        let name = optional(root, "name", faults, name);
-        let key = optional(root, "sharedKey", faults, shared_key);
+pub(in crate::webhooks) fn listener(body: &Body, reached: &[IpNet]) -> Result<NewListener> {
+    read(body, |fields| {
+        let types = fields.required("eventTypes", event_types);
+        let url = fields.required("forwardTo", |node, faults| local_url(node, reached, faults));
+        let name = fields.optional("name", name);
+        let key = fields.optional("sharedKey", shared_key);
         Some(NewListener {
             name: name?.unwrap_or_else(|| NAME.to_owned()),
             event_types: types?,
@@ -93,21 +91,21 @@ fn is_local(url: &str, reached: &[IpNet]) -> bool {
 
 /// Reads `{ receipt, durationMs, answer: { status, headers?, body? } }`, or with `error: { kind, message }` in place of
 /// an answer.
-pub(in crate::webhooks) fn report(body: &[u8]) -> Result<Report> {
-    read(body, |root, faults| {
-        let receipt = required(root, "receipt", faults, |node, faults| {
+pub(in crate::webhooks) fn report(body: &Body) -> Result<Report> {
+    read(body, |fields| {
+        let receipt = fields.required("receipt", |node, faults| {
             let rule = "must be the receipt that came with the delivery";
             parsed(node, faults, Receipt::parse, rule)
         });
-        let duration = required(root, "durationMs", faults, |node, faults| {
+        let duration = fields.required("durationMs", |node, faults| {
             let found = node.number().and_then(|number| number.parse().ok());
             let found = found.filter(|millis| *millis <= MAX_DURATION_MS);
             let rule = "must be a whole number from 0 to 600,000";
             or_fault(faults, node, found, rule)
         });
-        let answered = match root.member("error") {
-            Some(node) => error(node, faults),
-            None => required(root, "answer", faults, answer),
+        let answered = match fields.member("error") {
+            Some(node) => error(node, fields.faults),
+            None => fields.required("answer", answer),
         };
         Some(Report {
             receipt: receipt?,
@@ -118,18 +116,19 @@ pub(in crate::webhooks) fn report(body: &[u8]) -> Result<Report> {
 }
 
 fn answer(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
-    let object = faults.object(node)?;
-    let status = required(object, "status", faults, |node, faults| {
-        let number = node.number().and_then(|number| number.parse().ok());
-        let found = number.and_then(|number| StatusCode::from_u16(number).ok());
-        or_fault(faults, node, found, "must be a status such as 204")
-    });
-    let headers = optional(object, "headers", faults, headers);
-    let body = optional(object, "body", faults, text);
-    Some(Answered::Answer {
-        status: status?,
-        headers: headers?.unwrap_or_default(),
-        beginning: beginning(body?.unwrap_or_default(), MAX_PREFIX).into(),
+    object(node, faults, |fields| {
+        let status = fields.required("status", |node, faults| {
+            let number = node.number().and_then(|number| number.parse().ok());
+            let found = number.and_then(|number| StatusCode::from_u16(number).ok());
+            or_fault(faults, node, found, "must be a status such as 204")
+        });
+        let headers = fields.optional("headers", headers);
+        let body = fields.optional("body", text);
+        Some(Answered::Answer {
+            status: status?,
+            headers: headers?.unwrap_or_default(),
+            beginning: beginning(body?.unwrap_or_default(), MAX_PREFIX).into(),
+        })
     })
 }
 
@@ -148,22 +147,23 @@ fn headers(node: Node<'_, '_>, faults: &mut Faults) -> Option<HeaderMap> {
 }
 
 fn error(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
-    let object = faults.object(node)?;
-    let kind = required(object, "kind", faults, |node, faults| {
-        let kind = |text: &str| match text {
-            "DEADLINE" => Some(FailureKind::Deadline),
-            "UNREACHABLE" => Some(FailureKind::Unreachable),
-            "REFUSED_ADDRESS" => Some(FailureKind::RefusedAddress),
-            "BROKEN" => Some(FailureKind::Broken),
-            _ => None,
-        };
-        let rule = "must be DEADLINE, UNREACHABLE, REFUSED_ADDRESS or BROKEN";
-        parsed(node, faults, kind, rule)
-    });
-    let message = required(object, "message", faults, text);
-    Some(Answered::Nothing {
-        kind: kind?,
-        message: message?.chars().take(MAX_REASON).collect(),
+    object(node, faults, |fields| {
+        let kind = fields.required("kind", |node, faults| {
+            let kind = |text: &str| match text {
+                "DEADLINE" => Some(FailureKind::Deadline),
+                "UNREACHABLE" => Some(FailureKind::Unreachable),
+                "REFUSED_ADDRESS" => Some(FailureKind::RefusedAddress),
+                "BROKEN" => Some(FailureKind::Broken),
+                _ => None,
+            };
+            let rule = "must be DEADLINE, UNREACHABLE, REFUSED_ADDRESS or BROKEN";
+            parsed(node, faults, kind, rule)
+        });
+        let message = fields.required("message", text);
+        Some(Answered::Nothing {
+            kind: kind?,
+            message: message?.chars().take(MAX_REASON).collect(),
+        })
     })
 }
 

@@ -10,8 +10,7 @@ use uuid::Uuid;
 use super::event_type::{ALL, TYPE_RULE, fault_of_type};
 use super::filter::Filter;
 use super::webhook::{Authentication, Secret, Settings};
-use crate::body::{self, optional, or_fault, parsed, read, required, text, uuid};
-use crate::data::managed_by::ManagedBy;
+use crate::body::{self, Body, Fields, boolean, object, or_fault, parsed, read, text, uuid};
 use crate::error::Result;
 
 const MAX_NAME: usize = 256;
@@ -58,6 +57,19 @@ const RESERVED: [&str; 23] = [
     "x-service-body-signature",
 ];
 
+/// What an answer says of a webhook beside what can be set: it may be sent back.
+const ANSWERED: [&str; 9] = [
+    "createdAt",
+    "disabledAt",
+    "disabledReason",
+    "expiresAt",
+    "hasSharedKey",
+    "lastModified",
+    "previousSharedKeyEndsAt",
+    "standardWebhooksSecret",
+    "temporary",
+];
+
 /// What a request says of a webhook.
 #[derive(Debug)]
 pub(in crate::webhooks) struct NewWebhook {
@@ -87,25 +99,26 @@ pub(in crate::webhooks) enum SharedKeyChange {
 }
 
 /// Reads a webhook. `allows_http` says whether its URL may be of that kind.
-pub(in crate::webhooks) fn webhook(body: &[u8], allows_http: bool) -> Result<NewWebhook> {
-    read(body, |root, faults| {
-        let name = required(root, "name", faults, name);
-        let url = required(root, "callbackUrl", faults, |node, faults| {
+pub(in crate::webhooks) fn webhook(body: &Body, allows_http: bool) -> Result<NewWebhook> {
+    read(body, |fields| {
+        fields.may_have(&ANSWERED);
+        let name = fields.required("name", name);
+        let url = fields.required("callbackUrl", |node, faults| {
             callback_url(node, allows_http, faults)
         });
-        let types = required(root, "eventTypes", faults, event_types);
-        let filter = optional(root, "filter", faults, Filter::read);
-        let authentication = required(root, "authentication", faults, authentication);
-        let key = match root.member("sharedKey") {
+        let types = fields.required("eventTypes", event_types);
+        let filter = fields.optional("filter", Filter::read);
+        let authentication = fields.required("authentication", authentication);
+        let key = match fields.member("sharedKey") {
             None => Some(SharedKeyChange::Keep),
             Some(node) if node.is_null() => Some(SharedKeyChange::Remove),
-            Some(node) => shared_key(node, faults),
+            Some(node) => shared_key(node, fields.faults),
         };
-        let header = optional(root, "signatureHeader", faults, signature_header);
-        let rate = optional(root, "maxPerSecond", faults, max_per_second);
-        let enabled = optional(root, "enabled", faults, |node, faults| faults.boolean(node));
-        let id = optional(root, "id", faults, uuid);
-        let managed_by = ManagedBy::read(root, faults);
+        let header = fields.optional("signatureHeader", signature_header);
+        let rate = fields.optional("maxPerSecond", max_per_second);
+        let enabled = fields.optional("enabled", boolean);
+        let id = fields.optional("id", uuid);
+        let managed_by = fields.managed_by();
         let (authentication, keeps_password) = authentication?;
         Some(NewWebhook {
             settings: Settings {
@@ -193,28 +206,32 @@ pub(in crate::webhooks) fn event_types(
 
 /// Reads `{ type, username?, password? }`; whether the password is to stay the one that is stored.
 fn authentication(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Authentication, bool)> {
-    let object = faults.object(node)?;
-    let kind = faults.required(object, "type")?;
+    object(node, faults, |fields| authentication_of(fields))
+}
+
+fn authentication_of(fields: &mut Fields<'_, '_, '_>) -> Option<(Authentication, bool)> {
+    let kind = fields.required("type", |node, _| Some(node))?;
     match kind.text().map(|text| text.as_ref()) {
         Some("BEARER") => Some((Authentication::Bearer, false)),
         Some("BASIC") => {
-            let username = required(object, "username", faults, credential);
-            if let (Some(node), Some(name)) = (object.member("username"), &username)
-                && name.contains(':')
-            {
-                faults.add(node, "must not contain a colon");
-            }
-            let password = match object.member("password") {
-                None => Some(None),
-                Some(node) => credential(node, faults).map(Some),
-            };
+            let username = fields.required("username", username);
+            let password = fields.not_null("password", credential);
             let (username, password) = (username?, password?);
             let keeps = password.is_none();
             let password = Secret(password.unwrap_or_default());
             Some((Authentication::Basic { username, password }, keeps))
         }
-        _ => or_fault(faults, kind, None, "must be BEARER or BASIC"),
+        _ => {
+            fields.may_have(&["username", "password"]);
+            or_fault(fields.faults, kind, None, "must be BEARER or BASIC")
+        }
     }
+}
+
+fn username(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let name = credential(node, faults)?;
+    let found = Some(name).filter(|name| !name.contains(':'));
+    or_fault(faults, node, found, "must not contain a colon")
 }
 
 fn credential(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {

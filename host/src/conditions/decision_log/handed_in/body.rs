@@ -1,5 +1,5 @@
-//! What is handed in: `{ till, decisions: [..] }`. Unlike elsewhere, a member that is not known is refused: a record that
-//! lacks a part of what its till knows must not look whole, and nothing that is known of the customer belongs on it.
+//! What is handed in: `{ till, decisions: [..] }`. A member that is not known is refused here even where such members are
+//! ignored elsewhere: a record that lacks a part of what its till knows must not look whole, and nothing that is known of the customer belongs on it.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use crate::body::{or_fault, parsed, read, required, text_that, time, uuid};
+use crate::body::{Body, Fields, object, or_fault, parsed, read, text_that, time, uuid};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
@@ -30,24 +30,6 @@ const SEQUENCE_RULE: &str = "must be an integer from 1 to 9007199254740991";
 const REASON_RULE: &str = "must be a reason such as age_restriction.underage";
 const DIGEST_RULE: &str = "must be a SHA-256: 64 of 0-9 a-f";
 const DECISION_RULE: &str = "must be ALLOW, SOFT_DENY or HARD_DENY";
-const UNKNOWN: &str = "is not a member of a decision on record; nothing about the customer is";
-
-const MEMBERS: [&str; 14] = [
-    "sequence",
-    "at",
-    "itemId",
-    "conditionId",
-    "projectId",
-    "decision",
-    "reason",
-    "restriction",
-    "etag",
-    "engine",
-    "catalog",
-    "businessUnitId",
-    "correlationId",
-    "droppedBefore",
-];
 
 /// The decisions of a till.
 #[derive(Clone, Debug)]
@@ -87,11 +69,14 @@ impl Report {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid) with every fault.
-    pub(in crate::conditions) fn read(body: &[u8]) -> Result<Self> {
-        read(body, |root, faults| {
-            refuse_unknown(root, &["till", "decisions"], faults);
-            let till = required(root, "till", faults, till);
-            let decisions = required(root, "decisions", faults, decisions);
+    pub(in crate::conditions) fn read(body: &Body) -> Result<Self> {
+        let strict = Body {
+            lenient: false,
+            ..body.clone()
+        };
+        read(&strict, |fields| {
+            let till = fields.required("till", till);
+            let decisions = fields.required("decisions", decisions);
             Some(Self {
                 till: till?,
                 decisions: decisions?,
@@ -111,13 +96,6 @@ fn till(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     or_fault(faults, node, till, STEP_RULE)
 }
 
-fn refuse_unknown(object: Node<'_, '_>, members: &[&str], faults: &mut Faults) {
-    let unknown = |member: &Node<'_, '_>| !members.contains(&member.key().as_ref());
-    for member in object.children().filter(unknown) {
-        faults.add(member, UNKNOWN);
-    }
-}
-
 fn decisions(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<Reported>> {
     let list = faults.array(node)?;
     let count = list.children().take(MAX_DECISIONS + 1).count();
@@ -127,7 +105,7 @@ fn decisions(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<Reported>> {
     }
     let (mut decisions, mut before) = (Vec::with_capacity(count), 0);
     for element in list.children() {
-        let Some(reported) = decision(element, faults) else {
+        let Some(reported) = object(element, faults, |fields| decision(fields)) else {
             continue;
         };
         if reported.sequence <= before {
@@ -140,38 +118,38 @@ fn decisions(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<Reported>> {
     Some(decisions)
 }
 
-fn decision(node: Node<'_, '_>, faults: &mut Faults) -> Option<Reported> {
-    let object = faults.object(node)?;
-    refuse_unknown(object, &MEMBERS, faults);
-    let sequence = required(object, "sequence", faults, number);
-    let at = required(object, "at", faults, time);
-    let item = required(object, "itemId", faults, text);
-    let rule = rule(object, faults);
-    let decision = required(object, "decision", faults, |node, faults| {
+fn decision(fields: &mut Fields<'_, '_, '_>) -> Option<Reported> {
+    let sequence = fields.required("sequence", number);
+    let at = fields.required("at", time);
+    let item = fields.required("itemId", text);
+    let rule = rule(fields);
+    let decision = fields.required("decision", |node, faults| {
         let known = |text: &str| {
             let mut all = Decision::ALL.into_iter();
             all.find(|decision| decision.as_str() == text)
         };
         parsed(node, faults, known, DECISION_RULE)
     });
-    let reason = optional(object, "reason", faults, |node, faults| {
+    let reason = fields.not_null("reason", |node, faults| {
         text_that(node, faults, is_reason, REASON_RULE)
     });
     if let (Some(decision), Some(reason)) = (decision, &reason) {
         let allows = decision == Decision::Allow;
         if allows && reason.is_some() {
-            let reason = object.member("reason").unwrap_or(object);
-            faults.add(reason, "must not be there: the item was allowed");
+            let reason = fields.node.member("reason").unwrap_or(fields.node);
+            let rule = "must not be there: the item was allowed";
+            fields.faults.add(reason, rule);
         } else if !allows && reason.is_none() {
-            faults.add_member(object, "reason", "is required, unless the item was allowed");
+            let rule = "is required, unless the item was allowed";
+            fields.faults.add_member(fields.node, "reason", rule);
         }
     }
-    let restriction = optional(object, "restriction", faults, text);
+    let restriction = fields.not_null("restriction", text);
     let [etag, engine, catalog] =
-        ["etag", "engine", "catalog"].map(|member| optional(object, member, faults, digest));
-    let unit = optional(object, "businessUnitId", faults, text);
-    let correlation = optional(object, "correlationId", faults, uuid);
-    let dropped_before = optional(object, "droppedBefore", faults, number);
+        ["etag", "engine", "catalog"].map(|member| fields.not_null(member, digest));
+    let unit = fields.not_null("businessUnitId", text);
+    let correlation = fields.not_null("correlationId", uuid);
+    let dropped_before = fields.not_null("droppedBefore", number);
     Some(Reported {
         sequence: sequence?,
         at: at?,
@@ -190,8 +168,10 @@ fn decision(node: Node<'_, '_>, faults: &mut Faults) -> Option<Reported> {
 }
 
 /// What decided: a condition or a project.
-fn rule(object: Node<'_, '_>, faults: &mut Faults) -> Option<Rule> {
-    match (object.member("conditionId"), object.member("projectId")) {
+fn rule(fields: &mut Fields<'_, '_, '_>) -> Option<Rule> {
+    let given = (fields.member("conditionId"), fields.member("projectId"));
+    let faults = &mut *fields.faults;
+    match given {
         (Some(condition), None) => {
             let id = text_that(condition, faults, ConditionId::is_id, ConditionId::RULE);
             id.map(Rule::Condition)
@@ -200,22 +180,10 @@ fn rule(object: Node<'_, '_>, faults: &mut Faults) -> Option<Rule> {
             parsed(project, faults, ProjectId::new, ProjectId::RULE).map(Rule::Project)
         }
         _ => {
-            faults.add(object, "must have either a conditionId or a projectId");
+            let rule = "must have either a conditionId or a projectId";
+            faults.add(fields.node, rule);
             None
         }
-    }
-}
-
-/// An optional member that must not be null: `Some(None)` if it is missing, `None` if it has a fault.
-fn optional<'d, 'a, T>(
-    object: Node<'d, 'a>,
-    member: &str,
-    faults: &mut Faults,
-    read: impl FnOnce(Node<'d, 'a>, &mut Faults) -> Option<T>,
-) -> Option<Option<T>> {
-    match object.member(member) {
-        Some(node) => read(node, faults).map(Some),
-        None => Some(None),
     }
 }
 

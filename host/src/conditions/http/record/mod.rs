@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
-use crate::body::{parsed, read, required};
+use crate::body::{parsed, read};
 use crate::conditions::Conditions;
 use crate::conditions::choice::{Choice, Chosen};
 use crate::conditions::decision_log::{Report, TillQuery, is_till_cursor};
@@ -79,8 +79,8 @@ async fn get_choice(conditions: Arc<Conditions>, request: Request) -> Result<Rep
 
 async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let tenant = tenant_of(&request)?;
-    let decision_log = read(&request.body, |root, faults| {
-        required(root, "decisionLog", faults, |node, faults| {
+    let decision_log = read(&request.body, |fields| {
+        fields.required("decisionLog", |node, faults| {
             parsed(node, faults, Choice::from_name, Choice::RULE)
         })
     })?;

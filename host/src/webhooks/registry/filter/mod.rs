@@ -19,7 +19,7 @@ pub(in crate::webhooks) use self::candidate::Filterable;
 use self::candidate::Names;
 use self::path::{PATH_RULE, Path};
 use self::value::{VALUE_RULE, Value};
-use crate::body::{or_fault, required};
+use crate::body::{object, or_fault};
 
 const MAX_CONDITIONS: usize = 16;
 const MAX_VALUES: usize = 100;
@@ -95,14 +95,16 @@ impl Filter {
 }
 
 fn condition(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Condition, Written)> {
-    let object = faults.object(node)?;
-    let path = required(object, "path", faults, |node, faults| {
-        let text = node.text().map_or("", |text| text.as_ref());
-        let path = Path::parse(text).map(|path| (path, text.to_owned()));
-        or_fault(faults, node, path, PATH_RULE)
-    });
-    let values = required(object, "in", faults, values);
-    let ((path, text), values) = (path?, values?);
+    let (path, values) = object(node, faults, |fields| {
+        let path = fields.required("path", |node, faults| {
+            let text = node.text().map_or("", |text| text.as_ref());
+            let path = Path::parse(text).map(|path| (path, text.to_owned()));
+            or_fault(faults, node, path, PATH_RULE)
+        });
+        let values = fields.required("in", values);
+        Some((path?, values?))
+    })?;
+    let (path, text) = path;
     let (values, written) = values.into_iter().unzip();
     let written = Written {
         path: text,
