@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 use tillgate::store::MemoryStore;
-use tillgate_engine::face::Prepared;
+use tillgate_engine::face::{Line, Prepared};
 
 use crate::support::host::{Host, read};
 use crate::support::wait::within;
@@ -538,7 +538,7 @@ async fn the_catalog_decides_elsewhere_as_the_host_does() {
             );
             let mut preview = Vec::new();
             prepared.evaluate(
-                &format!("condition {id}"),
+                Line::of(&format!("condition {id}")),
                 request.as_bytes(),
                 None,
                 &mut preview,

@@ -18,6 +18,7 @@ use crate::support::wait::output;
 /// Every setting with another value than the manual has: its key, the value in TOML, and in the environment.
 const SETTINGS: &[(&str, &str, &str)] = &[
     ("listen", r#""127.0.0.1:9090""#, "127.0.0.1:9090"),
+    ("http.unknown_members", r#""ignore""#, "ignore"),
     (
         "store",
         r#""redis+cluster://a:7000,b:7000?prefix=shop""#,
@@ -183,7 +184,8 @@ const ISSUERS: &str = r#"[{ issuer = "https://idp.example", jwks = "file:idp.jso
 const REFERENCE_RATES: &str = r#"[{ tenant = "shop-9", business_unit = "eu:1", exchange_rate_types = ["INTERCOMPANY"], url = "http://127.0.0.1:8000/daily.csv", at = "23:59", crosses = false }, { tenant = "shop-9", business_unit = "eu:2", exchange_rate_types = ["SALES", "PURCHASE"], file = "daily.csv", at = "00:05", crosses = true }]"#;
 
 /// The settings that are tables, and those that are lists of tables, each with a value.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
+    "http",
     "cors",
     "decisions",
     "tls",

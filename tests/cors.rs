@@ -90,8 +90,8 @@ async fn without_origins_answers_are_the_same_to_the_byte() {
 async fn a_preflight_of_an_origin_is_answered_for_the_paths_and_methods_that_there_are() {
     let host = open_to(&["https://other.example", SHOP]).await;
     let allowed = "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID, \
-                   baggage, traceparent, tracestate";
-    let exposed = "Correlation-Id, ETag, Location, Retry-After, Tillgate-Engine, Tillgate-Failing-Tests, \
+                   Prefer, baggage, traceparent, tracestate";
+    let exposed = "Correlation-Id, ETag, Location, Preference-Applied, Retry-After, Tillgate-Engine, Tillgate-Failing-Tests, \
                    Tillgate-Stale, WWW-Authenticate";
     for (path, methods) in [
         (CONDITION, "DELETE, GET, HEAD, PUT"),

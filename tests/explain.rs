@@ -38,7 +38,7 @@ fn questions() -> [(&'static str, Value, Value); 3] {
     [
         (
             "/api/v1/conditions/beer/evaluate",
-            json!({ "item": item, "context": context }),
+            json!({ "item": { "id": "sku-1" }, "context": context }),
             json!({ "minimumAge": 18, "customerAge": 17 }),
         ),
         (

@@ -106,7 +106,7 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
         let put =
             features
                 .conditions
-                .put_condition(owner, beer(), condition.clone().into(), &editor);
+                .put_condition(owner, beer(), condition.as_bytes().into(), &editor);
         put.await.unwrap();
         let webhook = webhook("https://a.example/");
         let created = features.webhooks.create_from(&tenant, &webhook);

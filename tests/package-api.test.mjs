@@ -143,7 +143,19 @@ about("deciding", () => {
       assert.equal(catalog.evaluateCondition("alcohol", { ...aged(18), item: { id } }).id, id);
     }
     const note = "æ".repeat(100_000);
-    assert.equal(catalog.evaluateCondition("alcohol", { ...aged(18), note }).allow, true);
+    assert.equal(catalog.evaluateCondition("alcohol", { ...aged(18), note }, { lenient: true }).allow, true);
+  });
+
+  test("a member that is not known is an error, unless it is to be ignored", () => {
+    const basket = { items: [{ id: "beer", conditionId: ["alcohol"] }], context: {} };
+    const error = thrown(() => catalog.evaluateBasket(basket));
+    assert.deepEqual([error.code, error.message], ["invalid", "$.items[0].conditionId is unknown: is conditionIds meant?"]);
+    assert.equal(catalog.evaluateBasket(basket, { lenient: true }).decision, "ALLOW");
+    const { explanation } = catalog.evaluateCondition("alcohol", { ...aged(18), till: 4 }, { lenient: true, explain: true }).results[0];
+    assert.deepEqual(explanation, { minimumAge: 18, customerAge: 18 });
+    assert.throws(() => catalog.evaluateMany({ conditionId: "alcohol" }, [{ id: "a", age: 4 }]), { code: "invalid" });
+    assert.equal(catalog.evaluateMany({ conditionId: "alcohol" }, [{ id: "a", age: 4 }], { lenient: true })[0].decision, "SOFT_DENY");
+    assert.throws(() => catalog.evaluateBasket(basket, { explian: true }), { code: "invalid", path: "$.explian" });
   });
 
   test("an id with a newline cannot become another call", () => {

@@ -93,6 +93,7 @@ mod tokens;
 #[cfg(feature = "opentelemetry")]
 mod traces;
 mod unfinished;
+mod unknown_members;
 mod vectors;
 mod vectors_http;
 mod webhooks;

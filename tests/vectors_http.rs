@@ -152,6 +152,8 @@ struct Shop {
     tenant: String,
     line: String,
     document: Vec<u8>,
+    /// Whether requests ask for unknown members to be ignored.
+    lenient: bool,
     faults: Vec<String>,
     paths: Vec<String>,
 }
@@ -167,6 +169,7 @@ impl Shop {
             tenant,
             line: String::new(),
             document: Vec::new(),
+            lenient: false,
             faults: Vec::new(),
             paths: Vec::new(),
         }
@@ -177,7 +180,11 @@ impl Shop {
         let global = path.starts_with("/api/v1/global-");
         let token = if global { &self.operator } else { &self.tenant };
         let bearer = format!("Bearer {token}");
-        let headers = [("authorization", bearer.as_str()), JSON];
+        let prefer = match self.lenient {
+            true => "handling=lenient",
+            false => "handling=strict",
+        };
+        let headers = [("authorization", bearer.as_str()), ("prefer", prefer), JSON];
         let request = message(&format!("{method} {path}"), &headers, body);
         let response = send_one(&self.host.url, &request).await;
         (response.status, response.body)
@@ -185,7 +192,7 @@ impl Shop {
 
     /// Holds the document of a call, and no other. Answers the faults with which it was refused.
     async fn hold(&mut self, line: &str, document: &[u8], project: &str) -> &[String] {
-        let held = self.line == line && self.document == document;
+        let held = self.line == line && self.document == document && !self.lenient;
         if !held || line == "project" {
             for path in std::mem::take(&mut self.paths).iter().rev() {
                 let (status, body) = self.send(Method::DELETE, path, b"").await;
@@ -252,16 +259,21 @@ impl Shop {
         let project = project.and_then(|request| Some(request["projectId"].as_str()?.to_owned()));
         let project = project.filter(|id| ProjectId::new(id).is_some());
         let project = project.unwrap_or(PROJECT.to_owned());
-        let faults = self.hold(line, document, &project).await;
+        let plain = line.strip_prefix("lenient ");
+        self.lenient = plain.is_some();
+        let faults = self.hold(plain.unwrap_or(line), document, &project).await;
         if !faults.is_empty() {
             return format!("400 {faults:#?}");
         }
         let Some((call, request)) = evaluate else {
             return "200 null".to_owned();
         };
+        let plain = call.strip_prefix("lenient ");
+        self.lenient = plain.is_some();
+        let call = plain.unwrap_or(call);
         let (call, query) = match call.strip_prefix("explain ") {
             Some(call) => (call, "?explain=true"),
-            None => (call.as_str(), ""),
+            None => (call, ""),
         };
         let path = match call.split_once(' ') {
             Some(("condition", id)) => format!("/api/v1/conditions/{}/evaluate", segment(id)),

@@ -173,7 +173,7 @@ async fn every_fault_is_named_and_nothing_about_the_customer_is_taken() {
         }
         report("t", [one])
     };
-    let unknown = "is not a member of a decision on record; nothing about the customer is";
+    let unknown = "is unknown";
     let sequence = "must be an integer from 1 to 9007199254740991";
     for (body, fault) in [
         (

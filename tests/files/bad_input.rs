@@ -65,7 +65,7 @@ async fn every_fault_of_a_file_is_named_by_its_path_and_nothing_is_written() {
                 "$.enable is not a member that may stand here",
                 "$.managedBy is not a member that may stand here",
                 "$.tests[0].reqest is not a member that may stand here",
-                "$.condition_value.maximum is not a member of this rule's condition_value",
+                "$.condition_value.maximum is unknown",
                 "$.tests[0].request is required",
                 "$.tests[0].expect is required",
             ],

@@ -184,7 +184,8 @@ impl Server {
             Ok((measured, params)) => {
                 let is_private = !matches!(measured.route.access, Access::Public);
                 let prefers = prefers_lenient(&head.headers).filter(|_| is_private);
-                let lenient = prefers.unwrap_or(self.ignores_unknown);
+                // Public routes, those of OAuth among them, ignore what they do not know.
+                let lenient = prefers.unwrap_or(self.ignores_unknown || !is_private);
                 let serving = self.serve(
                     measured,
                     params,
@@ -296,7 +297,6 @@ impl Server {
             let detail = format!("this answers {media_type}");
             return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
         }
-        // Public routes, those of OAuth among them, ignore the query.
         let sent = head.uri.query().filter(|_| caller.is_some());
         let known = query.as_deref().filter(|_| !lenient);
         if let Err(error) = query::check(sent.unwrap_or_default(), known) {

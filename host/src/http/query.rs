@@ -58,17 +58,16 @@ pub(super) fn check(query: &str, known: Option<&[&str]>) -> Result<()> {
     let mut faults = Faults::default();
     let (mut names, mut duplicates) = (BTreeSet::new(), BTreeSet::new());
     for (name, _) in form_urlencoded::parse(query.as_bytes()) {
-        if names.contains(&name) {
+        if !names.insert(name.clone()) {
             duplicates.insert(name);
-            continue;
         }
-        if let Some(known) = known.filter(|known| !known.contains(&&*name)) {
-            faults.check(&name, Err::<(), _>(unknown(&name, known)));
-        }
-        names.insert(name);
     }
-    for name in &duplicates {
-        faults.check(name, Err::<(), _>("is a duplicate"));
+    for name in &names {
+        if duplicates.contains(name) {
+            faults.check(name, Err::<(), _>("is a duplicate"));
+        } else if let Some(known) = known.filter(|known| !known.contains(&&**name)) {
+            faults.check(name, Err::<(), _>(unknown(name, known)));
+        }
     }
     faults.none_or_error()
 }

@@ -48,9 +48,15 @@ impl Describes {
         let Self::With(describe) = self else {
             return None;
         };
-        let parameters = describe().parameters.into_iter();
+        let operation = describe();
+        let parameters = operation.parameters.iter();
         let in_query = parameters.filter(|parameter| parameter.place == Place::Query);
-        Some(in_query.map(|parameter| parameter.name).collect())
+        let names = in_query.map(|parameter| parameter.name);
+        Some(
+            names
+                .chain(operation.earlier_names.iter().copied())
+                .collect(),
+        )
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Operation {
     pub(in crate::http) is_deprecated: bool,
     pub(in crate::http) changes_nothing: bool,
     pub(in crate::http) takes_client: bool,
+    /// Names that parameters of the query had before, which are read for one more release.
+    pub(in crate::http) earlier_names: &'static [&'static str],
 }
 
 impl Operation {
@@ -88,6 +90,7 @@ impl Operation {
             is_deprecated: false,
             changes_nothing: false,
             takes_client: false,
+            earlier_names: &[],
         }
     }
 
@@ -321,6 +324,13 @@ impl Operation {
     #[must_use]
     pub const fn changes_nothing(mut self) -> Self {
         self.changes_nothing = true;
+        self
+    }
+
+    /// Reading parameters of the query under names that they had before.
+    #[must_use]
+    pub const fn reads_earlier_names(mut self, names: &'static [&'static str]) -> Self {
+        self.earlier_names = names;
         self
     }
 

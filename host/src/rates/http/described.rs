@@ -251,6 +251,7 @@ pub(super) fn history() -> Operation {
         .required_query("exchangeRateType", "What the rate is for.", schema::rate_type)
         .required_query("currencyIdFrom", "The currency that the rate is counted in.", schema::counted_currency)
         .required_query("currencyIdTo", "The currency that is priced.", schema::priced_currency)
+        .reads_earlier_names(&["type", "from", "to"])
         .query("since", "From when on; 400 days ago, unless configured otherwise.", time)
         .query("limit", "How many items the page has at most.", limit)
         .query("cursor", "`next` of the page before.", cursor)
