@@ -66,7 +66,7 @@ async fn what_one_host_has_of_every_kind_is_applied_to_another() {
     assert_eq!(erp.unwrap()["managedBy"], "tillgate-apply");
     let beer = other.get("/api/v1/entity-conditions/beer").await;
     assert_eq!(
-        beer["tests"][0]["request"]["item"]["price"].to_string(),
+        beer["tests"][0]["request"]["context"]["customer"]["licenses"][0]["price"].to_string(),
         "1.5"
     );
 }

@@ -36,7 +36,7 @@ async function connect(report, options) {
   return client;
 }
 
-const aged = (id, customer_age) => ({ item: { id }, context: { customer: { customer_age, birth_date: "1984-07-07" } } });
+const aged = (id, customer_age) => ({ item: { id }, context: { customer: { customer_age, licenses: ["1984-07-07"] } } });
 
 /** What a till has on record. */
 async function onRecord(till) {

@@ -114,7 +114,7 @@ fn misspelled() -> Vec<(Method, String, Value, &'static str)> {
         (
             Method::POST,
             webhooks(),
-            hook(json!({ "filter": [{ "path": "type", "in": ["a"], "not": true }] })),
+            hook(json!({ "filter": [{ "path": "$.type", "in": ["a"], "not": true }] })),
             "$.filter[0].not is unknown",
         ),
         (
@@ -189,7 +189,7 @@ async fn an_answer_may_be_sent_back() {
     let project = format!("/api/v1/projects/{PROJECT}");
     let hook = json!({
         "name": "ERP", "callbackUrl": "https://erp.example/hook", "eventTypes": ["*"], "sharedKey": "generate",
-        "authentication": { "type": "BASIC", "username": "u", "password": "p" }, "filter": [{ "path": "type", "in": ["a"] }],
+        "authentication": { "type": "BASIC", "username": "u", "password": "p" }, "filter": [{ "path": "$.type", "in": ["a"] }],
     });
     let (status, made) = host
         .send(Method::POST, "/api/v1/webhooks", &tenant, &hook)

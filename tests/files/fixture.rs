@@ -287,7 +287,7 @@ pub fn rate(from: &str, to: &str, value: Value) -> Value {
 fn resources() -> Vec<(String, Value)> {
     let schema = json!({ "type": "object", "required": ["iso_cc"], "properties": { "number": { "maximum": 1.5 } } });
     let test = json!({
-        "name": "seven\"teen", "request": { "item": { "id": "cola" }, "context": { "customer": { "customer_age": 17 } } },
+        "name": "seven\"teen", "request": { "item": { "id": "cola" }, "context": { "customer": { "customer_age": 17, "licenses": [{ "id": "x", "price": 1.5 }] } } },
         "expect": { "decision": "HARD_DENY", "reasons": ["age_restriction.underage"] },
     });
     let age = |minimum: u8| json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum } });

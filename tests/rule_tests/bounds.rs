@@ -54,7 +54,7 @@ async fn as_many_tests_as_there_may_be_are_run_and_one_more_is_refused() {
         let mut numbered = test(18, "ALLOW");
         numbered["name"] = json!(number.to_string());
         // Large enough to be dealt with off the threads that serve.
-        numbered["request"]["note"] = json!("x".repeat(100));
+        numbered["request"]["context"]["customer"]["licenses"] = json!(["x".repeat(100)]);
         numbered
     };
     let mut tests: Vec<Value> = (0..200).map(numbered).collect();
@@ -75,7 +75,7 @@ async fn as_many_tests_as_there_may_be_are_run_and_one_more_is_refused() {
         json!(["$.tests must have at most 200 tests"])
     );
     let mut large = test(18, "ALLOW");
-    large["request"]["note"] = json!("x".repeat(64 << 10));
+    large["request"]["context"]["customer"]["licenses"] = json!(["x".repeat(64 << 10)]);
     let (status, problem) = put(&host, GAMES, &token, &condition(18, &[large])).await;
     assert_eq!(status, 400);
     assert_eq!(
