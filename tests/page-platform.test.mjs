@@ -276,7 +276,7 @@ describe("an operator", () => {
     await press(page, "Save");
     await says(page, "Clients and people that have it may no longer: change rates. That holds at once, unless another role of theirs permits it.");
     await press(page, "Take it away");
-    await notice(page, "Saved. What those may do who have it has changed at once.");
+    await notice(page, "Saved. It is in force for all who have the role.");
     assert.deepEqual(await permits("shop-desk"), ["exr.rate.read", "pos.drawer.open"]);
 
     await act(page, "Delete", "shop-desk");

@@ -67,7 +67,7 @@ export async function changeRole(desk, role) {
       isSaved: isSame,
       describe: ({ permissions }) => (permissions.length === 0 ? "Permits nothing." : `${permissions.map(permissionText).join("; ")}.`),
       explain,
-      saved: "Saved. What those may do who have it has changed at once.",
+      saved: "Saved. It is in force for all who have the role.",
     });
   } catch (error) {
     notify(explain(error));

@@ -65,7 +65,10 @@ async function add(session, { read, write }, { test, reason }) {
   }
 }
 
-/** Writes the rule; `write` gets the query of the address. That tests of it fail already is asked about: the host notes it with this change too. */
+/**
+ * Writes the rule; `write` gets the query of the address. That tests of it fail already is asked about: the host notes it with
+ * this change too.
+ */
 async function writeAccepting(write, body) {
   try {
     return await write("");

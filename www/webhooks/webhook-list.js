@@ -1,6 +1,6 @@
 /**
- * The list of webhooks, those that fail first, and each by its name: what it gets, how it fared in the last 24 hours, and what can be done with
- * it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
+ * The list of webhooks by their names, those that fail first: what each gets, how it fared in the last 24 hours, and what can be
+ * done with it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
  */
 
 import { button, h } from "../shared/dom.js";
