@@ -280,7 +280,7 @@ describe("an operator", () => {
     assert.deepEqual(await permits("shop-desk"), ["exr.rate.read", "pos.drawer.open"]);
 
     await act(page, "Delete", "shop-desk");
-    await says(page, "Clients and people that have it may no longer: see rates; pos.drawer.open (has no effect here).");
+    await says(page, "Clients and people that have it may no longer: see rates. That holds at once");
     await press(page, "Delete");
     await notice(page, "shop-desk was deleted.");
     await hasCount(page.getByRole("heading", { name: "shop-desk" }), 0);
@@ -431,7 +431,7 @@ test("looks right, and axe finds nothing, also with hostile claims, which are te
   await says(page, `Device name: ${HOSTILE}`);
   await looksRight(page, "platform-let-in");
   await press(page, "Cancel");
-  for (const [name, heading] of [["Templates", "Tills of our shops"], ["Usage", "Decision log"], ["Signing keys", "The key that signs"], ["Roles", "desk"]]) {
+  for (const [name, heading] of [["Clients", HOSTILE], ["Templates", "Tills of our shops"], ["Usage", "Decision log"], ["Signing keys", "The key that signs"], ["Roles", "desk"]]) {
     await tab(page, name);
     await page.getByRole("heading", { name: heading }).first().waitFor();
     await looksRight(page, `platform-${name}`);

@@ -9,7 +9,7 @@ import { notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { permissionFields } from "./permission-fields.js";
-import { explain, permissionText } from "./wording.js";
+import { KNOWN, explain, permissionText } from "./wording.js";
 
 const ID_FAULT = "Enter 1 to 64 letters, digits, . _ or -";
 const TAKEN = "A role with this id exists already.";
@@ -57,8 +57,8 @@ export async function changeRole(desk, role) {
           // Whoever changes by hand what a program manages takes it over.
           change("Managed by", theirs.managedBy, undefined),
         ].filter(Boolean);
-        const lost = theirs.permissions.filter((permission) => !changed.permissions.includes(permission));
-        question = lost.length > 0 ? ["Take this away from all who have the role?", lostText(lost), "Take it away"] : undefined;
+        const lost = lostText(theirs.permissions.filter((permission) => !changed.permissions.includes(permission)));
+        question = lost && ["Take this away from all who have the role?", lost, "Take it away"];
         return isSame(theirs, changed) ? "You have not changed anything." : changeList(changes);
       },
       confirm: () => question,
@@ -78,14 +78,17 @@ export async function changeRole(desk, role) {
 /** Deletes a role after asking. */
 export async function removeRole(desk, role) {
   const { roleId, permissions } = role;
-  const effect = permissions.length > 0 ? lostText(permissions) : "It permits nothing, so nothing stops working.";
+  const effect = lostText(permissions) ?? "It permits nothing here, so nothing stops working.";
   const detail = `${effect} Those that have it keep its id: a role that is made with the same id later is theirs again.`;
   await removeAfterAsking({ name: roleId, detail, read: () => desk.host.role(role), remove: (etag) => desk.host.removeRole(role, etag), explain });
   desk.reread();
 }
 
-/** What stops working for those who have a role. */
-const lostText = (permissions) => `Clients and people that have it may no longer: ${permissions.map(permissionText).join("; ")}. That holds at once, unless another role of theirs permits it.`;
+/** What stops working for those who have a role; undefined when it is nothing. */
+function lostText(permissions) {
+  const lost = permissions.filter((permission) => KNOWN.includes(permission)).map(permissionText);
+  return lost.length > 0 ? `Clients and people that have it may no longer: ${lost.join("; ")}. That holds at once, unless another role of theirs permits it.` : undefined;
+}
 
 const isSame = (stored, role) => sorted(stored) === sorted(role);
 const sorted = ({ permissions }) => permissions.toSorted().join(" ");

@@ -38,7 +38,7 @@ function roleRow(desk, role) {
     h(
       "div",
       { class: "entry-text" },
-      h("div", { class: "entry-name" }, h("h3", {}, roleText(roleId)), h("code", {}, roleId), tags.map((tag) => h("span", { class: "tag", dir: "auto" }, tag))),
+      h("div", { class: "entry-name" }, h("h3", {}, roleText(roleId)), roleText(roleId) !== roleId && h("code", {}, roleId), tags.map((tag) => h("span", { class: "tag", dir: "auto" }, tag))),
       permissions.length === 0 ? h("p", {}, "Permits nothing.") : h("ul", { class: "rules" }, permissions.map((permission) => h("li", {}, permissionText(permission)))),
     ),
     !builtIn && desk.may(WRITE) && h("div", { class: "row-actions" }, act("Change", "pencil", changeRole), act("Delete", "trash", removeRole)),
