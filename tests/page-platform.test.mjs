@@ -131,17 +131,19 @@ describe("an operator", () => {
     await hasCount(page.getByRole("heading", { name: "Unknown" }), 0);
   }));
 
-  test("lets a till in with the keyboard alone", () => asOperator("#/platform/waiting/acme", async (page) => {
+  test("lets a till in with the keyboard alone", async () => {
     const ours = await register("Keyboard till");
-    await page.getByRole("heading", { name: "Keyboard till" }).waitFor();
-    await tabTo(page, "Let in: Keyboard till");
-    await page.keyboard.press("Enter");
-    await says(page, "It can sign in from now on.");
-    await tabTo(page, "Let in");
-    await page.keyboard.press("Enter");
-    await notice(page, "Keyboard till was let in.");
+    await asOperator("#/platform/waiting/acme", async (page) => {
+      await page.getByRole("heading", { name: "Keyboard till" }).waitFor();
+      await tabTo(page, "Let in: Keyboard till");
+      await page.keyboard.press("Enter");
+      await says(page, "It can sign in from now on.");
+      await tabTo(page, "Let in");
+      await page.keyboard.press("Enter");
+      await notice(page, "Keyboard till was let in.");
+    });
     assert.equal(await signsIn(ours), 200);
-  }));
+  });
 
   test("revokes and deletes clients after a question that says what stops working", () => asOperator("#/platform/clients/acme", async (page) => {
     const [kept, lost] = [await till("Revoked till"), await till("Deleted till")];

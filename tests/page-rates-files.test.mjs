@@ -208,9 +208,9 @@ test("units are pasted and a file is loaded with the keyboard alone, each with i
 
   await enter("Load an ECB file");
   await tabTo(page, "File");
-  const [date] = new Date().toISOString().split("T");
+  const [yesterday] = new Date(Date.now() - 86_400_000).toISOString().split("T");
   // The browser's own dialog chooses a file.
-  await dialog(page).getByLabel("File", { exact: true }).setInputFiles(named("daily.xml", daily(date, { SEK: "11.2" })));
+  await dialog(page).getByLabel("File", { exact: true }).setInputFiles(named("daily.xml", daily(yesterday, { SEK: "11.2" })));
   await enter("Review");
   await dialog(page).getByText("Changes 2 of 3 shops; 1 keeps its own rate.").waitFor();
   await because("As the bank has it");
