@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { OUTPUT, signIn, signedIn } from "./support/browser.mjs";
-import { expected, agrees, decision, dialog, downloaded, hasCount, hasValue, onDemo, pick, pressButton, save, shown, visit } from "./support/page.mjs";
+import { expected, agrees, decision, dialog, downloaded, hasCount, hasValue, onDemo, pick, pressButton, save, shown, tabTo, visit } from "./support/page.mjs";
 import { clientWith } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 
@@ -228,10 +228,16 @@ describe("a change of a project is tried in Preview", () => {
     ]);
   });
 
-  test("is in the address, to share, and is discarded", async () => {
+  test("is in the address, to share, and is discarded, by the keyboard alone", async () => {
     await put(stored);
     await visit(on, addressOf({ group: "toys" }), async (page) => {
-      await tried(page, "toys");
+      await agrees(page);
+      await tabTo(page, "Try a change");
+      await page.keyboard.press("Enter");
+      await tabTo(page, "Values, one per line");
+      await page.keyboard.press("Control+A");
+      await page.keyboard.type("toys");
+      await page.getByText("If you saved this:", { exact: true }).waitFor();
       const hash = () => page.evaluate(() => location.hash);
       await until(async () => (await hash()).includes("projectDraft"), "the address has the draft");
       const other = await signedIn(on.context, on.host, await hash());
@@ -239,7 +245,8 @@ describe("a change of a project is tried in Preview", () => {
       await shown(decision(other), "May be sold");
       await hasValue(other.getByLabel("Values, one per line"), "toys");
       await other.close();
-      await page.getByRole("button", { name: "Discard" }).click();
+      await tabTo(page, "Discard");
+      await page.keyboard.press("Enter");
       await hasValue(page.getByLabel("Values, one per line"), "paper\ndrinks");
       await shown(decision(page), "Must not be sold");
       await agrees(page);

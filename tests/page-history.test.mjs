@@ -111,7 +111,7 @@ describe("a rule that is deleted", () => {
       await page.getByText("Saved. The change is in force.").waitFor();
       await page.getByRole("link", { name: "Deleted", exact: true }).click();
       await heading(page, "Deleted conditions").waitFor();
-      await dialog(page).getByText(/^(Nothing was deleted\.|\d+ conditions?)$/).waitFor();
+      await dialog(page).getByRole("region", { name: "Your own" }).getByText(/^(Nothing was deleted\.|\d+ conditions?)$/).waitFor();
       await hasCount(deleted("cider"), 0);
       await go(page, "#/projects/deleted");
       await deleted("Harbour \u05d0").getByRole("link", { name: "History of Harbour" }).click();
@@ -128,7 +128,7 @@ describe("a rule that is deleted", () => {
       await on.host.api("DELETE", own(`gone-${number}`));
     }
     await visit(on, "#/conditions/deleted", async (page) => {
-      const names = dialog(page).getByRole("heading", { level: 3, name: /^gone-/ });
+      const names = dialog(page).getByRole("heading", { level: 4, name: /^gone-/ });
       await hasCount(names, 50);
       assert.equal(await names.first().textContent(), "gone-51", "the latest comes first");
       await dialog(page).getByRole("button", { name: "Show earlier ones" }).click();
@@ -191,7 +191,17 @@ test("a long history is read page by page, and what was read is a file", async (
 test("the keyboard alone opens it, chooses a version, and comes back to where it was", async () => {
   await on.host.api("PUT", own("keys"), age(16));
   await on.host.api("PUT", own("keys"), age(18));
+  await on.host.api("PUT", own("keys-gone"), age(16));
+  await on.host.api("DELETE", own("keys-gone"));
   await visit(on, "#/conditions", async (page) => {
+    await tabTo(page, "Deleted");
+    await page.keyboard.press("Enter");
+    await heading(page, "keys-gone").waitFor();
+    await tabTo(page, "History of keys-gone");
+    await page.keyboard.press("Enter");
+    await heading(page, "History of keys-gone").waitFor();
+    await page.keyboard.press("Escape");
+    await page.waitForURL(/#\/conditions$/);
     await tabTo(page, "History of keys");
     await page.keyboard.press("Enter");
     await restore(page, "Customers must be 16 or older").waitFor();
@@ -396,6 +406,13 @@ test("a global rule: its tenants see when it changed and what, and an operator s
     await heading(page, "A new global condition: alcohol").waitFor();
     await dialog(page).getByRole("button", { name: "Back" }).click();
     assert.ok(await dialog(page).getByLabel("All tenants").isChecked(), "it is global again");
+  });
+  await visit({ ...operated, host: shop }, "#/conditions/deleted", async (page) => {
+    await dialog(page).getByRole("list", { name: "Global" }).getByText("Deleted by The platform, ").waitFor();
+    await dialog(page).getByRole("region", { name: "Your own" }).getByText("Nothing was deleted.").waitFor();
+    await dialog(page).getByRole("link", { name: "History of alcohol" }).click();
+    await heading(page, "The platform deleted it").waitFor();
+    await dialog(page).getByText("It is deleted.", { exact: true }).waitFor();
   });
 });
 

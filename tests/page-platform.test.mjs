@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 
 import { signedIn } from "./support/browser.mjs";
 import { looksRight, still } from "./support/looks.mjs";
-import { alterAnswers, dialog, expected, hasCount, loseAnswers, onHost, pick, pressButton, visit } from "./support/page.mjs";
+import { alterAnswers, dialog, expected, hasCount, loseAnswers, onHost, pick, pressButton, tabTo, visit } from "./support/page.mjs";
 import { AUDIENCE, clientWith, emptyHost } from "./support/program.mjs";
 import { eventually } from "./support/wait.mjs";
 import { Pages } from "../www/platform/pages.js";
@@ -29,6 +29,8 @@ async function platform() {
   operator = await clientWith(host, ["desk"], "platform");
   await ok("PUT", "/v1/tenants/acme", { name: "Acme Markets" });
   await ok("PUT", "/v1/tenants/other", { name: "Other Shops" });
+  await ok("PUT", "/v1/tenants/a-shelf", { name: "Shelf 10" });
+  await ok("PUT", "/v1/tenants/b-shelf", { name: "Shelf 2" });
   const claimsSchema = { type: "object", required: ["store_number", "device_name"] };
   await ok("POST", "/v1/tenants/acme/templates", { ...TILL, name: "Tills of our shops", claimsSchema, roles: [{ roleId: "ecs.evaluator" }] });
   return host;
@@ -67,6 +69,8 @@ async function signsIn({ clientId, clientSecret }) {
 const tab = (page, name) => page.getByRole("navigation", { name: "About the platform" }).getByRole("link", { name, exact: true }).click();
 const act = (page, text, name) => page.getByRole("button", { name: `${text}: ${name}`, exact: true }).click();
 const press = (page, name) => pressButton(dialog(page).last(), name);
+/** The names of the rows that a pattern finds, in their order. */
+const names = (page, pattern) => page.getByRole("heading", { level: 3, name: pattern }).allTextContents();
 const says = (page, text) => dialog(page).last().getByText(text).waitFor();
 const notice = (page, text) => page.locator("#notices").getByText(text, { exact: true }).waitFor();
 
@@ -86,6 +90,9 @@ describe("an operator", () => {
     await press(page, "Make it");
     await page.getByRole("link", { name: "Waiting: Corner Shops" }).click();
     await page.getByText("Nothing is waiting").waitFor();
+    await tab(page, "Tenants");
+    await page.getByRole("heading", { name: "Shelf 10" }).waitFor();
+    assert.deepEqual(await names(page, /^Shelf/), ["Shelf 2", "Shelf 10"], "they are sorted by name");
 
     await tab(page, "Templates");
     await page.getByRole("region", { name: "Templates", exact: true }).getByRole("button", { name: "New template" }).click();
@@ -124,9 +131,25 @@ describe("an operator", () => {
     await hasCount(page.getByRole("heading", { name: "Unknown" }), 0);
   }));
 
+  test("lets a till in with the keyboard alone", async () => {
+    const ours = await register("Keyboard till");
+    await asOperator("#/platform/waiting/acme", async (page) => {
+      await page.getByRole("heading", { name: "Keyboard till" }).waitFor();
+      await tabTo(page, "Let in: Keyboard till");
+      await page.keyboard.press("Enter");
+      await says(page, "It can sign in from now on.");
+      await tabTo(page, "Let in");
+      await page.keyboard.press("Enter");
+      await notice(page, "Keyboard till was let in.");
+    });
+    assert.equal(await signsIn(ours), 200);
+  });
+
   test("revokes and deletes clients after a question that says what stops working", () => asOperator("#/platform/clients/acme", async (page) => {
     const [kept, lost] = [await till("Revoked till"), await till("Deleted till")];
     await page.getByRole("heading", { name: "Deleted till" }).waitFor();
+    await page.getByRole("heading", { name: "Revoked till" }).waitFor();
+    assert.deepEqual(await names(page, /^(Revoked|Deleted) till$/), ["Deleted till", "Revoked till"], "they are sorted by name");
     await act(page, "Revoke", "Revoked till");
     await says(page, "The tills that use this client are refused from now on.");
     await press(page, "Cancel");
@@ -221,6 +244,50 @@ describe("an operator", () => {
     await act(page, "Delete", "Tills of our shops");
     await says(page, "From now on no client can register as till 2.1. Those that have registered go on working.");
     await press(page, "Cancel");
+  }));
+
+  test("makes a role, changes and deletes it, and reads first what those who have it may no longer do", () => asOperator("#/platform/roles", async (page) => {
+    const permits = async (roleId) => (await ok("GET", `/v1/roles/${roleId}`)).permissions;
+    const box = (name) => dialog(page).getByRole("checkbox", { name, exact: true });
+    await page.getByRole("button", { name: "New role" }).click();
+    for (const [id, fault] of [["", "Enter 1 to 64 letters"], ["two words", "Enter 1 to 64 letters"], ["ecs.viewer", "A role with this id exists already."], ["desk", "A role with this id exists already."]]) {
+      await dialog(page).getByLabel("Id", { exact: true }).fill(id);
+      await press(page, "Make it");
+      await says(page, fault);
+    }
+    await dialog(page).getByLabel("Id", { exact: true }).fill("shop-desk");
+    for (const name of ["See rates", "Change rates"]) await box(name).check();
+    await press(page, "Make it");
+    await notice(page, "The role was made. Clients and templates can have it now.");
+    assert.deepEqual(await permits("shop-desk"), ["exr.rate.read", "exr.rate.write"]);
+
+    await act(page, "Change", "shop-desk");
+    await box("See conditions").check();
+    await press(page, "Review");
+    await dialog(page).getByText("added: see conditions").waitFor();
+    // Another user changes it meanwhile, so that the difference is another one.
+    await ok("PUT", "/v1/roles/shop-desk", { permissions: ["exr.rate.read", "exr.rate.write", "pos.drawer.open"] });
+    await press(page, "Save");
+    await dialog(page).getByRole("region", { name: "Two versions" }).getByText("see rates; change rates; pos.drawer.open (has no effect here).").waitFor();
+    await press(page, "Keep theirs");
+    await act(page, "Change", "shop-desk");
+    await dialog(page).getByRole("group", { name: "Without an effect here" }).getByRole("checkbox", { name: "pos.drawer.open", checked: true }).waitFor();
+    await box("Change rates").uncheck();
+    await press(page, "Review");
+    await dialog(page).getByText("removed: change rates").waitFor();
+    await press(page, "Save");
+    await says(page, "Clients and people that have it may no longer: change rates. That holds at once, unless another role of theirs permits it.");
+    await press(page, "Take it away");
+    await notice(page, "Saved. It is in force for all who have the role.");
+    assert.deepEqual(await permits("shop-desk"), ["exr.rate.read", "pos.drawer.open"]);
+
+    await act(page, "Delete", "shop-desk");
+    await says(page, "Clients and people that have it may no longer: see rates. That holds at once");
+    await press(page, "Delete");
+    await notice(page, "shop-desk was deleted.");
+    await hasCount(page.getByRole("heading", { name: "shop-desk" }), 0);
+    await hasCount(page.getByRole("button", { name: /: ecs\.viewer$/ }), 0, "what comes with the service stays");
+    expected(page, 400, 409, 412);
   }));
 
   test("reads what roles permit, and replaces a signing key", () => asOperator("#/platform/roles", async (page) => {
@@ -329,6 +396,9 @@ describe("who sees it", () => {
     await visit({ ...on, host: looker }, "#/platform/clients", async (page) => {
       await page.getByRole("heading", { name: "Looked at" }).waitFor();
       await hasCount(page.getByRole("button", { name: /^(Let in|Refuse|Roles|New secret|Revoke|Delete):/ }), 0);
+      await tab(page, "Roles");
+      await page.getByRole("heading", { name: "looker" }).waitFor();
+      await hasCount(page.getByRole("button", { name: /^(New role|Change: |Delete: )/ }), 0);
       await tab(page, "Usage");
       await page.getByRole("radio", { name: "All", exact: true, disabled: true }).waitFor();
     });
@@ -363,11 +433,14 @@ test("looks right, and axe finds nothing, also with hostile claims, which are te
   await says(page, `Device name: ${HOSTILE}`);
   await looksRight(page, "platform-let-in");
   await press(page, "Cancel");
-  for (const [name, heading] of [["Templates", "Tills of our shops"], ["Usage", "Decision log"]]) {
+  for (const [name, heading] of [["Clients", HOSTILE], ["Templates", "Tills of our shops"], ["Usage", "Decision log"], ["Signing keys", "The key that signs"], ["Roles", "desk"]]) {
     await tab(page, name);
     await page.getByRole("heading", { name: heading }).first().waitFor();
     await looksRight(page, `platform-${name}`);
   }
+  await act(page, "Change", "desk");
+  await dialog(page).getByRole("checkbox", { name: "Define roles", checked: true }).waitFor();
+  await looksRight(page, "platform-role");
 }));
 
 test("pages that are empty are followed by others, and what was read is read again", async () => {

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { looksRight } from "./support/looks.mjs";
-import { dialog, expected, hasCount, hasValue, onDemo, pressButton, visit } from "./support/page.mjs";
+import { dialog, expected, hasCount, hasFocus, hasValue, onDemo, pressButton, tabTo, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 
 const unit = (id) => `/api/v1/business-units/${id}`;
@@ -183,4 +183,41 @@ test("a change of a group’s rate names the shops that keep their own, with the
   await looksRight(page, "rates-keeping");
   await press(page, "Cancel");
   await press(page, "Discard");
+}));
+
+test("units are pasted and a file is loaded with the keyboard alone, each with its reason", () => visit(on, "#/rates/EE", async (page) => {
+  const enter = async (name) => {
+    await tabTo(page, name);
+    await page.keyboard.press("Enter");
+  };
+  const because = async (reason) => {
+    await tabTo(page, "Reason (optional)");
+    await page.keyboard.type(reason);
+  };
+  await page.getByRole("button", { name: "Change Sales, 1 EUR in SEK" }).waitFor();
+  await enter("Paste units");
+  await tabTo(page, "Rows");
+  await page.keyboard.type("EE-003;Narva;Shop;EE");
+  await enter("Review");
+  await dialog(page).getByText("New: 1 shop").waitFor();
+  await because("It opens in May");
+  const [created] = await Promise.all([page.waitForRequest("**/business-units/EE-003?*"), enter("Create these units")]);
+  assert.equal(new URL(created.url()).searchParams.get("note"), "It opens in May");
+  await page.locator("#notices").getByText("The business units were created.").waitFor();
+  await hasFocus(page, "Paste units");
+
+  await enter("Load an ECB file");
+  await tabTo(page, "File");
+  const [yesterday] = new Date(Date.now() - 86_400_000).toISOString().split("T");
+  // The browser's own dialog chooses a file.
+  await dialog(page).getByLabel("File", { exact: true }).setInputFiles(named("daily.xml", daily(yesterday, { SEK: "11.2" })));
+  await enter("Review");
+  await dialog(page).getByText("Changes 2 of 3 shops; 1 keeps its own rate.").waitFor();
+  await because("As the bank has it");
+  await enter("Load these rates");
+  await page.locator("#notices").getByText("Loaded. The rates are in force.").waitFor();
+  await hasFocus(page, "Load an ECB file");
+  const history = "/api/v1/exchange-rates/history?businessUnit=EE-003&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR&limit=1000";
+  const reasons = (await read(history)).items.map(({ note }) => note).filter(Boolean);
+  assert.deepEqual(reasons, ["As the bank has it"]);
 }));

@@ -93,11 +93,13 @@ describe("keeping a test", () => {
     await keep(page).click();
     await dialog(page).getByText("cola, 14 years old: Must not be sold.").waitFor();
     await hasValue(dialog(page).getByLabel("Name of the test"), "14 years old: must not be sold");
+    await dialog(page).getByLabel("Reason (optional)").fill("Asked by the police");
     await dialog(page).getByRole("button", { name: "Keep the test" }).click();
     await page.getByText("The test is kept.").waitFor();
     const { tests: kept, ...rule } = await stored(ENERGY);
     assert.deepEqual(kept, [aged("14 years old: must not be sold", 14, "HARD_DENY")]);
     assert.deepEqual(rule, { id: "energy-drink", scope: "TENANT", ...fifteen() });
+    assert.equal((await stored(`${ENERGY}/history`)).items[0].note, "Asked by the police");
 
     // The same name is taken.
     await keep(page).click();
@@ -146,12 +148,14 @@ describe("keeping a test", () => {
   test("asks first when other tests of the rule fail already", () => visit(on, "#/preview/condition/energy-drink?age=15&item=cola", async (page) => {
     await put(`${ENERGY}?failingTests=accept`, fifteen([aged("sixteen may not", 16, "HARD_DENY")]));
     await keep(page).click();
+    await dialog(page).getByLabel("Reason (optional)").fill("It fails already");
     await dialog(page).getByRole("button", { name: "Keep the test" }).click();
     await page.getByText("Keep it although 1 other test fails?").waitFor();
     await page.getByText("Without this one too, the rule fails “sixteen may not”.").waitFor();
     await dialog(page).last().getByRole("button", { name: "Keep the test" }).click();
     await page.getByText("The test is kept.").waitFor();
     assert.equal((await stored(ENERGY)).tests.length, 2);
+    assert.equal((await stored(`${ENERGY}/history`)).items[0].note, "It fails already");
     await put(ENERGY, fifteen());
     expected(page, 409);
   }));

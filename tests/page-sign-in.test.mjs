@@ -396,6 +396,8 @@ describe("a provider that gives none", () => {
       await accept(page).or(refusal).first().waitFor();
       if (await accept(page).isVisible()) await accept(page).click();
       await refusal.waitFor();
+      await still(page);
+      await looksRight(page, "signin-no-tenant");
       await context.close();
     } finally {
       on.claims.tenant = CLAIMS.tenant;

@@ -396,15 +396,21 @@ describe("webhooks", () => {
       await rows(page).first().getByText(/^Its webhook is paused( until \d\d:\d\d:\d\d)?, because one attempt after another failed\./).waitFor();
       // It still fails, so that the button stays until it is pressed.
       await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
-      await pressButton(card(page, made.name), `Resume now: ${made.name}`);
+      await card(page, made.name).getByRole("button", { name: `Resume now: ${made.name}` }).waitFor();
+      await still(page);
+      await looksRight(page, "webhooks-paused");
+      // Something waits, however long that took.
+      await publish(made.eventTypes[0], { at: "last" });
+      await tabTo(page, `Resume now: ${made.name}`);
+      await page.keyboard.press("Enter");
       await notice(page, `${made.name} is sent to again. What waits for it is on its way.`);
       endpoint.answer(204);
       await delivered(made, "DELIVERED");
     });
   });
 
-  test("those that fail come first, and one that works takes a dense row on a wide screen", async () => {
-    const [works, fails] = [await webhook({ name: "Dense and well" }), await webhook({ name: "Dense and gone" })];
+  test("those that fail come first, then by name, and one that works takes a dense row on a wide screen", async () => {
+    const [works, quiet, fails] = [await webhook({ name: "Dense and well" }), await webhook({ name: "Dense and quiet" }), await webhook({ name: "Dense and gone" })];
     await publish(works.eventTypes[0], {});
     await delivered(works, "DELIVERED");
     endpoint.answer(410);
@@ -415,7 +421,7 @@ describe("webhooks", () => {
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.getByLabel("Filter webhooks").fill("Dense and");
       await card(page, works.name).getByText(/^Works\. 1 delivered, 0 failed attempts in 24 hours\.$/).waitFor({ timeout: 30_000 });
-      await eventually(async () => assert.deepEqual(await page.locator(".webhook h2").allTextContents(), [fails.name, works.name]));
+      await eventually(async () => assert.deepEqual(await page.locator(".webhook h2").allTextContents(), [fails.name, quiet.name, works.name]));
       const { height } = await card(page, works.name).boundingBox();
       assert.ok(height <= 72, `it takes ${height} px`);
     });

@@ -9,7 +9,7 @@ import { before, describe, test } from "node:test";
 
 import { initSync } from "../js/src/index.js";
 import { looksRight, still } from "./support/looks.mjs";
-import { dialog, downloaded, hasCount, hasValue, onDemo, pressButton, tabTo, visit } from "./support/page.mjs";
+import { dialog, downloaded, hasCount, hasFocus, hasValue, onDemo, pressButton, tabTo, visit } from "./support/page.mjs";
 import { eventually } from "./support/wait.mjs";
 import { inSlices } from "../www/shared/slices.js";
 import { parseCsv } from "../www/shared/csv.js";
@@ -382,6 +382,14 @@ test("by the keyboard alone", () => visit(on, "#/conditions", async (page) => {
   await page.getByText("The decision about this line stays as it is.").waitFor();
   await tabTo(page, "Filter the list");
   await tabTo(page, "Decisions about the list");
+  await tabTo(page, "Paste a list");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText("id,years\nred-can,15");
+  await page.getByText("Which column has the customer’s age?").waitFor();
+  await tabTo(page, "Age");
+  await page.keyboard.press("y");
+  await page.getByText("The decision changes for 1 of 1 line.").waitFor();
+  await hasFocus(page, "Age", "the focus stays at the answer");
 }));
 
 describe("what would change looks right", () => {
@@ -392,6 +400,12 @@ describe("what would change looks right", () => {
       await list(page).fill(`id,age\n${"x".repeat(200)},15\nblue-can,14\ngreen-can,old\nteal-can,`);
       await page.getByText("1 line could not be read", { exact: true }).click();
       await page.getByText("Columns", { exact: true }).click();
+    },
+    "a question": async (page) => {
+      await energyDrinksFrom(page, 16);
+      await opened(page);
+      await list(page).fill("id,years\nred-can,15");
+      await page.getByText("Which column has the customer’s age?").waitFor();
     },
     "a project": async (page) => {
       await editProject(page, "Kiosk");

@@ -4,6 +4,7 @@
  */
 
 import { button, choice, h } from "../shared/dom.js";
+import { compareNames } from "../shared/locale.js";
 import { valueText } from "../shared/messages.js";
 import { durationText, timeText } from "../shared/time.js";
 import { changeRoles, letIn, newSecret, remove, revoke } from "./client-actions.js";
@@ -35,16 +36,18 @@ const ALL = {
 /** The part with those that wait. */
 export const pendingList = (desk) => clientsPart(desk, { labels: WAITING, status: () => "Pending", compare: newestFirst });
 
-const newestFirst = (one, other) => other.registeredAt.localeCompare(one.registeredAt);
-
 /** The part with all clients. */
 export function clientList(desk) {
   let status = "";
   const options = [["", "All"], ...Object.entries(STATUSES)];
   const filter = choice("Show", options, status, (chosen) => ((status = chosen), part.open(), desk.reread()));
-  const part = clientsPart(desk, { labels: ALL, status: () => status || undefined, actions: [filter] });
+  const part = clientsPart(desk, { labels: ALL, status: () => status || undefined, compare: byName, actions: [filter] });
   return part;
 }
+
+const newestFirst = (one, other) => other.registeredAt.localeCompare(one.registeredAt);
+
+const byName = (one, other) => compareNames(clientName(one), clientName(other), one.clientId, other.clientId);
 
 function clientsPart(desk, { labels, status, compare, actions }) {
   const acts = { ...desk, reread: () => (list.suspect(), desk.reread()) };

@@ -75,6 +75,14 @@ export class PlatformHost {
   /** Every role, with its permissions. */
   roles = () => this.#ask(path("roles"));
 
+  /** A role and its version: `{ body, etag }`. */
+  role = ({ roleId }) => this.#session.read(path("roles", roleId));
+
+  /** Writes a role if it still has the version `etag`; without one, if it does not exist. */
+  writeRole = ({ roleId, permissions }, etag) => this.#session.write(path("roles", roleId), { permissions }, etag);
+
+  removeRole = ({ roleId }, etag) => this.#session.remove(path("roles", roleId), etag);
+
   /** How much a tenant uses of each quota. */
   usage = (tenant) => this.#ask(ofTenant(tenant, "usage"));
 

@@ -4,6 +4,7 @@
  */
 
 import { h, keepFocus } from "../shared/dom.js";
+import { compareNames } from "../shared/locale.js";
 import { picker, pickerField } from "../shared/picker.js";
 import { polling } from "../shared/polling.js";
 import { hrefOf, placeOf } from "./address.js";
@@ -139,7 +140,7 @@ class PlatformView {
     const isShown = () => part === this.#parts.get(this.#tab) && tenant === this.#tenant && !this.#reading.isClosed;
     try {
       if (this.#desk.isOperator) {
-        this.#desk.tenants = await this.#desk.host.tenants();
+        this.#desk.tenants = (await this.#desk.host.tenants()).sort(byName);
         this.#picker.show(this.#tenant);
       }
       await part.read();
@@ -149,6 +150,8 @@ class PlatformView {
     }
   }
 }
+
+const byName = (one, other) => compareNames(one.name ?? one.tenantId, other.name ?? other.tenantId, one.tenantId, other.tenantId);
 
 const tenantEntries = (tenants = []) => tenants.map(({ tenantId }) => [tenantId, tenantText(tenants, tenantId)]);
 

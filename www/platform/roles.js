@@ -1,10 +1,12 @@
 /**
- * The roles, and what each permits, in words.
+ * The roles, and what each permits, in words. The platform makes, changes and deletes its own; those that come with the service
+ * stay as they are.
  */
 
-import { h } from "../shared/dom.js";
+import { button, h } from "../shared/dom.js";
 import { entries } from "./entries.js";
 import { Pages } from "./pages.js";
+import { changeRole, makeRole, removeRole } from "./role-editor.js";
 import { permissionText, roleText } from "./wording.js";
 
 const keyOf = ({ roleId }) => roleId;
@@ -17,13 +19,18 @@ const LABELS = {
   none: "",
 };
 
+const WRITE = "iam.roles.write";
+
 /** The part of the view. */
 export function roleList(desk) {
-  const list = entries({ labels: LABELS, keyOf, rowOf: roleRow, textOf: ({ roleId, permissions }) => [roleText(roleId), roleId, ...permissions.map(permissionText)].join(" ") });
+  const create = desk.may(WRITE) && button("New role", { image: "plus", class: "primary", onclick: () => makeRole(desk) });
+  const list = entries({ labels: LABELS, actions: [create], keyOf, rowOf: (role) => roleRow(desk, role), shownOf: () => [desk.may(WRITE)], textOf: ({ roleId, permissions }) => [roleText(roleId), roleId, ...permissions.map(permissionText)].join(" ") });
   return { ...list, open: () => list.open(new Pages(async () => ({ items: await desk.host.roles() }), keyOf)) };
 }
 
-function roleRow({ roleId, permissions, builtIn, managedBy }) {
+function roleRow(desk, role) {
+  const { roleId, permissions, builtIn, managedBy } = role;
+  const act = (text, image, run) => button(text, { image, class: "plain", "aria-label": `${text}: ${roleId}`, onclick: () => run(desk, role) });
   const tags = [!builtIn && "Made here", managedBy && `Managed by ${managedBy}`].filter(Boolean);
   return h(
     "li",
@@ -31,8 +38,9 @@ function roleRow({ roleId, permissions, builtIn, managedBy }) {
     h(
       "div",
       { class: "entry-text" },
-      h("div", { class: "entry-name" }, h("h3", {}, roleText(roleId)), h("code", {}, roleId), tags.map((tag) => h("span", { class: "tag", dir: "auto" }, tag))),
+      h("div", { class: "entry-name" }, h("h3", {}, roleText(roleId)), roleText(roleId) !== roleId && h("code", {}, roleId), tags.map((tag) => h("span", { class: "tag", dir: "auto" }, tag))),
       permissions.length === 0 ? h("p", {}, "Permits nothing.") : h("ul", { class: "rules" }, permissions.map((permission) => h("li", {}, permissionText(permission)))),
     ),
+    !builtIn && desk.may(WRITE) && h("div", { class: "row-actions" }, act("Change", "pencil", changeRole), act("Delete", "trash", removeRole)),
   );
 }

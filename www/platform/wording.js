@@ -45,6 +45,9 @@ const PERMISSIONS = {
   "iam.jobs.write": "retry and drop failed jobs",
 };
 
+/** Every permission that has an effect. */
+export const KNOWN = Object.keys(PERMISSIONS);
+
 /** What the roles that come with the service are called. */
 const ROLES = {
   "ecs.viewer": "Sees rules",

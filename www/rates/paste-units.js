@@ -43,7 +43,8 @@ export async function pasteUnits(desk) {
         return reviewed(fields.value(), fields.progress);
       },
       action: "Create these units",
-      save: (rows) => createAll(desk, inOrder(rows), fields.progress),
+      hasReason: true,
+      save: (rows, _, reason) => createAll(desk, inOrder(rows), { progress: fields.progress, reason }),
     });
   await editWithDraft(desk.memory, DRAFT, (draft) => unitRows(desk, draft), open);
   desk.redraw();
@@ -144,7 +145,7 @@ function reviewed(rows, progress) {
 }
 
 /** Creates units one after another, until the form is closed; throws why some were not created. */
-async function createAll(desk, rows, progress) {
+async function createAll(desk, rows, { progress, reason }) {
   const failed = new Map();
   let end;
   for (const [at, { unit }] of rows.entries()) {
@@ -153,7 +154,7 @@ async function createAll(desk, rows, progress) {
     if (end !== undefined) failed.set(unit.id, end);
     else if (failed.has(unit.parentId)) failed.set(unit.id, `Not created, because “${unit.parentId}” was not.`);
     else {
-      const error = await create(desk, unit);
+      const error = await create(desk, unit, reason);
       if (error) failed.set(unit.id, explain(error));
       if (ENDS.has(error?.code)) end = failed.get(unit.id);
     }
@@ -167,9 +168,9 @@ async function createAll(desk, rows, progress) {
 }
 
 /** Creates a unit; returns the error if it is not there then. */
-async function create(desk, { id, ...unit }) {
+async function create(desk, { id, ...unit }, reason) {
   try {
-    await desk.host.writeUnit(id, unit);
+    await desk.host.writeUnit(id, unit, undefined, reason);
     return undefined;
   } catch (error) {
     if (!["lost", "outdated"].includes(error.code)) return error;

@@ -44,12 +44,12 @@ export function conditions(session, rest = [], query) {
   return withHistory(view, { session, list: LIST, rest, subjectOf: (id, scope) => historyOf(session, id, scope === "global" ? "GLOBAL" : "TENANT"), deleted: () => deleted(session) });
 }
 
-/** The deleted conditions of the tenant, and for operators those of the platform. */
+/** The deleted conditions of the tenant and those of the platform: first those that the user may bring back. */
 function deleted(session) {
   const isOperator = session.may(WRITE_GLOBAL);
-  const own = { title: isOperator ? "Of this tenant" : undefined, path: "/api/v1/deleted-entity-conditions", args: [] };
+  const own = { title: isOperator ? "Of this tenant" : "Your own", path: "/api/v1/deleted-entity-conditions", args: [] };
   const global = { title: "Global", path: "/api/v1/deleted-global-entity-conditions", args: ["global"] };
-  return { noun: "condition", groups: isOperator ? [global, own] : [own] };
+  return { noun: "condition", groups: isOperator ? [global, own] : [own, global] };
 }
 
 /** What the address of a history has after its name. */

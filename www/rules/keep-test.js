@@ -7,6 +7,7 @@ import { field, confirmed, h } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { isolated } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
+import { reasonField, withReason } from "../shared/reason.js";
 import { conditionPath } from "./condition-editor.js";
 import { projectPath } from "./project-editor.js";
 import { failingIndexes, isOfTests } from "./rule-checks.js";
@@ -30,7 +31,8 @@ export function keepTest(session, { condition, project, request, answer }) {
   const value = () => ({ name: name.value.trim() || fallback, request: asked, expect: { decision } });
   const what = h("p", {}, `${askedText(asked)}: `, h("b", {}, DECISIONS[decision].title), ".");
   const why = `Saving a change of “${condition?.id ?? isolated(projectName(project))}” that decides this otherwise warns then, and names this test.`;
-  const element = h("div", { class: "stack" }, what, field("Name of the test", name, { hint: why }));
+  const reason = reasonField();
+  const element = h("div", { class: "stack" }, what, field("Name of the test", name, { hint: why }), reason);
   const read = () => session.read(paths.read);
   return edit({
     title: "Keep this as a test",
@@ -38,7 +40,7 @@ export function keepTest(session, { condition, project, request, answer }) {
     action: "Keep the test",
     saved: "The test is kept.",
     done: "kept",
-    save: (test) => add(session, paths, test),
+    save: (test) => add(session, paths, { test, reason: reason.read() }),
     latest: read,
     isSaved: ({ tests = [] }, test) => tests.some((each) => each.name === test.name),
     explain: (error) => error.sentence ?? errorText(error),
@@ -48,14 +50,14 @@ export function keepTest(session, { condition, project, request, answer }) {
 const pathsOfCondition = ({ id, scope }) => ({ read: conditionPath(id), write: conditionPath(id, scope) });
 
 /** Adds a test to the version of the rule that is stored now, whatever others save meanwhile. */
-async function add(session, { read, write }, test) {
+async function add(session, { read, write }, { test, reason }) {
   for (let tries = 1; ; tries += 1) {
     const { body: stored, etag } = await session.read(read);
     const { id, scope, projectId, ...rule } = stored;
     if (rule.tests?.some(({ name }) => name === test.name)) throw Object.assign(new Error(TAKEN), { sentence: TAKEN });
     const body = { ...rule, tests: [...(rule.tests ?? []), test] };
     try {
-      return await writeAccepting(session, write, body, etag);
+      return await writeAccepting((query) => session.write(withReason(`${write}${query}`, reason), body, etag), body);
     } catch (error) {
       if (error.code !== "outdated") throw error;
       if (tries === MAX_TRIES) throw Object.assign(error, { code: "changed", sentence: "Others are changing this rule right now. Try again in a moment." });
@@ -63,10 +65,13 @@ async function add(session, { read, write }, test) {
   }
 }
 
-/** Writes the rule. That tests of it fail already is asked about: the host notes it with this change too. */
-async function writeAccepting(session, path, body, etag) {
+/**
+ * Writes the rule; `write` gets the query of the address. That tests of it fail already is asked about: the host notes it with
+ * this change too.
+ */
+async function writeAccepting(write, body) {
   try {
-    return await session.write(path, body, etag);
+    return await write("");
   } catch (error) {
     if (!isOfTests(error)) throw error;
     const failing = failingIndexes(error);
@@ -74,6 +79,6 @@ async function writeAccepting(session, path, body, etag) {
     const names = failing.map((at) => `“${isolated(body.tests[at]?.name)}”`).join(", ");
     const question = `Keep it although ${counted(failing.length, "other test")} ${failing.length === 1 ? "fails" : "fail"}?`;
     if (!(await confirmed(question, `Without this one too, the rule fails ${names}.`, "Keep the test"))) throw Object.assign(error, { sentence: "The test was not kept." });
-    return session.write(`${path}?failingTests=accept`, body, etag);
+    return write("?failingTests=accept");
   }
 }

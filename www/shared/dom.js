@@ -99,7 +99,7 @@ export function openDialog(element) {
   });
 }
 
-const accessibleName = (element) => element.getAttribute("aria-label") ?? element.textContent;
+const accessibleName = (element) => element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent;
 
 /** Asks for a confirmation; `more` is an element below the detail. */
 export async function confirmed(question, detail, action, more) {

@@ -1,12 +1,13 @@
 /**
- * The list of webhooks, those that fail first: what each gets, how it fared in the last 24 hours, and what can be done with
- * it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
+ * The list of webhooks by their names, those that fail first: what each gets, how it fared in the last 24 hours, and what can be
+ * done with it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
  */
 
 import { button, h } from "../shared/dom.js";
 import { filterInAddress } from "../shared/filter-address.js";
 import { icon } from "../shared/icon.js";
 import { draftTag, foundText, searching } from "../shared/list.js";
+import { compareNames } from "../shared/locale.js";
 import { longList } from "../shared/long-list.js";
 import { LIST, deliveriesHref, deliveryHref } from "./address.js";
 import { consumerList } from "./consumers.js";
@@ -35,7 +36,7 @@ export function webhookList(desk) {
   function draw() {
     const all = desk.webhooks ?? [];
     const rank = (webhook) => (isFailing(webhook, desk.health(webhook.id)) ? 0 : 1);
-    const found = [...search(all, filter.value.trim().toLowerCase())].sort((one, other) => rank(one) - rank(other));
+    const found = [...search(all, filter.value.trim().toLowerCase())].sort((one, other) => rank(one) - rank(other) || compareNames(one.name, other.name, one.id, other.id));
     rows.element.hidden = found.length === 0;
     rows.show(found, all);
     count.textContent = foundText(found.length, all.length, "webhook");

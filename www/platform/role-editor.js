@@ -1,0 +1,98 @@
+/**
+ * What can be done with a role that the platform defines: making it, changing what it permits, and deleting it. What those who
+ * have it may no longer do then is said first.
+ */
+
+import { TillgateError } from "../../js/src/index.js";
+import { change, changeList, listChange } from "../shared/difference.js";
+import { notify } from "../shared/dom.js";
+import { edit } from "../shared/editor.js";
+import { removeAfterAsking } from "../shared/remove.js";
+import { permissionFields } from "./permission-fields.js";
+import { KNOWN, explain, permissionText } from "./wording.js";
+
+const ID_FAULT = "Enter 1 to 64 letters, digits, . _ or -";
+const TAKEN = "A role with this id exists already.";
+
+/** Makes a role. */
+export async function makeRole(desk) {
+  const fields = permissionFields();
+  const isMade = await edit({
+    title: "New role",
+    wide: true,
+    fields,
+    action: "Make it",
+    saved: "The role was made. Clients and templates can have it now.",
+    done: "made",
+    async save(role) {
+      if (role.roleId === "") throw refused(ID_FAULT);
+      await desk.host.writeRole(role).catch((error) => {
+        const isTaken = error.code === "outdated" || error.code === "conflict";
+        throw isTaken ? refused(TAKEN) : error.path === "$.roleId" ? refused(ID_FAULT) : error;
+      });
+    },
+    latest: () => desk.host.role(fields.value()).catch(ignoreNotFound),
+    isSaved: isSame,
+    explain,
+  });
+  if (isMade) desk.reread();
+}
+
+const refused = (message) => new TillgateError({ code: "invalid", path: "$.roleId", message });
+
+/** Changes what a role permits. */
+export async function changeRole(desk, role) {
+  let question;
+  try {
+    const { body, etag } = await desk.host.role(role);
+    await edit({
+      title: `Change ${body.roleId}`,
+      wide: true,
+      fields: permissionFields(body),
+      etag,
+      base: body,
+      review(changed, theirs = body) {
+        const changes = [
+          listChange("What it permits", theirs.permissions.map(permissionText), changed.permissions.map(permissionText)),
+          // Whoever changes by hand what a program manages takes it over.
+          change("Managed by", theirs.managedBy, undefined),
+        ].filter(Boolean);
+        const lost = lostText(theirs.permissions.filter((permission) => !changed.permissions.includes(permission)));
+        question = lost && ["Take this away from all who have the role?", lost, "Take it away"];
+        return isSame(theirs, changed) ? "You have not changed anything." : changeList(changes);
+      },
+      confirm: () => question,
+      save: (changed, version) => desk.host.writeRole(changed, version),
+      latest: () => desk.host.role(role).catch(ignoreNotFound),
+      isSaved: isSame,
+      describe: ({ permissions }) => (permissions.length === 0 ? "Permits nothing." : `${permissions.map(permissionText).join("; ")}.`),
+      explain,
+      saved: "Saved. It is in force for all who have the role.",
+    });
+  } catch (error) {
+    notify(explain(error));
+  }
+  desk.reread();
+}
+
+/** Deletes a role after asking. */
+export async function removeRole(desk, role) {
+  const { roleId, permissions } = role;
+  const effect = lostText(permissions) ?? "It permits nothing here, so nothing stops working.";
+  const detail = `${effect} Those that have it keep its id: a role that is made with the same id later is theirs again.`;
+  await removeAfterAsking({ name: roleId, detail, read: () => desk.host.role(role), remove: (etag) => desk.host.removeRole(role, etag), explain });
+  desk.reread();
+}
+
+/** What stops working for those who have a role; undefined when it is nothing. */
+function lostText(permissions) {
+  const lost = permissions.filter((permission) => KNOWN.includes(permission)).map(permissionText);
+  return lost.length > 0 ? `Clients and people that have it may no longer: ${lost.join("; ")}. That holds at once, unless another role of theirs permits it.` : undefined;
+}
+
+const isSame = (stored, role) => sorted(stored) === sorted(role);
+const sorted = ({ permissions }) => permissions.toSorted().join(" ");
+
+const ignoreNotFound = (error) => {
+  if (error.code !== "not_found") throw error;
+};
