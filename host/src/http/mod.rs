@@ -184,17 +184,8 @@ impl Server {
             Ok((measured, params)) => {
                 let is_private = !matches!(measured.route.access, Access::Public);
                 let prefers = prefers_lenient(&head.headers).filter(|_| is_private);
-                // Public routes, those of OAuth among them, ignore what they do not know.
-                let lenient = prefers.unwrap_or(self.ignores_unknown || !is_private);
-                let serving = self.serve(
-                    measured,
-                    params,
-                    head,
-                    lenient,
-                    correlation,
-                    body.as_mut(),
-                    unread,
-                );
+                let serving =
+                    self.serve(measured, params, head, correlation, body.as_mut(), unread);
                 let (mut reply, unread) = serving.await;
                 if is_private {
                     reply.keep_private();
@@ -281,7 +272,6 @@ impl Server {
         Measured { route, query, .. }: &Measured,
         params: Vec<String>,
         head: Arc<Head>,
-        lenient: bool,
         correlation: Uuid,
         body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
         unread: Unread,
@@ -297,6 +287,9 @@ impl Server {
             let detail = format!("this answers {media_type}");
             return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
         }
+        // Public routes, those of OAuth among them, ignore what they do not know.
+        let lenient =
+            caller.is_none() || prefers_lenient(&head.headers).unwrap_or(self.ignores_unknown);
         let sent = head.uri.query().filter(|_| caller.is_some());
         let known = query.as_deref().filter(|_| !lenient);
         if let Err(error) = query::check(sent.unwrap_or_default(), known) {
