@@ -42,10 +42,8 @@ impl<'c> Decider<'c> {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let document = Document::parse_without_number_text(request, MAX_VALUES)?;
-        let list = faults.object(document.root()).and_then(|root| {
-            faults.only(root, &["rows"]);
-            faults.required(root, "rows")
-        });
+        let list = faults.object_of(document.root(), &["rows"]);
+        let list = list.and_then(|root| faults.required(root, "rows"));
         let list = list.and_then(|list| faults.array(list));
         if let Some(list) = list
             && list.children().nth(MAX_ROWS).is_some()
@@ -93,8 +91,7 @@ impl<'c> Decider<'c> {
     ) -> Option<()> {
         match self {
             Self::Condition(id, rule) => {
-                let row = faults.object(row)?;
-                faults.only(row, &ROW);
+                let row = faults.object_of(row, &ROW)?;
                 let item_id = faults.required(row, "id");
                 let item_id = item_id.and_then(|id| faults.name(id, MAX_ITEM_ID));
                 let customer = read_customer(row, faults);

@@ -101,10 +101,10 @@ impl<'a> BasketRequest<'a> {
     /// # Errors
     /// [`Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
-        let Some(root) = faults.object(document.root()) else {
+        let members = ["items", "projectId", "context"];
+        let Some(root) = faults.object_of(document.root(), &members) else {
             return Err(Error::new(Code::Invalid, "$", "must be an object"));
         };
-        faults.only(root, &["items", "projectId", "context"]);
         let list = faults.required(root, "items");
         let list = list.and_then(|list| faults.array(list));
         if let Some(list) = list {

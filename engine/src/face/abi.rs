@@ -111,13 +111,10 @@ fn decide(handle: u32, len: usize, many: bool) -> u64 {
         if many {
             return prepared.evaluate_many(call, request, out);
         }
-        let project = match call.name.strip_prefix("basket ") {
-            Some(project) => {
-                call.name = "basket";
-                Some(module.get_by_text(project)?)
-            }
-            None => None,
-        };
+        let mut project = None;
+        if let Some(handle) = call.name.strip_prefix("basket ") {
+            (call.name, project) = ("basket", Some(module.get_by_text(handle)?));
+        }
         let tally = prepared.evaluate(call, request, project, out);
         module.tally = tally;
         Ok(())

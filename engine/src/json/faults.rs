@@ -137,6 +137,17 @@ impl Faults {
         None
     }
 
+    /// The same, with [`Faults::only`] these members.
+    pub fn object_of<'d, 'a>(
+        &mut self,
+        node: Node<'d, 'a>,
+        names: &[&str],
+    ) -> Option<Node<'d, 'a>> {
+        let object = self.object(node)?;
+        self.only(object, names);
+        Some(object)
+    }
+
     /// The node, if it is an array; a fault if not.
     pub fn array<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
         if matches!(node.scalar(), Scalar::Array) {

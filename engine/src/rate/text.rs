@@ -62,8 +62,7 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
 
 /// Appends the answers, perhaps not all of them if there are faults.
 fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
-    let request = faults.object(request)?;
-    faults.only(request, &["calls"]);
+    let request = faults.object_of(request, &["calls"])?;
     let calls = read_list(request, "calls", faults)?;
     let count = calls.children().take(MAX_CALLS + 1).count();
     if count == 0 || count > MAX_CALLS {

@@ -150,10 +150,9 @@ impl<'a> Project<'a> {
             name: None,
             restrictions: Vec::new(),
         };
-        let Some(node) = faults.object(node) else {
+        let Some(node) = faults.object_of(node, &MEMBERS) else {
             return project;
         };
-        faults.only(node, &MEMBERS);
         let name = node.member("name");
         project.name = name.and_then(|name| faults.name(name, MAX_ITEM_ID));
         let list = faults.required(node, "restrictions");
@@ -286,8 +285,7 @@ pub struct Item<'a> {
 impl<'a> Item<'a> {
     /// Reads `{ "id", "additionalProperties"? }`, which has no other members than `members`. `None` if there is a fault.
     pub(crate) fn read(node: Node<'_, 'a>, members: &[&str], faults: &mut Faults) -> Option<Self> {
-        let node = faults.object(node)?;
-        faults.only(node, members);
+        let node = faults.object_of(node, members)?;
         let id = faults
             .required(node, "id")
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
@@ -333,10 +331,7 @@ impl<'a> ProjectRequest<'a> {
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
-        let root = faults.object(document.root());
-        if let Some(root) = root {
-            faults.only(root, &["projectId", "item"]);
-        }
+        let root = faults.object_of(document.root(), &["projectId", "item"]);
         let project_id = root
             .and_then(|root| faults.required(root, "projectId"))
             .and_then(|id| read_project_id(id, &mut faults));

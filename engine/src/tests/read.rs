@@ -93,8 +93,7 @@ impl<'a> Request<'a> {
         let Beside::Project(project_id) = beside else {
             return ConditionRequest::from_node(node, faults).map(Self::Condition);
         };
-        let node = faults.object(node)?;
-        faults.only(node, &["projectId", "item"]);
+        let node = faults.object_of(node, &["projectId", "item"])?;
         if let Some(member) = node.member("projectId")
             && let Some(id) = read_project_id(member, faults)
             && project_id.is_some_and(|project_id| project_id != id)

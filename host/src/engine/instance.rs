@@ -181,12 +181,7 @@ impl Instance {
         request: &[u8],
     ) -> Result<Decided, EngineError> {
         self.prepared.begin_call();
-        let words = match (form.explain, form.lenient) {
-            (false, false) => "",
-            (true, false) => "explain ",
-            (false, true) => "lenient ",
-            (true, true) => "lenient explain ",
-        };
+        let words = form.words();
         let deadline = match form.explain {
             true => BASKET_DEADLINE,
             false => DEADLINE,

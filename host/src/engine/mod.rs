@@ -89,6 +89,18 @@ pub struct Form {
     pub lenient: bool,
 }
 
+impl Form {
+    /// The words before the line of a call.
+    const fn words(self) -> &'static str {
+        match (self.explain, self.lenient) {
+            (false, false) => "",
+            (true, false) => "explain ",
+            (false, true) => "lenient ",
+            (true, true) => "lenient explain ",
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {

@@ -7,6 +7,7 @@
 mod answers;
 mod connection;
 mod cors;
+mod current;
 pub mod document;
 mod events;
 mod headers;
@@ -22,15 +23,12 @@ use std::time::Instant;
 
 use ::http::header::{ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
-use arc_swap::ArcSwap;
 use bytes::{Buf, Bytes};
 use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
 use tillgate_engine::json::BYTE_ORDER_MARK;
-use tokio::runtime::Handle;
 use uuid::Uuid;
-use warp::Filter;
 
 use self::answers::Answers;
 use self::connection::Head;
@@ -38,6 +36,8 @@ pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
 use self::connection::body::{BodyError, MAX_WAITING, Unread, read};
 pub use self::connection::tls::{Certificate, Tls};
+pub use self::current::Current;
+use self::current::filter;
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
@@ -116,45 +116,6 @@ impl Server {
             tenants: app.metrics.tenants().cloned(),
         })
     }
-}
-
-/// The server that answers now. Another may take its place.
-#[derive(Clone, Debug)]
-pub struct Current(Arc<ArcSwap<Server>>);
-
-impl Current {
-    /// The threads of lower priority of the server that answers now.
-    fn workers(&self) -> Handle {
-        self.0.load().workers.handle()
-    }
-
-    /// Has another server answer from now on.
-    pub fn replace(&self, server: Arc<Server>) {
-        self.0.store(server);
-    }
-}
-
-impl From<Arc<Server>> for Current {
-    fn from(server: Arc<Server>) -> Self {
-        Self(Arc::new(ArcSwap::new(server)))
-    }
-}
-
-/// The filter that answers every request, with the server that is current when it comes.
-fn filter(
-    current: Current,
-) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
-+ Clone
-+ Send
-+ Sync
-+ 'static {
-    warp::ext::get::<Arc<Head>>()
-        .and(warp::body::stream())
-        .then(move |head, body| {
-            let server = current.0.load_full();
-            // Boxed, it is not copied each time that a filter hands it on.
-            Box::pin(server.answer(head, body))
-        })
 }
 
 impl Server {
