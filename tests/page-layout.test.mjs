@@ -398,6 +398,8 @@ describe("every state of rules looks right, and axe finds nothing", () => {
       await on.host.api("PUT", "/api/v1/entity-conditions/collision", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 13 } });
       await save(page);
       await dialog(page).getByText("What they changed").waitFor();
+      // The page may ask about the rule before it hears that it is gone.
+      expected(page, 404);
       await on.host.api("DELETE", "/api/v1/entity-conditions/collision");
     }],
     ["projects", "#/projects", (page) => page.getByRole("button", { name: /Edit School/ }).waitFor()],

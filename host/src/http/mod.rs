@@ -7,7 +7,6 @@
 mod answers;
 mod connection;
 mod cors;
-mod current;
 pub mod document;
 mod events;
 mod headers;
@@ -32,12 +31,10 @@ use uuid::Uuid;
 
 use self::answers::Answers;
 use self::connection::Head;
-pub use self::connection::Listener;
 pub use self::connection::admission::ConnectionLimits;
 use self::connection::body::{BodyError, MAX_WAITING, Unread, read};
 pub use self::connection::tls::{Certificate, Tls};
-pub use self::current::Current;
-use self::current::filter;
+pub use self::connection::{Current, Listener};
 use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};

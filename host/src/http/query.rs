@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use tillgate_engine::Fault;
+use tillgate_engine::error::MAX_FAULTS;
 use tillgate_engine::json::unknown;
 
 use super::Request;
@@ -63,6 +64,9 @@ pub(super) fn check(query: &str, known: Option<&[&str]>) -> Result<()> {
         }
     }
     for name in &names {
+        if faults.0.len() == MAX_FAULTS {
+            break;
+        }
         if duplicates.contains(name) {
             faults.check(name, Err::<(), _>("is a duplicate"));
         } else if let Some(known) = known.filter(|known| !known.contains(&&**name)) {

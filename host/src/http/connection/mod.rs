@@ -5,6 +5,7 @@ mod accepted;
 pub(super) mod admission;
 pub(super) mod body;
 pub(super) mod bulk;
+mod current;
 pub(super) mod socket;
 pub(super) mod tls;
 
@@ -26,9 +27,10 @@ use tokio::task::JoinSet;
 use self::accepted::{Accepted, Serving};
 use self::admission::{ConnectionLimits, Connections};
 use self::bulk::{Bulk, Threads};
+pub use self::current::Current;
+use self::current::filter;
 use self::socket::Incoming;
 use self::tls::Tls;
-use super::{Current, filter};
 use crate::load::Connection;
 
 /// How many bytes of an answer the system takes before they are read, about. By default it takes megabytes, which readers

@@ -6,8 +6,8 @@ use arc_swap::ArcSwap;
 use tokio::runtime::Handle;
 use warp::Filter;
 
-use super::Server;
-use super::connection::Head;
+use super::Head;
+use crate::http::Server;
 
 /// The server that answers now. Another may take its place.
 #[derive(Clone, Debug)]
