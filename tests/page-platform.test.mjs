@@ -213,6 +213,8 @@ describe("an operator", () => {
     await ok("PUT", `${pathOf(refused)}/revoke`);
     await press(page, "Let in");
     await notice(page, "Refused till was not let in. It was revoked in the meantime. Delete it, and it can register again.");
+    // The list is read again: what is pressed next stays where it is.
+    await page.getByRole("button", { name: "Let in: Refused till", exact: true }).waitFor({ state: "detached" });
     await loseAnswers(page, "**/authorize");
     await act(page, "Let in", "Lost till");
     await press(page, "Let in");
