@@ -32,7 +32,7 @@ pub struct Difference {
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the request.
 pub fn answer(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_document(text, &mut |root, faults| {
-        let root = faults.object_of(root, &["before", "after"]);
+        let root = faults.object_with(root, &["before", "after"]);
         let before = root.and_then(|root| version(root, "before", faults));
         let after = root.and_then(|root| version(root, "after", faults));
         let is_project = |draft: &Draft<'_>| matches!(draft, Draft::Project(_));

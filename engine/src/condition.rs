@@ -159,7 +159,7 @@ impl EntityCondition {
         node: Node<'_, '_>,
         faults: &mut Faults,
     ) -> Option<Self> {
-        let node = faults.object_of(node, &MEMBERS)?;
+        let node = faults.object_with(node, &MEMBERS)?;
         if let Some(member) = node.member("id")
             && member.text().is_none_or(|text| text != id.as_str())
         {
@@ -181,7 +181,7 @@ impl EntityCondition {
 
     /// Reads a condition of a catalog; the list that it is in determines its scope. `None` if there is a fault.
     pub fn from_catalog(node: Node<'_, '_>, scope: Scope, faults: &mut Faults) -> Option<Self> {
-        let node = faults.object_of(node, &MEMBERS)?;
+        let node = faults.object_with(node, &MEMBERS)?;
         let id = faults.required(node, "id").and_then(|member| {
             let id = member.text().and_then(|text| ConditionId::new(text));
             if id.is_none() {
@@ -222,13 +222,13 @@ fn read_rule(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Rule, bool)> {
     let value = value.and_then(|value| faults.object(value));
     let rule = match (is_age?, value?) {
         (true, value) => {
-            faults.exactly(value, &["minimum_age"]);
+            faults.always_refuse_unknown(value, &["minimum_age"]);
             let minimum_age = faults.required(value, "minimum_age");
             let minimum_age = minimum_age.and_then(|age| faults.integer(age, MAX_AGE))?;
             Rule::AgeRestriction { minimum_age }
         }
         (false, value) => {
-            faults.exactly(value, &[]);
+            faults.always_refuse_unknown(value, &[]);
             Rule::LicenseRequirement
         }
     };
@@ -338,10 +338,10 @@ impl<'a> ConditionRequest<'a> {
 
     /// The same for a value in a document. `None` if there is a fault.
     pub(crate) fn from_node(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
-        let root = faults.object_of(node, &["item", "context"])?;
+        let root = faults.object_with(node, &["item", "context"])?;
         let item_id = faults
             .required(root, "item")
-            .and_then(|item| faults.object_of(item, &["id"]))
+            .and_then(|item| faults.object_with(item, &["id"]))
             .and_then(|item| faults.required(item, "id"))
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
         let customer = read_context(root, faults);
@@ -352,12 +352,12 @@ impl<'a> ConditionRequest<'a> {
 /// Reads the required member `context` and the customer in it.
 pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Option<Customer<'a>> {
     let context = faults.required(root, "context")?;
-    let context = faults.object_of(context, &["customer"])?;
+    let context = faults.object_with(context, &["customer"])?;
     let customer = context.member("customer")?;
     if customer.is_null() {
         return None;
     }
-    let customer = faults.object_of(customer, &["customer_age", "licenses"])?;
+    let customer = faults.object_with(customer, &["customer_age", "licenses"])?;
     Some(read_customer(customer, faults))
 }
 

@@ -21,7 +21,7 @@ impl<'a> Draft<'a> {
     /// Reads a rule. `None` if there is a fault.
     #[inline(never)]
     pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
-        let node = faults.object_of(node, &["condition", "other", "project"])?;
+        let node = faults.object_with(node, &["condition", "other", "project"])?;
         match (node.member("condition"), node.member("project")) {
             (Some(condition), None) => {
                 let (own, said) = read_condition(Some(condition), faults);

@@ -42,7 +42,7 @@ impl<'c> Decider<'c> {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let document = Document::parse_without_number_text(request, MAX_VALUES)?;
-        let list = faults.object_of(document.root(), &["rows"]);
+        let list = faults.object_with(document.root(), &["rows"]);
         let list = list.and_then(|root| faults.required(root, "rows"));
         let list = list.and_then(|list| faults.array(list));
         if let Some(list) = list
@@ -91,7 +91,7 @@ impl<'c> Decider<'c> {
     ) -> Option<()> {
         match self {
             Self::Condition(id, rule) => {
-                let row = faults.object_of(row, &ROW)?;
+                let row = faults.object_with(row, &ROW)?;
                 let item_id = faults.required(row, "id");
                 let item_id = item_id.and_then(|id| faults.name(id, MAX_ITEM_ID));
                 let customer = read_customer(row, faults);

@@ -1,5 +1,5 @@
-//! Request bodies, read strictly: every fault is named by its path, and so is every member that nothing reads (`platform.md`,
-//! "Nothing that a caller meant is ignored").
+//! Request bodies, read strictly: every fault is named by its path, and an unknown member is a fault (`platform.md`, "Nothing
+//! that a caller meant is ignored").
 //!
 //! What all systems read in the same way. What a body of a resource must have stands beside the resource.
 
@@ -22,12 +22,12 @@ pub(crate) const TIME_RULE: &str = "must be a time such as 2026-11-20T17:40:00Z"
 /// The most digits of a duration, so that its sum stays far below what `humantime` 2.4 panics at: 2^64 seconds.
 const MAX_DURATION_DIGITS: usize = 15;
 
-/// A body, and what is done about members of it that nothing reads.
+/// The body of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
-    /// As it came.
+    /// Its bytes.
     pub bytes: Bytes,
-    /// Whether they are ignored.
+    /// Whether unknown members are ignored.
     pub lenient: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn object<'d, 'a, T>(
     };
     let value = read(&mut fields);
     let Fields { faults, names, .. } = fields;
-    faults.only(node, &names);
+    faults.refuse_unknown(node, &names);
     value
 }
 
@@ -98,12 +98,12 @@ impl<'d, 'a> Fields<'_, 'd, 'a> {
         self.node.member(name)
     }
 
-    /// Members that may be there and are not looked at, such as those that answers have: an answer may be sent back.
+    /// Allows members that are not read, such as those that only answers have: a client may send an answer back.
     pub(crate) fn may_have(&mut self, names: &[&'static str]) {
         self.names.extend_from_slice(names);
     }
 
-    /// A member that may be there if it says what the path says.
+    /// An optional member that must repeat a parameter of the path.
     pub(crate) fn of_path(&mut self, name: &'static str, text: &str) {
         let node = self.member(name);
         if let Some(node) = node.filter(|node| node.text().is_none_or(|said| said != text)) {

@@ -102,7 +102,7 @@ impl<'a> BasketRequest<'a> {
     /// [`Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
         let members = ["items", "projectId", "context"];
-        let Some(root) = faults.object_of(document.root(), &members) else {
+        let Some(root) = faults.object_with(document.root(), &members) else {
             return Err(Error::new(Code::Invalid, "$", "must be an object"));
         };
         let list = faults.required(root, "items");

@@ -49,7 +49,7 @@ impl Catalog {
     pub(crate) fn from_node(node: Node<'_, '_>, faults: &mut Faults) -> Self {
         let mut conditions = Vec::new();
         let mut projects = Vec::new();
-        if let Some(root) = faults.object_of(node, &MEMBERS) {
+        if let Some(root) = faults.object_with(node, &MEMBERS) {
             for (key, scope) in [("global", Scope::Global), ("tenant", Scope::Tenant)] {
                 let list = faults.required(root, key);
                 let Some(list) = list.and_then(|list| faults.array(list)) else {

@@ -46,11 +46,11 @@ pub const FAILED: u8 = b'1';
 /// A line that names a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'l> {
-    /// The line without the words before it.
+    /// The call, such as `condition beer`.
     pub name: &'l str,
-    /// Whether `explain ` stands before it.
+    /// Whether the line has the word `explain`: each result says what was compared.
     pub explain: bool,
-    /// Whether `lenient ` does.
+    /// Whether the line has the word `lenient`: unknown members are ignored.
     pub lenient: bool,
 }
 

@@ -15,13 +15,12 @@ pub const NO_CONTROLS: &str = "must not contain control characters";
 #[derive(Debug, Default)]
 pub struct Faults {
     list: Vec<Fault>,
-    /// Whether a member that nothing reads is passed over.
+    /// Whether unknown members are ignored.
     lenient: bool,
 }
 
 impl Faults {
-    /// Faults of a document whose sender asks for unknown members to be ignored (`Prefer: handling=lenient`), or of one that a
-    /// newer host may have written.
+    /// An empty list of faults. With `lenient`, unknown members are no faults (`Prefer: handling=lenient`).
     #[must_use]
     pub const fn lenient(lenient: bool) -> Self {
         Self {
@@ -30,18 +29,18 @@ impl Faults {
         }
     }
 
-    /// Adds a fault for each member of an object that has none of these names: its sender meant something by it, and a
-    /// misspelled name must not change a decision (`platform.md`, "Nothing that a caller meant is ignored").
+    /// Adds a fault for each member of an object whose name is not in `names`, unless unknown members are ignored. A misspelled
+    /// name must not change a decision (`platform.md`, "Nothing that a caller meant is ignored").
     #[inline]
-    pub fn only(&mut self, object: Node<'_, '_>, names: &[&str]) {
+    pub fn refuse_unknown(&mut self, object: Node<'_, '_>, names: &[&str]) {
         if !self.lenient {
-            self.exactly(object, names);
+            self.always_refuse_unknown(object, names);
         }
     }
 
-    /// The same even where unknown members are ignored: a rule that is not understood must not seem to be enforced.
+    /// Adds these faults even when unknown members are ignored: a rule that is not understood must not seem to be enforced.
     #[inline]
-    pub fn exactly(&mut self, object: Node<'_, '_>, names: &[&str]) {
+    pub fn always_refuse_unknown(&mut self, object: Node<'_, '_>, names: &[&str]) {
         for member in object.children() {
             if !names.iter().any(|name| equal(name, member.key())) {
                 self.add_unknown(member, names);
@@ -49,7 +48,7 @@ impl Faults {
         }
     }
 
-    /// Reads a part for which unknown members are faults even where they are ignored elsewhere.
+    /// Reads a part of the document in which unknown members are always faults.
     pub(crate) fn strictly<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let lenient = std::mem::take(&mut self.lenient);
         let value = read(self);
@@ -137,14 +136,14 @@ impl Faults {
         None
     }
 
-    /// The same, with [`Faults::only`] these members.
-    pub fn object_of<'d, 'a>(
+    /// The node, if it is an object; a fault if not, and one for each member whose name is not in `names`.
+    pub fn object_with<'d, 'a>(
         &mut self,
         node: Node<'d, 'a>,
         names: &[&str],
     ) -> Option<Node<'d, 'a>> {
         let object = self.object(node)?;
-        self.only(object, names);
+        self.refuse_unknown(object, names);
         Some(object)
     }
 
@@ -196,7 +195,7 @@ impl Faults {
     }
 }
 
-/// What is said of a name that is none of these: which of them may be meant, if one is similar.
+/// The message about a name that is not in `names`. It suggests the most similar one, if there is one.
 #[must_use]
 pub fn unknown(name: &str, names: &[&str]) -> Cow<'static, str> {
     match nearest(name, names) {

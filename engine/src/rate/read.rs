@@ -23,7 +23,7 @@ pub(super) fn read_levels<'d>(call: Node<'d, 'd>, faults: &mut Faults) -> Option
 
 /// A level, with the id of its business unit and its markups.
 fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
-    faults.only(
+    faults.refuse_unknown(
         node,
         &["businessUnitId", "rates", "markupPercentage", "markups"],
     );
@@ -48,7 +48,7 @@ fn read_pair_markups<'d>(
 }
 
 fn read_pair_markup(node: Node<'_, '_>, faults: &mut Faults) -> Option<PairMarkup> {
-    faults.only(
+    faults.refuse_unknown(
         node,
         &[
             "exchangeRateType",

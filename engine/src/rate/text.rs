@@ -62,7 +62,7 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
 
 /// Appends the answers, perhaps not all of them if there are faults.
 fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
-    let request = faults.object_of(request, &["calls"])?;
+    let request = faults.object_with(request, &["calls"])?;
     let calls = read_list(request, "calls", faults)?;
     let count = calls.children().take(MAX_CALLS + 1).count();
     if count == 0 || count > MAX_CALLS {
@@ -97,7 +97,7 @@ fn write_answer(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> O
         Some("check") => &["op", "rates"],
         _ => return reject(call, "op", OPS, faults),
     };
-    faults.only(call, members);
+    faults.refuse_unknown(call, members);
     match op {
         Some("opposite") => write_number("rate", opposite(call, faults)?, out),
         Some("markup") => write_number("rate", with_markup(call, faults)?, out),

@@ -150,7 +150,7 @@ impl<'a> Project<'a> {
             name: None,
             restrictions: Vec::new(),
         };
-        let Some(node) = faults.object_of(node, &MEMBERS) else {
+        let Some(node) = faults.object_with(node, &MEMBERS) else {
             return project;
         };
         let name = node.member("name");
@@ -188,7 +188,7 @@ fn read_restriction<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Restr
     let kind = faults.required(node, "type")?;
     let demand = match kind.text().map(|text| text.as_ref()) {
         Some("WHITELIST") => {
-            faults.exactly(
+            faults.always_refuse_unknown(
                 node,
                 &["type", "exclusive", "propertyName", "allowedValues"],
             );
@@ -197,24 +197,27 @@ fn read_restriction<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Restr
             Demand::Whitelist(name?, values?)
         }
         Some("BLACKLIST") => {
-            faults.exactly(node, &["type", "exclusive", "propertyName", "deniedValues"]);
+            faults.always_refuse_unknown(
+                node,
+                &["type", "exclusive", "propertyName", "deniedValues"],
+            );
             let name = read_property_name(node, faults);
             let values = read_list(node, "deniedValues", faults, read_listed_value);
             Demand::Blacklist(name?, values?)
         }
         Some("BOOLEAN") => {
-            faults.exactly(node, &["type", "exclusive", "propertyName", "value"]);
+            faults.always_refuse_unknown(node, &["type", "exclusive", "propertyName", "value"]);
             let name = read_property_name(node, faults);
             let value = faults.required(node, "value");
             let value = value.and_then(|value| faults.boolean(value));
             Demand::Boolean(name?, value?)
         }
         Some("WHITELISTEDITEMS") => {
-            faults.exactly(node, &["type", "exclusive", "itemIds"]);
+            faults.always_refuse_unknown(node, &["type", "exclusive", "itemIds"]);
             Demand::WhitelistedItems(read_list(node, "itemIds", faults, read_short_text)?)
         }
         Some("BLACKLISTEDITEMS") => {
-            faults.exactly(node, &["type", "exclusive", "itemIds"]);
+            faults.always_refuse_unknown(node, &["type", "exclusive", "itemIds"]);
             Demand::BlacklistedItems(read_list(node, "itemIds", faults, read_short_text)?)
         }
         _ => {
@@ -285,7 +288,7 @@ pub struct Item<'a> {
 impl<'a> Item<'a> {
     /// Reads `{ "id", "additionalProperties"? }`, which has no other members than `members`. `None` if there is a fault.
     pub(crate) fn read(node: Node<'_, 'a>, members: &[&str], faults: &mut Faults) -> Option<Self> {
-        let node = faults.object_of(node, members)?;
+        let node = faults.object_with(node, members)?;
         let id = faults
             .required(node, "id")
             .and_then(|id| faults.name(id, MAX_ITEM_ID));
@@ -331,7 +334,7 @@ impl<'a> ProjectRequest<'a> {
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
     pub fn read(document: &Document<'a>, mut faults: Faults) -> Result<Self, Error> {
-        let root = faults.object_of(document.root(), &["projectId", "item"]);
+        let root = faults.object_with(document.root(), &["projectId", "item"]);
         let project_id = root
             .and_then(|root| faults.required(root, "projectId"))
             .and_then(|id| read_project_id(id, &mut faults));

@@ -87,7 +87,7 @@ fn answer_to(call: Node<'_, '_>, faults: &mut Faults) -> Option<Answer> {
         Some("verifyBody") => &BODY,
         _ => &STANDARD,
     };
-    faults.only(call, members);
+    faults.refuse_unknown(call, members);
     match name {
         Some("sign") => {
             let (key, data) = (

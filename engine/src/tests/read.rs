@@ -54,7 +54,7 @@ impl<'a> Test<'a> {
         faults: &mut Faults,
     ) -> Option<Self> {
         let node = faults.object(node)?;
-        faults.exactly(node, &["name", "request", "expect"]);
+        faults.always_refuse_unknown(node, &["name", "request", "expect"]);
         let name = faults.required(node, "name").and_then(|member| {
             let name = faults.name(member, MAX_NAME)?;
             if name.contains(char::is_control) {
@@ -93,7 +93,7 @@ impl<'a> Request<'a> {
         let Beside::Project(project_id) = beside else {
             return ConditionRequest::from_node(node, faults).map(Self::Condition);
         };
-        let node = faults.object_of(node, &["projectId", "item"])?;
+        let node = faults.object_with(node, &["projectId", "item"])?;
         if let Some(member) = node.member("projectId")
             && let Some(id) = read_project_id(member, faults)
             && project_id.is_some_and(|project_id| project_id != id)
@@ -108,7 +108,7 @@ impl<'a> Request<'a> {
 
 fn read_expected(node: Node<'_, '_>, faults: &mut Faults) -> Option<Verdict<Option<Vec<Reason>>>> {
     let node = faults.object(node)?;
-    faults.exactly(node, &["decision", "reasons"]);
+    faults.always_refuse_unknown(node, &["decision", "reasons"]);
     let decision = faults.required(node, "decision").and_then(|member| {
         let text = member.text().map(|text| text.as_ref());
         let decision = Decision::ALL

@@ -24,7 +24,7 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     let document = Document::parse_up_to(request, usize::MAX)?;
     let mut faults = Faults::default();
     let members = ["condition", "other", "project", "catalog"];
-    if let Some(root) = faults.object_of(document.root(), &members) {
+    if let Some(root) = faults.object_with(document.root(), &members) {
         let given = ["condition", "project", "catalog"].map(|key| root.member(key));
         match given {
             [Some(condition), None, None] => run_condition(root, condition, &mut faults, out),

@@ -15,7 +15,7 @@ use tillgate_engine::{Code, Fault};
 use super::input::{is_stdin, read};
 use super::output::{on_line, print, shown_path, tell};
 use super::{FOUND, MALFORMED};
-use crate::engine::{Call, CompiledModule, Document, EngineError, EnginePool, Form};
+use crate::engine::{Call, CompiledModule, Document, EngineError, EnginePool, EvaluateOptions};
 
 #[derive(Args, Debug)]
 pub(super) struct Evaluate {
@@ -64,11 +64,11 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
         .and_then(|module| EnginePool::new(module, 1))
         .map_err(failed)?;
     let lease = engine.lease().map_err(failed)?;
-    let form = Form {
+    let options = EvaluateOptions {
         explain: arguments.explain,
         lenient: false,
     };
-    match lease.evaluate(call, form, &request) {
+    match lease.evaluate(call, options, &request) {
         Ok(decided) => {
             print(&format!("{}\n", String::from_utf8_lossy(&decided.answer)))?;
             Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
 
 use super::TenantCatalog;
 use super::versions::Versions;
-use crate::engine::{Call, Decided, Document, EngineError, Form, Lease};
+use crate::engine::{Call, Decided, Document, EngineError, EvaluateOptions, Lease};
 
 /// A decision that prepares no document longer than this, and whose work is not more than that, is made at once: others are
 /// made off the threads that serve.
@@ -23,7 +23,7 @@ pub struct Question {
     /// What the decision is about.
     pub about: About,
     /// How it is to be decided.
-    pub form: Form,
+    pub options: EvaluateOptions,
 }
 
 /// What a decision is about.
@@ -43,7 +43,7 @@ pub(super) struct Plan<'c> {
     kind: Kind<'c>,
     /// Of the rules, where the decision may go on record.
     versions: Option<Versions>,
-    form: Form,
+    options: EvaluateOptions,
     /// The bytes of a basket times those of its project, which is what the module compares, at most, and what of the
     /// request its explanations repeat, at most.
     work: usize,
@@ -86,8 +86,8 @@ impl<'c> Plan<'c> {
             let project = catalog.project(id)?;
             Some(Cow::Borrowed(&project.document))
         };
-        let Question { about, form } = question;
-        let explain = form.explain;
+        let Question { about, options } = question;
+        let explain = options.explain;
         let mut work = 0;
         let versions;
         let kind = match about {
@@ -127,7 +127,7 @@ impl<'c> Plan<'c> {
         Self {
             kind,
             versions,
-            form,
+            options,
             work,
         }
     }
@@ -160,7 +160,7 @@ impl<'c> Plan<'c> {
             Kind::Project(document) => Call::Project(document),
             Kind::Basket(conditions, project) => Call::Basket(conditions, project.as_deref()),
         };
-        instance.evaluate(call, self.form, request)
+        instance.evaluate(call, self.options, request)
     }
 
     /// The same, which needs the catalog no longer.
@@ -177,7 +177,7 @@ impl<'c> Plan<'c> {
         Plan {
             kind,
             versions: self.versions,
-            form: self.form,
+            options: self.options,
             work: self.work,
         }
     }

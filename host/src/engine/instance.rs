@@ -19,7 +19,7 @@ use wasmtime::{
 
 use super::prepared::PreparedDocuments;
 use super::totals::Totals;
-use super::{Call, Decided, Document, DocumentDigest, EngineError, Form, failed};
+use super::{Call, Decided, Document, DocumentDigest, EngineError, EvaluateOptions, failed};
 
 /// What an instance may allocate.
 const MEMORY_LIMIT: usize = 256 << 20;
@@ -177,12 +177,12 @@ impl Instance {
     pub(super) fn evaluate(
         &mut self,
         call: Call<'_>,
-        form: Form,
+        options: EvaluateOptions,
         request: &[u8],
     ) -> Result<Decided, EngineError> {
         self.prepared.begin_call();
-        let words = form.words();
-        let deadline = match form.explain {
+        let words = options.words();
+        let deadline = match options.explain {
             true => BASKET_DEADLINE,
             false => DEADLINE,
         };
@@ -254,12 +254,12 @@ impl Instance {
     fn call(
         &mut self,
         handle: u32,
-        [form, line, argument]: [&str; 3],
+        [words, line, argument]: [&str; 3],
         request: &[u8],
         deadline: Duration,
     ) -> Result<Bytes, EngineError> {
-        let [form, line, argument] = [form, line, argument].map(str::as_bytes);
-        let len = self.write(&[form, line, argument, b"\n", request])?;
+        let [words, line, argument] = [words, line, argument].map(str::as_bytes);
+        let len = self.write(&[words, line, argument, b"\n", request])?;
         self.allow(deadline + DEADLINE_PER_BYTE * len);
         let answer = self
             .evaluate

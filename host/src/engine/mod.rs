@@ -82,14 +82,14 @@ pub enum Call<'a> {
 
 /// How the module is asked to decide.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Form {
+pub struct EvaluateOptions {
     /// Each result says what was compared.
     pub explain: bool,
     /// Unknown members of the request are ignored.
     pub lenient: bool,
 }
 
-impl Form {
+impl EvaluateOptions {
     /// The words before the line of a call.
     const fn words(self) -> &'static str {
         match (self.explain, self.lenient) {

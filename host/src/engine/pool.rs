@@ -11,7 +11,7 @@ use wasmtime::{Engine, InstancePre, Linker, Module};
 use super::instance::{Instance, State};
 use super::settings::settings;
 use super::totals::Totals;
-use super::{Call, Decided, Document, EngineError, Form, MACHINE_CODE, failed};
+use super::{Call, Decided, Document, EngineError, EvaluateOptions, MACHINE_CODE, failed};
 
 /// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
 pub const ROUND: Duration = Duration::from_secs(10);
@@ -174,7 +174,9 @@ impl EnginePool {
     /// # Errors
     /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
     pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
-        let decided = self.lease()?.evaluate(call, Form::default(), request)?;
+        let decided = self
+            .lease()?
+            .evaluate(call, EvaluateOptions::default(), request)?;
         Ok(decided.answer)
     }
 
@@ -269,10 +271,10 @@ impl Lease<'_> {
     pub fn evaluate(
         self,
         call: Call<'_>,
-        form: Form,
+        options: EvaluateOptions,
         request: &[u8],
     ) -> Result<Decided, EngineError> {
-        self.run(|instance| instance.evaluate(call, form, request))
+        self.run(|instance| instance.evaluate(call, options, request))
     }
 
     fn run<T>(

@@ -5,7 +5,7 @@
 
 import { current, toDocument, toText } from "../shared/engine.js";
 import { TillgateError, requireConditionId, unknownCondition } from "../shared/error.js";
-import { readForm } from "../shared/options.js";
+import { readDecisionOptions } from "../shared/options.js";
 import { runTestsOf } from "./tests.js";
 
 /** Releases garbage-collected catalogs in the module too, where the runtime supports it; some workers do not. */
@@ -62,16 +62,16 @@ export class Catalog {
    * share one frozen object.
    */
   evaluateMany({ conditionId, projectId } = {}, rows, options) {
-    const { lenient } = readForm(options);
+    const { lenient } = readDecisionOptions(options);
     if ((conditionId === undefined) === (projectId === undefined)) {
       throw new TillgateError({ code: "invalid", message: "rows are decided by a conditionId or by a projectId" });
     }
     const line = projectId === undefined ? `condition ${toLine(conditionId)}\n` : `project ${toLine(projectId)}\n`;
-    const form = lenient ? `lenient ${line}` : line;
+    const call = lenient ? `lenient ${line}` : line;
     const text = toText({ rows }, "rows");
     let answer;
     try {
-      answer = this.#ready().many(this.#handle, form, text);
+      answer = this.#ready().many(this.#handle, call, text);
     } catch (error) {
       throw error.code === "not_found" ? unknownCondition(conditionId) : error;
     }
@@ -97,9 +97,9 @@ export class Catalog {
     const instance = this.#ready();
     const text = toText(request, "request");
     if (options === undefined) return instance.evaluate(this.#handle, line, text);
-    const { explain, lenient } = readForm(options);
-    const form = lenient ? `lenient ${line}` : line;
-    return explain ? instance.explain(this.#handle, form, text) : instance.evaluate(this.#handle, form, text);
+    const { explain, lenient } = readDecisionOptions(options);
+    const call = lenient ? `lenient ${line}` : line;
+    return explain ? instance.explain(this.#handle, call, text) : instance.evaluate(this.#handle, call, text);
   }
 
   /** The current instance, in which the document is prepared. */

@@ -5,7 +5,7 @@
 
 import { toText } from "./engine.js";
 import { TillgateError, requireConditionId, unknownCondition } from "./error.js";
-import { readForm, readOptions } from "./options.js";
+import { readDecisionOptions, readOptions } from "./options.js";
 import { retryAfterMs, toSource } from "./token.js";
 
 const CODES = {
@@ -96,7 +96,7 @@ export class Host {
   }
 
   async #evaluate(path, request, options) {
-    const { signal, explain, lenient } = readForm(options, ["signal"]);
+    const { signal, explain, lenient } = readDecisionOptions(options, ["signal"]);
     const asked = explain ? `${path}?explain=true` : path;
     const headers = lenient ? { Prefer: "handling=lenient" } : {};
     const response = await this.request(asked, { method: "POST", headers, body: toText(request, "request"), signal });

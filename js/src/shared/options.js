@@ -35,8 +35,8 @@ export function readWaiting(options) {
   });
 }
 
-/** How a decision is asked for: `{ explain, lenient }`, and other `names`, if nothing is wrong with them. */
-export function readForm(options, names = []) {
+/** The options of a decision, `{ explain, lenient }` and those of `names`, if nothing is wrong with them. */
+export function readDecisionOptions(options, names = []) {
   return options === undefined ? {} : checked(options, ["explain", "lenient", ...names]);
 }
 

@@ -8,7 +8,7 @@ use tillgate_engine::condition::ConditionId;
 use super::catalog;
 use super::described;
 use crate::conditions::{About, Conditions, Question};
-use crate::engine::{Form, MODULE_SHA256};
+use crate::engine::{EvaluateOptions, MODULE_SHA256};
 use crate::error::{Error, Result};
 use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -75,7 +75,7 @@ async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Resul
 async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -> Result<Reply> {
     let question = Question {
         about,
-        form: Form {
+        options: EvaluateOptions {
             explain: request.flag("explain")?,
             lenient: request.body.lenient,
         },

@@ -67,7 +67,7 @@ pub struct Operation {
     pub(in crate::http) is_deprecated: bool,
     pub(in crate::http) changes_nothing: bool,
     pub(in crate::http) takes_client: bool,
-    /// Names that parameters of the query had before, which are read for one more release.
+    /// Earlier names of parameters of the query, which are read for one more release.
     pub(in crate::http) earlier_names: &'static [&'static str],
 }
 
@@ -327,7 +327,7 @@ impl Operation {
         self
     }
 
-    /// Reading parameters of the query under names that they had before.
+    /// Reading parameters of the query by their earlier names too.
     #[must_use]
     pub const fn reads_earlier_names(mut self, names: &'static [&'static str]) -> Self {
         self.earlier_names = names;

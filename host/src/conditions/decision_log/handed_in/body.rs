@@ -1,5 +1,5 @@
-//! What is handed in: `{ till, decisions: [..] }`. A member that is not known is refused here even where such members are
-//! ignored elsewhere: a record that lacks a part of what its till knows must not look whole, and nothing that is known of the customer belongs on it.
+//! What is handed in: `{ till, decisions: [..] }`. Unknown members are always refused: a record that lacks a part of
+//! what its till knows must not look whole, and nothing that is known of the customer belongs on it.
 
 use std::borrow::Cow;
 
