@@ -2,6 +2,7 @@
 //! with its conditions, so that a decision finds it where it finds its rule.
 
 use serde::{Deserialize, Serialize};
+use tillgate_api::Value;
 
 /// The record of the choice.
 pub(super) const CHOICE: &str = "decision-log";
@@ -41,4 +42,16 @@ impl Choice {
 pub struct Chosen {
     /// Which decisions go on record.
     pub decision_log: Choice,
+}
+
+/// Reads `{ decisionLog }`.
+pub(in crate::conditions) fn read_choice(value: Value<'_, '_, '_>) -> Option<Choice> {
+    value.component("DecisionLog", |value| {
+        value.object(|fields| {
+            let about = "Which of the tenant's decisions go on record.";
+            fields.required("decisionLog", about, |value| {
+                value.name_of(&["none", "denials", "all"], Choice::from_name, Choice::RULE)
+            })
+        })
+    })
 }

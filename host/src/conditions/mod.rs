@@ -15,6 +15,7 @@ mod failing_tests;
 mod findings;
 mod history;
 pub mod http;
+mod ids;
 mod memory;
 mod owner;
 mod plan;

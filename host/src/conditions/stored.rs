@@ -14,10 +14,10 @@ use tillgate_engine::tests;
 
 use super::document::{array, document, to_json};
 use super::text::Text;
-use crate::body::Body;
 use crate::data::managed_by::ManagedBy;
 use crate::engine::Document;
 use crate::error::{Error, Result};
+use tillgate_api::Body;
 
 /// A condition, and how it is answered.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use tillgate_engine::condition::{ConditionId, Scope};
 
 use super::failing_tests::Concerned;
 use super::{Conditions, Editor, Owner};
-use crate::body::Body;
 use crate::error::Result;
+use tillgate_api::Body;
 
 impl Conditions {
     /// Whom a global condition would concern from a PUT's body on.

@@ -16,7 +16,6 @@ use super::target::Target;
 use super::usage::{USED, Used};
 use super::{Conditions, INLINE};
 use crate::app::App;
-use crate::body::Body;
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::data::feed::Subscriber;
 use crate::data::note::Note;
@@ -24,6 +23,7 @@ use crate::data::outbox::{Action, Event};
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::{By, TenantId};
+use tillgate_api::Body;
 
 /// Who writes, and what must hold before.
 #[derive(Clone, Debug)]

@@ -3,7 +3,11 @@
 //! It decides nothing. A PUT has it as the member `managedBy`, and GET answers it where it is; a PUT without it removes it,
 //! so whoever changes a resource by hand takes it over.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use tillgate_api::Fields;
 use tillgate_engine::json::{Faults, Node};
 
 use crate::identity::{NAME_RULE, is_name};
@@ -28,7 +32,9 @@ impl ManagedBy {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
 
+impl ManagedBy {
     /// Reads the member of a body: `Some(None)` if it is missing or null, `None` if it has a fault.
     pub(crate) fn read(object: Node<'_, '_>, faults: &mut Faults) -> Option<Option<Self>> {
         let Some(node) = object.member(MEMBER).filter(|node| !node.is_null()) else {
@@ -39,5 +45,31 @@ impl ManagedBy {
             faults.add(node, NAME_RULE);
         }
         label.map(Some)
+    }
+}
+
+/// Which program manages a resource.
+pub(crate) fn managed_by(fields: &mut Fields<'_, '_, '_>) -> Option<Option<ManagedBy>> {
+    let about = "Which program manages it, such as `tillgate-apply`. It decides nothing. A PUT without it removes it; an answer has it only where it is set.";
+    fields.optional(MEMBER, about, |value| {
+        value.parsed(schema, ManagedBy::new, NAME_RULE)
+    })
+}
+
+fn schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" })
+}
+
+impl JsonSchema for ManagedBy {
+    fn schema_name() -> Cow<'static, str> {
+        "ManagedBy".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        schema(generator)
     }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The most characters of a note.
-pub const MAX: usize = 500;
+pub const MAX: usize = tillgate_api::schema::MAX_NOTE;
 
 const RULE: &str =
     "must have at most 500 characters, and no control characters such as line breaks";

@@ -14,7 +14,6 @@ mod problem;
 mod query;
 pub mod reply;
 mod route;
-pub mod schema;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -55,7 +54,6 @@ pub use self::route::tag::Tag;
 pub use self::route::{Described, Describes, Route, Table};
 use self::route::{Measured, values_of};
 use crate::app::App;
-use crate::body::Body;
 use crate::config::UnknownMembers;
 use crate::data::feed::Staleness;
 use crate::error::Error;
@@ -64,6 +62,7 @@ use crate::load::room::Room;
 use crate::load::{Context, Requester, Workers};
 use crate::observe::metrics::Tenants;
 use crate::observe::traces::RequestSpan;
+use tillgate_api::Body;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;

@@ -11,8 +11,8 @@ use tillgate_engine::error::MAX_FAULTS;
 use tillgate_engine::json::unknown;
 
 use super::Request;
-use super::schema::{LIMIT, MAX_LIMIT};
 use crate::error::{Error, Result};
+use tillgate_api::schema::{LIMIT, MAX_LIMIT};
 
 const LIMIT_RULE: &str = "must be 1 to 1000";
 const CURSOR_RULE: &str = "must be a cursor from an earlier answer";

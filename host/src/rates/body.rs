@@ -1,18 +1,21 @@
-//! The bodies of exchange rates: what they must have beside what all bodies have in common (`crate::body`). Numbers are
+//! The bodies of exchange rates: what they must have beside what all bodies have in common (`tillgate_api`). Numbers are
 //! taken from their text, never through a float.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
-use tillgate_engine::json::{Faults, Node};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::values::{boolean, title};
+use tillgate_api::{Fields, Value, describe};
 use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, RateKey, RateType};
 
 use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
 use super::units::set_rates::NewRate;
 use super::units::unit::{ID_RULE, PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
-use crate::body::{self, Body, Fields, object, or_fault, parsed, read, tenant};
-use crate::data::managed_by;
-use crate::error::Result;
+use crate::body::tenant;
+use crate::data::managed_by::{self, managed_by};
 use crate::identity::TenantId;
 
 /// The most characters of a unit's name.
@@ -24,58 +27,78 @@ const MAX_PAIRS: usize = 1_000;
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
 
+/// As many as there may be, of which [`TOO_MANY`] is counted afterwards, in both lists together.
+const ANY: RangeInclusive<usize> = 0..=usize::MAX;
+const TOO_MANY: &str = "must have 1 to 1,000 rates in set and delete together";
+
+/// The ids of business units.
+pub(in crate::rates) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
+
+const RATE_VALUE: &str = "How many units of `currencyIdFrom` one unit of `currencyIdTo` is worth: at most six decimals and 15 significant digits.";
+
 /// What an answer says of a rate beside what can be set: it may be sent back.
 const ANSWERED: [&str; 4] = ["createdBy", "createdDate", "lastModified", "reference"];
 
 /// Reads `{ type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy? }`.
-pub(super) fn unit(body: &Body) -> Result<UnitSettings> {
-    read(body, |fields| {
-        fields.may_have(&["id"]);
-        let unit_type = fields.required("type", |node, faults| {
-            let rule = "must be COMPANY, GROUP or STORE";
-            parsed(node, faults, UnitType::parse, rule)
-        });
-        let parent = fields.optional("parentId", unit_id);
-        match (
-            unit_type,
-            fields
-                .node
+pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
+    value.component("BusinessUnitPut", |value| {
+        value.object(|fields| {
+            fields.may_have(&["id"]);
+            let unit_type = fields.required("type", "It stays as it is.", |value| {
+                let names = ["COMPANY", "GROUP", "STORE"];
+                value.name_of(&names, UnitType::parse, "must be COMPANY, GROUP or STORE")
+            });
+            let parent = fields.optional(
+                "parentId",
+                "The unit above. A COMPANY has none, and any other has one.",
+                unit_id,
+            );
+            let has_parent = fields
                 .member("parentId")
-                .filter(|node| !node.is_null()),
-        ) {
-            (Some(UnitType::Company), Some(node)) => {
-                let rule = "must be absent: a COMPANY stands at the top";
-                fields.faults.add(node, rule);
+                .is_some_and(|node| !node.is_null());
+            match (unit_type, has_parent) {
+                (Some(UnitType::Company), true) => {
+                    let rule = "must be absent: a COMPANY stands at the top";
+                    fields.refuse_member("parentId", rule);
+                }
+                (Some(UnitType::Group | UnitType::Store), false) => {
+                    let rule = "is required: only a COMPANY stands at the top";
+                    fields.refuse_missing("parentId", rule);
+                }
+                _ => {}
             }
-            (Some(UnitType::Group | UnitType::Store), None) => {
-                let rule = "is required: only a COMPANY stands at the top";
-                fields.faults.add_member(fields.node, "parentId", rule);
-            }
-            _ => {}
-        }
-        let name = fields.optional("name", |node, faults| body::name(node, faults, MAX_NAME));
-        let markup = fields.optional("markupPercentage", percentage);
-        let markups = fields.optional("markups", |list, faults| pairs(list, &MARKUPS, faults));
-        let tolerance = fields.optional("tolerancePercentage", percentage);
-        let tolerances = fields.optional("tolerances", |list, faults| {
-            pairs(list, &TOLERANCES, faults)
-        });
-        let managed_by = fields.managed_by();
-        Some(UnitSettings {
-            unit_type: unit_type?,
-            parent_id: parent?,
-            name: name?,
-            markup_percentage: markup?,
-            markups: markups?.unwrap_or_default(),
-            tolerance_percentage: tolerance?,
-            tolerances: tolerances?.unwrap_or_default(),
-            managed_by: managed_by?,
+            let name = fields.optional("name", "What people call it.", |value| {
+                title(value, MAX_NAME)
+            });
+            let about =
+                "Of all pairs that have no markup of their own here: at most four decimals.";
+            let markup = fields.optional("markupPercentage", about, percentage);
+            let about = "Of single pairs, one for both directions.";
+            let markups = fields.optional("markups", about, |value| pairs(value, &MARKUPS));
+            let about = "By how many percent a rate may move at once; 0 for any step.";
+            let tolerance = fields.optional("tolerancePercentage", about, percentage);
+            let about = "Of single pairs, one for both directions.";
+            let tolerances =
+                fields.optional("tolerances", about, |value| pairs(value, &TOLERANCES));
+            let managed_by = managed_by(fields);
+            Some(UnitSettings {
+                unit_type: unit_type?,
+                parent_id: parent?,
+                name: name?,
+                markup_percentage: markup?,
+                markups: markups?.unwrap_or_default(),
+                tolerance_percentage: tolerance?,
+                tolerances: tolerances?.unwrap_or_default(),
+                managed_by: managed_by?,
+            })
         })
     })
 }
 
-/// A list of percentages of single pairs: the member that has the percentage, its messages, and what an entry becomes.
+/// A list of percentages of single pairs: the name of an entry in the documents, the member that has the percentage, its
+/// messages, and what an entry becomes.
 struct PairList<T> {
+    component: &'static str,
     member: &'static str,
     too_many: &'static str,
     duplicate: &'static str,
@@ -83,6 +106,7 @@ struct PairList<T> {
 }
 
 const MARKUPS: PairList<PairMarkup> = PairList {
+    component: "PairMarkup",
     member: "markupPercentage",
     too_many: "must have at most 1,000 markups",
     duplicate: "is a duplicate: a pair has one markup for both directions",
@@ -93,6 +117,7 @@ const MARKUPS: PairList<PairMarkup> = PairList {
 };
 
 const TOLERANCES: PairList<PairTolerance> = PairList {
+    component: "PairTolerance",
     member: "tolerancePercentage",
     too_many: "must have at most 1,000 tolerances",
     duplicate: "is a duplicate: a pair has one tolerance for both directions",
@@ -102,213 +127,230 @@ const TOLERANCES: PairList<PairTolerance> = PairList {
     },
 };
 
-fn pairs<T>(list: Node<'_, '_>, kind: &PairList<T>, faults: &mut Faults) -> Option<Vec<T>> {
-    let list = faults.array(list)?;
-    if list.children().count() > MAX_PAIRS {
-        faults.add(list, kind.too_many);
-        return None;
-    }
+fn pairs<T>(value: Value<'_, '_, '_>, kind: &PairList<T>) -> Option<Vec<T>> {
     let mut seen = BTreeSet::new();
-    let mut entries = Vec::new();
-    for node in list.children() {
-        let entry = object(node, faults, |fields| {
-            let key = rate_key(fields);
-            let value = fields.required(kind.member, percentage);
-            let key = key?;
-            // Unordered: one entry for both directions.
-            if !seen.insert(key.min(key.opposite())) {
-                fields.faults.add(node, kind.duplicate);
-            }
-            Some((kind.entry)(key, value?))
-        });
-        entries.extend(entry);
-    }
-    Some(entries)
-}
-
-/// A percentage, as the engine writes it: 0 to less than 100.
-fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let percentage = number(node, faults, Percentage::parse)?;
-    Some(percentage.value().to_string())
-}
-
-/// Reads `{ rateValue, managedBy? }` as the rate of a key.
-pub(super) fn rate(body: &Body, key: RateKey) -> Result<NewRate> {
-    read(body, |fields| {
-        fields.may_have(&ANSWERED);
-        fields.of_path("exchangeRateType", key.rate_type.as_str());
-        fields.of_path("currencyIdFrom", key.pair.from().as_str());
-        fields.of_path("currencyIdTo", key.pair.to().as_str());
-        let rate = required_number(fields, "rateValue", Rate::parse);
-        let managed_by = fields.managed_by();
-        Some(NewRate {
-            key,
-            rate: rate?,
-            reference: None,
-            managed_by: managed_by?,
+    value.list(0..=MAX_PAIRS, kind.too_many, |value| {
+        value.component(kind.component, |value| {
+            value.object(|fields| {
+                let key = rate_key(fields);
+                let value = fields.required(kind.member, "", percentage);
+                let key = key?;
+                // Unordered: one entry for both directions.
+                if !seen.insert(key.min(key.opposite())) {
+                    fields.refuse(kind.duplicate);
+                }
+                Some((kind.entry)(key, value?))
+            })
         })
     })
 }
 
-/// Reads `{ set?: [...], delete?: [...] }`.
-pub(super) fn bulk(body: &Body) -> Result<Bulk> {
-    read(body, |fields| {
-        let mut seen = BTreeSet::new();
-        let set = fields.optional("set", |list, faults| {
-            objects(list, faults, |fields| {
-                fields.may_have(&ANSWERED);
-                let key = rate_key(fields);
-                let rate = required_number(fields, "rateValue", Rate::parse);
-                let managed_by = fields.managed_by();
-                let value = NewRate {
-                    key: distinct(key?, &mut seen, fields),
-                    rate: rate?,
-                    reference: None,
-                    managed_by: managed_by?,
-                };
-                let path = fields.node.path();
-                Some(Placed { value, path })
+/// A percentage, as the engine writes it: 0 to less than 100.
+fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
+    let schema = |_: &mut _| json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100, "description": "At most four decimals." });
+    let percentage = value.number(schema, |text| {
+        Percentage::parse(text).map_err(Invalid::as_str)
+    })?;
+    Some(percentage.value().to_string())
+}
+
+/// Reads `{ rateValue, managedBy? }` as the rate of a key.
+pub(super) fn rate(value: Value<'_, '_, '_>, key: Option<RateKey>) -> Option<NewRate> {
+    value.component("RatePut", |value| {
+        value.object(|fields| {
+            fields.may_have(&ANSWERED);
+            if let Some(key) = key {
+                fields.of_path("exchangeRateType", key.rate_type.as_str());
+                fields.of_path("currencyIdFrom", key.pair.from().as_str());
+                fields.of_path("currencyIdTo", key.pair.to().as_str());
+            }
+            let rate = fields.required("rateValue", RATE_VALUE, rate_value);
+            let managed_by = managed_by(fields);
+            Some(NewRate {
+                key: key?,
+                rate: rate?,
+                reference: None,
+                managed_by: managed_by?,
             })
-        });
-        let delete = fields.optional("delete", |list, faults| {
-            objects(list, faults, |fields| {
-                fields.may_have(&ANSWERED);
-                fields.may_have(&["rateValue", managed_by::MEMBER]);
-                let key = rate_key(fields)?;
-                Some(distinct(key, &mut seen, fields))
-            })
-        });
-        let bulk = Bulk {
-            set: set?.unwrap_or_default(),
-            delete: delete?.unwrap_or_default(),
-        };
-        let count = ["set", "delete"]
-            .iter()
-            .filter_map(|name| fields.node.member(name))
-            .map(|list| list.children().count())
-            .sum();
-        if !(1..=MAX_BULK).contains(&count) {
-            let rule = "must have 1 to 1,000 rates in set and delete together";
-            fields.faults.add(fields.node, rule);
-            return None;
-        }
-        Some(bulk)
+        })
     })
 }
 
-/// A key, with a fault when an object before had the same.
-fn distinct(
-    key: RateKey,
-    seen: &mut BTreeSet<RateKey>,
-    fields: &mut Fields<'_, '_, '_>,
-) -> RateKey {
-    if !seen.insert(key) {
-        fields.faults.add(fields.node, "is a duplicate");
-    }
-    key
+/// The body of a PUT of a rate.
+pub(super) fn rate_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, |value| rate(value, None))
 }
 
-/// The objects of a list that could be read.
-fn objects<T>(
-    list: Node<'_, '_>,
-    faults: &mut Faults,
-    mut read: impl FnMut(&mut Fields<'_, '_, '_>) -> Option<T>,
-) -> Option<Vec<T>> {
-    let list = faults.array(list)?;
-    let mut objects = Vec::new();
-    for node in list.children().take(MAX_BULK + 1) {
-        objects.extend(object(node, faults, &mut read));
-    }
-    Some(objects)
+/// Reads `{ set?: [...], delete?: [...] }`.
+pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
+    let seen = RefCell::new(BTreeSet::new());
+    // A key, with a fault when an object before had the same.
+    let distinct = |key: RateKey, fields: &mut Fields<'_, '_, '_>| {
+        if !seen.borrow_mut().insert(key) {
+            fields.refuse("is a duplicate");
+        }
+        key
+    };
+    value.component("RatesChange", |value| {
+        value.object(|fields| {
+            let about = "Rates to set: 1 to 1,000 in `set` and `delete` together, each once.";
+            let set = fields.optional("set", about, |value| {
+                value.list(ANY, TOO_MANY, |value| {
+                    value.component("RateToSet", |value| {
+                        value.object(|fields| {
+                            fields.may_have(&ANSWERED);
+                            let key = rate_key(fields);
+                            let rate = fields.required("rateValue", RATE_VALUE, rate_value);
+                            let managed_by = managed_by(fields);
+                            let value = NewRate {
+                                key: distinct(key?, fields),
+                                rate: rate?,
+                                reference: None,
+                                managed_by: managed_by?,
+                            };
+                            let path = fields.path();
+                            Some(Placed { value, path })
+                        })
+                    })
+                })
+            });
+            let delete = fields.optional("delete", "Rates to delete.", |value| {
+                value.list(ANY, TOO_MANY, |value| {
+                    value.component("RateToDelete", |value| {
+                        value.object(|fields| {
+                            fields.may_have(&ANSWERED);
+                            fields.may_have(&["rateValue", managed_by::MEMBER]);
+                            let key = rate_key(fields)?;
+                            Some(distinct(key, fields))
+                        })
+                    })
+                })
+            });
+            let bulk = Bulk {
+                set: set?.unwrap_or_default(),
+                delete: delete?.unwrap_or_default(),
+            };
+            let count = ["set", "delete"]
+                .iter()
+                .filter_map(|name| fields.member(name))
+                .map(|list| list.children().count())
+                .sum();
+            if !(1..=MAX_BULK).contains(&count) {
+                fields.refuse(TOO_MANY);
+                return None;
+            }
+            Some(bulk)
+        })
+    })
 }
 
 /// Reads `{ businessUnitId, exchangeRateType, from, to, amount, withMarkup? }`.
-pub(super) fn conversion(body: &Body) -> Result<Conversion> {
-    read(body, |fields| {
-        let unit = fields.required("businessUnitId", unit_id);
-        let rate_type = required_text(fields, "exchangeRateType", RateType::parse);
-        let from = required_text(fields, "from", Currency::parse);
-        let to = required_text(fields, "to", Currency::parse);
-        let amount = required_number(fields, "amount", Amount::parse);
-        let with_markup = fields.optional("withMarkup", |node, faults| faults.boolean(node));
-        // An amount in the target times the rate is in the source (`given.md`, 6.1).
-        let pair = Pair::new(to?, from?);
-        let Ok(pair) = pair else {
-            let node = fields.node.member("to").unwrap_or(fields.node);
-            fields.faults.add(node, "must differ from $.from");
-            return None;
-        };
-        Some(Conversion {
-            unit: unit?,
-            key: RateKey {
-                rate_type: rate_type?,
-                pair,
-            },
-            amount: amount?.to_string(),
-            with_markup: with_markup?.unwrap_or(false),
+pub(super) fn conversion(value: Value<'_, '_, '_>) -> Option<Conversion> {
+    value.component("Conversion", |value| {
+        value.object(|fields| {
+            let unit = fields.required("businessUnitId", "The unit whose rate is used.", unit_id);
+            let rate_type = fields.required("exchangeRateType", "", rate_type);
+            let from = fields.required("from", "An ISO 4217 code, in capitals.", |value| {
+                currency(value, "EUR")
+            });
+            let to = fields.required("to", "An ISO 4217 code, in capitals.", |value| {
+                currency(value, "SEK")
+            });
+            let amount = fields.required("amount", "In `from`.", |value| {
+                let schema = |_: &mut _| json_schema!({ "type": "number" });
+                value.number(schema, |text| Amount::parse(text).map_err(Invalid::as_str))
+            });
+            let about = "Whether the markup of the unit is taken off.";
+            let with_markup = fields.with_default("withMarkup", about, false, boolean);
+            // An amount in the target times the rate is in the source (`given.md`, 6.1).
+            let Ok(pair) = Pair::new(to?, from?) else {
+                fields.refuse_member("to", "must differ from $.from");
+                return None;
+            };
+            Some(Conversion {
+                unit: unit?,
+                key: RateKey {
+                    rate_type: rate_type?,
+                    pair,
+                },
+                amount: amount?.to_string(),
+                with_markup: with_markup?,
+            })
         })
     })
 }
 
 /// Reads `{ tenantId, businessUnitId? }`.
-pub(super) fn initial_state(body: &Body) -> Result<(TenantId, Option<UnitId>)> {
-    read(body, |fields| {
-        let tenant = fields.required("tenantId", tenant);
-        let unit = fields.optional("businessUnitId", unit_id);
-        Some((tenant?, unit?))
+pub(super) fn initial_state(value: Value<'_, '_, '_>) -> Option<(TenantId, Option<UnitId>)> {
+    value.component("InitialState", |value| {
+        value.object(|fields| {
+            let tenant =
+                fields.required("tenantId", "The tenant whose shops are published.", tenant);
+            let unit = fields.optional(
+                "businessUnitId",
+                "This shop alone, or those below this unit.",
+                unit_id,
+            );
+            Some((tenant?, unit?))
+        })
     })
 }
 
-fn unit_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<UnitId> {
-    parsed(node, faults, UnitId::new, ID_RULE)
+fn unit_id(value: Value<'_, '_, '_>) -> Option<UnitId> {
+    value.parsed(unit_id_schema, UnitId::new, ID_RULE)
+}
+
+fn rate_type(value: Value<'_, '_, '_>) -> Option<RateType> {
+    value.checked(rate_type_schema, |text| {
+        RateType::parse(text).map_err(Invalid::as_str)
+    })
+}
+
+fn currency(value: Value<'_, '_, '_>, example: &str) -> Option<Currency> {
+    let schema = |_: &mut _| currency_schema(example);
+    value.checked(schema, |text| {
+        Currency::parse(text).map_err(Invalid::as_str)
+    })
+}
+
+fn rate_value(value: Value<'_, '_, '_>) -> Option<Rate> {
+    let schema = |_: &mut _| json_schema!({ "type": "number", "exclusiveMinimum": 0 });
+    value.number(schema, |text| Rate::parse(text).map_err(Invalid::as_str))
 }
 
 /// The members `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
 fn rate_key(fields: &mut Fields<'_, '_, '_>) -> Option<RateKey> {
-    let rate_type = required_text(fields, "exchangeRateType", RateType::parse);
-    let from = required_text(fields, "currencyIdFrom", Currency::parse);
-    let to = required_text(fields, "currencyIdTo", Currency::parse);
-    let pair = Pair::new(from?, to?);
-    let node = fields.node.member("currencyIdTo").unwrap_or(fields.node);
-    Some(RateKey {
-        pair: valid(node, fields.faults, pair)?,
-        rate_type: rate_type?,
-    })
+    let rate_type = fields.required("exchangeRateType", "What the rate is for.", rate_type);
+    let from = fields.required(
+        "currencyIdFrom",
+        "The currency that the rate is counted in.",
+        |value| currency(value, "SEK"),
+    );
+    let to = fields.required("currencyIdTo", "The currency that is priced.", |value| {
+        currency(value, "EUR")
+    });
+    match Pair::new(from?, to?) {
+        Ok(pair) => Some(RateKey {
+            pair,
+            rate_type: rate_type?,
+        }),
+        Err(invalid) => {
+            fields.refuse_member("currencyIdTo", invalid.as_str());
+            None
+        }
+    }
 }
 
-/// A required string, as the engine parses it.
-fn required_text<T>(
-    fields: &mut Fields<'_, '_, '_>,
-    member: &'static str,
-    parse: fn(&str) -> Result<T, Invalid>,
-) -> Option<T> {
-    fields.required(member, |node, faults| {
-        let text = or_fault(faults, node, node.text(), "must be a string")?;
-        valid(node, faults, parse(text))
-    })
+/// The id of a business unit.
+pub(in crate::rates) fn unit_id_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
 }
 
-/// A required number, as the engine parses it.
-fn required_number<T>(
-    fields: &mut Fields<'_, '_, '_>,
-    member: &'static str,
-    parse: fn(&str) -> Result<T, Invalid>,
-) -> Option<T> {
-    fields.required(member, |node, faults| number(node, faults, parse))
+/// What a rate is for.
+pub(in crate::rates) fn rate_type_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
 }
 
-/// A number, as the engine parses its text.
-fn number<T>(
-    node: Node<'_, '_>,
-    faults: &mut Faults,
-    parse: fn(&str) -> Result<T, Invalid>,
-) -> Option<T> {
-    let text = or_fault(faults, node, node.number(), "must be a number")?;
-    valid(node, faults, parse(&text))
-}
-
-/// What the engine has parsed; its refusal is noted as a fault of the node.
-fn valid<T>(node: Node<'_, '_>, faults: &mut Faults, read: Result<T, Invalid>) -> Option<T> {
-    read.map_err(|invalid| faults.add(node, invalid.as_str()))
-        .ok()
+pub(in crate::rates) fn currency_schema(example: &str) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
 }

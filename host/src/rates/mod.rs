@@ -295,7 +295,8 @@ impl Rates {
 /// # Errors
 /// [`Error::Invalid`] with every fault.
 pub(crate) fn check_unit(document: &[u8]) -> Result<()> {
-    body::unit(&document.into()).map(drop)
+    tillgate_api::read(&document.into(), body::unit)?;
+    Ok(())
 }
 
 /// Has the runner do the jobs of a queue, for as long as the application is there.

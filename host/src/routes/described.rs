@@ -4,9 +4,9 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::ready::Ready;
-use crate::http::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 use crate::http::{Operation, Tag};
 use crate::observe::metrics::{OPEN_METRICS, TEXT};
+use tillgate_api::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 
 const UNCACHED: &str = "`no-store`.";
 
@@ -18,27 +18,11 @@ pub(super) fn healthz() -> Operation {
     };
     Operation::new("getHealth", Tag::Operations, "Ask whether the host lives")
         .says("An orchestrator may restart a host that does not answer. It says nothing of the store.")
-        .answers(200, "It lives", up, json!({ "status": "up" }))
+        .answers(200, "It lives", up)
         .with_header("Cache-Control", UNCACHED)
 }
 
-fn report(status: &str, store: &Value) -> Value {
-    json!({
-        "status": status, "since": "2026-11-20T17:40:00.000Z",
-        "checks": {
-            "keys": { "status": "up", "since": "2026-11-20T17:40:00.000Z" },
-            "module": { "status": "up", "since": "2026-11-20T17:40:00.000Z" },
-            "store": store,
-        },
-        "store": { "kind": "redis", "id": "3a7bd3e2360a3d29" },
-        "roles": ["token", "conditions", "rates", "webhooks", "workers", "page"],
-    })
-}
-
 pub(super) fn readyz() -> Operation {
-    let up = json!({ "status": "up", "since": "2026-11-20T17:40:00.000Z" });
-    let away =
-        |why: &str| json!({ "status": "away", "since": "2026-11-20T18:00:00.000Z", "why": why });
     Operation::new(
         "getReadiness",
         Tag::Operations,
@@ -47,29 +31,9 @@ pub(super) fn readyz() -> Operation {
     .says(
         "While the store is unavailable the host decides from memory: it is `degraded`, and ready.",
     )
-    .answers(
-        200,
-        "It can decide",
-        schema_of::<Ready<'_>>,
-        report("ready", &up),
-    )
-    .or_answers(
-        "degraded",
-        report(
-            "degraded",
-            &away("the store does not answer, decisions are made from memory"),
-        ),
-    )
+    .answers(200, "It can decide", schema_of::<Ready<'_>>)
     .with_header("Cache-Control", UNCACHED)
-    .answers(
-        503,
-        "It cannot decide",
-        schema_of::<Ready<'_>>,
-        report(
-            "unavailable",
-            &away("the store does not answer, and what is in memory is too old"),
-        ),
-    )
+    .answers(503, "It cannot decide", schema_of::<Ready<'_>>)
     .with_header("Cache-Control", UNCACHED)
 }
 
@@ -80,13 +44,9 @@ pub(super) fn metrics() -> Operation {
             OPEN_METRICS,
             200,
             "The metrics, in OpenMetrics 1.0 or in the text format 0.0.4 of Prometheus",
-            text,
-            json!("# HELP tillgate_deliveries Deliveries.\n# TYPE tillgate_deliveries counter\n# EOF\n"),
-        )
+            text)
         .or_answers_as(
-            TEXT,
-            json!("# HELP tillgate_deliveries_total Deliveries.\n# TYPE tillgate_deliveries_total counter\n"),
-        )
+            TEXT)
         .with_header("Cache-Control", UNCACHED)
         .refuses(500, "They could not be written, which is a fault on this side.")
         .refuses(503, "Too many large answers are not read yet. Try again after `Retry-After` seconds.")
@@ -130,7 +90,6 @@ pub(super) fn usage(schema: SchemaOf) -> Operation {
         200,
         "How much there is of each, and how much there may be",
         schema,
-        Value::Object(example),
     )
 }
 
@@ -171,13 +130,6 @@ fn set_aside_page(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-fn job() -> Value {
-    json!({
-        "id": JOB, "queue": "webhook-fan-out", "job": "17", "tenantId": "acme", "partition": "tenant:acme", "attempts": 20,
-        "failedAt": "2026-11-20T17:40:00.000Z", "error": "it did not finish in time",
-    })
-}
-
 pub(super) fn list_set_aside() -> Operation {
     Operation::new(
         "listSetAsideJobs",
@@ -187,7 +139,7 @@ pub(super) fn list_set_aside() -> Operation {
     .says("Of all tenants and of the platform. A page may be empty and still have a `next`. What a job was to do is not shown.")
     .query("cursor", "`next` of the page before.", job_id)
     .query("limit", "How many jobs the page has at most.", limit)
-    .answers(200, "A page of jobs", set_aside_page, json!({ "items": [job()], "next": JOB }))
+    .answers(200, "A page of jobs", set_aside_page)
 }
 
 pub(super) fn retry_set_aside() -> Operation {
@@ -197,12 +149,7 @@ pub(super) fn retry_set_aside() -> Operation {
         "Have a job tried again that failed too often",
     ))
     .says("It is put back on its queue, where it takes the place of one with the same id.")
-    .answers(
-        202,
-        "It is tried again; this is what it was",
-        set_aside,
-        job(),
-    )
+    .answers(202, "It is tried again; this is what it was", set_aside)
 }
 
 pub(super) fn drop_set_aside() -> Operation {

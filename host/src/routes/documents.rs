@@ -1,12 +1,8 @@
 //! The documents of the API, made once from the table of routes that serves.
 
+use serde_json::Value;
 use std::sync::{Arc, OnceLock};
-
-use ::http::header::CACHE_CONTROL;
-use ::http::{HeaderValue, Method, StatusCode};
-use bytes::Bytes;
-use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Value, json};
+use tillgate_api::schema::plain_enumerations;
 
 use super::asyncapi::asyncapi;
 use crate::data::encoded::Encoded;
@@ -14,6 +10,10 @@ use crate::data::etag::{self, Etag};
 use crate::error::Result;
 use crate::http::document::{Info, openapi};
 use crate::http::{Access, Described, Operation, Reply, Request, Route, Tag, Takes};
+use ::http::header::CACHE_CONTROL;
+use ::http::{HeaderValue, Method, StatusCode};
+use bytes::Bytes;
+use schemars::{Schema, SchemaGenerator, json_schema};
 
 const OPENAPI: &str = "/openapi.json";
 const ASYNCAPI: &str = "/asyncapi.json";
@@ -24,8 +24,15 @@ const INFO: Info = Info {
     description: "Tillgate decides for tills whether an item may be sold, keeps the exchange rates of every shop, delivers \
         events to webhooks, and issues the tokens for all of it.\n\nGet a token with `POST /oauth2/token` and send it as \
         `Authorization: Bearer`; it names the tenant. Errors are problem documents (RFC 9457). JSON is strict: a duplicate \
-        member is an error, an unknown one is ignored. A query parameter that appears twice is an error too. What is changed \
+        member is an error, and so is one that is unknown or a query parameter that is. `Prefer: handling=lenient` has unknown ones ignored. What is changed \
         is stored durably, and in force, when it is answered.",
+    examples: &[
+        include_str!("../conditions/http/examples.json"),
+        include_str!("../rates/http/examples.json"),
+        include_str!("../tokens/http/examples.json"),
+        include_str!("../webhooks/http/examples.json"),
+        include_str!("examples.json"),
+    ],
 };
 
 /// The documents, each made at its first use.
@@ -71,12 +78,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Documents>>> {
 fn describe_openapi() -> Operation {
     Operation::new("getOpenApi", Tag::Operations, "Get this document")
         .says("OpenAPI 3.1, made from the table of routes that this host serves.")
-        .answers(
-            200,
-            "The document",
-            object,
-            json!({ "openapi": "3.1.0", "info": { "title": "Tillgate", "version": INFO.version }, "paths": {} }),
-        )
+        .answers(200, "The document", object)
         .with_entity_tag()
 }
 
@@ -87,9 +89,7 @@ fn describe_asyncapi() -> Operation {
         .answers(
             200,
             "The document",
-            object,
-            json!({ "asyncapi": "3.0.0", "info": { "title": "Tillgate", "version": INFO.version }, "channels": {} }),
-        )
+            object)
         .with_entity_tag()
 }
 
@@ -98,17 +98,18 @@ fn object(_: &mut SchemaGenerator) -> Schema {
 }
 
 async fn get_openapi(documents: Arc<Documents>, request: Request) -> Result<Reply> {
-    let make = || Document::of(&openapi(&documents.routes, INFO));
+    let make = || Document::of(openapi(&documents.routes, INFO));
     Ok(documents.openapi.get_or_init(make).answer(&request))
 }
 
 async fn get_asyncapi(documents: Arc<Documents>, request: Request) -> Result<Reply> {
-    let make = || Document::of(&asyncapi(INFO));
+    let make = || Document::of(asyncapi(INFO));
     Ok(documents.asyncapi.get_or_init(make).answer(&request))
 }
 
 impl Document {
-    fn of(document: &Value) -> Self {
+    fn of(mut document: Value) -> Self {
+        plain_enumerations(&mut document);
         let text = Bytes::from(document.to_string());
         Self {
             etag: etag::of_text(&text),

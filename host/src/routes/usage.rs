@@ -10,12 +10,12 @@ use super::described;
 use crate::conditions::{Conditions, Configured};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
-use crate::http::schema::schema_of;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::identity::{TENANT_RULE, TenantId};
 use crate::rates::{Rates, RatesUsage};
 use crate::tokens::{Provisions, Tokens};
 use crate::webhooks::{Sending, Webhooks};
+use tillgate_api::schema::schema_of;
 
 /// The features that have quotas.
 type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>, Arc<Webhooks>);

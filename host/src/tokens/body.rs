@@ -1,18 +1,23 @@
 //! What the bodies of the token service's requests must have. How a body is read is the same for all features
-//! (`crate::body`).
+//! (`tillgate_api`).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::value::RawValue;
+use tillgate_api::schema::{NO_CONTROLS, component, duration};
+use tillgate_api::value::or_fault;
+use tillgate_api::values::{boolean, parse_duration, title};
+use tillgate_api::{Body, Fields, Value, describe, read};
 use tillgate_engine::Fault;
-use tillgate_engine::json::{Faults, Node};
-use tillgate_engine::rate::Percentage;
+use tillgate_engine::rate::{Invalid, Percentage};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewRole, NewStatement, NewTemplate, Registration};
-use crate::body::{self, Body, Fields, boolean, object, or_fault, parsed, read, text_that};
+use crate::body::tenant as tenant_id;
+use crate::data::managed_by::managed_by;
 use crate::data::tenant::TenantSettings;
 use crate::error::{Error, Result};
 use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
@@ -30,24 +35,26 @@ const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 K
 const PERMISSION_RULE: &str = "must be the name of a permission: <system>.<resource>.<verb>";
 const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at most 365 days";
 
+const GLOBAL: &str = "Whether the global template of the software is used, or the tenant's.";
+const ROLES: &str = "Roles that exist, each once.";
+const CLAIMS_SCHEMA: &str = "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.";
+
 /// The longest a replaced secret may stay valid.
 const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, tenantId, claims }` (`given.md` 2.7).
-pub(super) fn registration(body: &Body) -> Result<Registration> {
-    read(body, |fields| {
+pub(super) fn registration(value: Value<'_, '_, '_>) -> Option<Registration> {
+    value.component("Registration", |value| value.object(|fields| {
+        fields.ignore_unknown();
         let software = software(fields);
-        let using_global_template = fields.required("usingGlobalTemplate", boolean);
-        let tenant = fields.required("tenantId", body::tenant);
-        let statement = fields.not_null("softwareStatement", |node, faults| {
-            text_that(
-                node,
-                faults,
-                |text| text.len() <= MAX_STATEMENT,
-                STATEMENT_RULE,
-            )
+        let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
+        let tenant = fields.required("tenantId", "The tenant that the client is to be of.", tenant_id);
+        let about = "A JWT of `createSoftwareStatement`, of at most 8 KiB. Claims that it states may be left out.";
+        let statement = fields.not_null("softwareStatement", about, |value| {
+            let schema = |_: &mut _| json_schema!({ "type": "string", "maxLength": MAX_STATEMENT });
+            value.text_that(schema, |text| text.len() <= MAX_STATEMENT, STATEMENT_RULE)
         });
-        let claims = fields.required("claims", claims);
+        let claims = fields.required("claims", "", claims);
         Some(Registration {
             software: software?,
             using_global_template: using_global_template?,
@@ -55,18 +62,20 @@ pub(super) fn registration(body: &Body) -> Result<Registration> {
             claims: claims?,
             statement: statement?,
         })
-    })
+    }))
 }
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, claims?, autoApprove?, expiresIn? }`.
-pub(super) fn statement(body: &Body) -> Result<NewStatement> {
-    read(body, |fields| {
+pub(super) fn statement(value: Value<'_, '_, '_>) -> Option<NewStatement> {
+    value.component("NewSoftwareStatement", |value| value.object(|fields| {
         let software = software(fields);
-        let using_global_template = fields.required("usingGlobalTemplate", boolean);
-        let claims = fields.not_null("claims", claims);
-        let auto_approve = fields.not_null("autoApprove", boolean);
-        let lifetime = fields.not_null("expiresIn", |node, faults| {
-            parsed(node, faults, lifetime, LIFETIME_RULE)
+        let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
+        let claims = fields.not_null("claims", "", claims);
+        let about = "Whether clients that register with it are authorized at once. They are not by default.";
+        let auto_approve = fields.not_null("autoApprove", about, boolean);
+        let about = "How long it is valid: more than 0s, at most 365 days; without it 7 days.";
+        let lifetime = fields.not_null("expiresIn", about, |value| {
+            value.parsed(duration, lifetime, LIFETIME_RULE)
         });
         Some(NewStatement {
             software: software?,
@@ -75,49 +84,72 @@ pub(super) fn statement(body: &Body) -> Result<NewStatement> {
             auto_approve: auto_approve?.unwrap_or(false),
             lifetime: lifetime?.unwrap_or(statement::LIFETIME),
         })
-    })
+    }))
 }
 
 fn lifetime(text: &str) -> Option<Duration> {
-    let lifetime = body::parse_duration(text)?;
+    let lifetime = parse_duration(text)?;
     (!lifetime.is_zero() && lifetime <= statement::MAX_LIFETIME).then_some(lifetime)
 }
 
-fn claims(node: Node<'_, '_>, faults: &mut Faults) -> Option<Claims> {
-    let node = faults.object(node)?;
-    if node.children().nth(MAX_CLAIMS).is_some() {
-        faults.add(node, "must have at most 100 members");
-        return None;
-    }
-    let mut claims = Claims::new();
-    for member in node.children() {
-        let name = member.key().as_ref();
-        if !is_claim_name(name) {
-            faults.add(member, NAME_RULE);
+fn claims(value: Value<'_, '_, '_>) -> Option<Claims> {
+    value.of(claims_schema, |node, faults| {
+        let node = faults.object(node)?;
+        if node.children().nth(MAX_CLAIMS).is_some() {
+            faults.add(node, "must have at most 100 members");
+            return None;
         }
-        if let Some(claim) = or_fault(faults, member, Claim::from_json(member), VALUE_RULE) {
-            claims.insert(name.to_owned(), claim);
+        let mut claims = Claims::new();
+        for member in node.children() {
+            let name = member.key().as_ref();
+            if !is_claim_name(name) {
+                faults.add(member, NAME_RULE);
+            }
+            if let Some(claim) = or_fault(faults, member, Claim::from_json(member), VALUE_RULE) {
+                claims.insert(name.to_owned(), claim);
+            }
         }
-    }
-    Some(claims)
+        Some(claims)
+    })
 }
 
-/// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }], managedBy? }`.
+/// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }], managedBy? }` but its schema, which is
+/// kept as it was sent.
+fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
+    value.component("NewTemplate", |value| {
+        value.object(|fields| {
+            let software = software(fields);
+            let name = fields.required("name", "What people call it.", |value| {
+                title(value, MAX_TITLE)
+            });
+            fields.required("claimsSchema", CLAIMS_SCHEMA, |value| {
+                let schema = |_: &mut _| json_schema!({ "type": ["object", "boolean"] });
+                value.of(schema, |_, _| Some(()))
+            });
+            let roles = fields.not_null("roles", ROLES, role_ids);
+            let managed_by = managed_by(fields);
+            Some(NewTemplate {
+                software: software?,
+                name: name?,
+                claims_schema: RawValue::NULL.to_owned(),
+                roles: roles?.unwrap_or_default(),
+                managed_by: managed_by?,
+            })
+        })
+    })
+}
+
+/// The body that creates or replaces a template.
+pub(super) fn template_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, template_members)
+}
+
+/// Reads a template.
 pub(super) fn template(body: &Body) -> Result<NewTemplate> {
-    let (software, name, roles, managed_by) = read(body, |fields| {
-        let software = software(fields);
-        let name = fields.required("name", title);
-        fields.required("claimsSchema", |_, _| Some(()));
-        let roles = fields.not_null("roles", role_ids);
-        let managed_by = fields.managed_by();
-        Some((software?, name?, roles?.unwrap_or_default(), managed_by?))
-    })?;
+    let members = read(body, template_members)?;
     Ok(NewTemplate {
-        software,
-        name,
         claims_schema: raw_schema(body)?,
-        roles,
-        managed_by,
+        ..members
     })
 }
 
@@ -154,83 +186,93 @@ fn raw_schema(body: &Body) -> Result<Box<RawValue>> {
 }
 
 /// Reads `{ roles: [{ roleId }] }`.
-pub(super) fn roles(body: &Body) -> Result<Vec<String>> {
-    read(body, |fields| fields.required("roles", role_ids))
+pub(super) fn roles(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
+    value.component("ClientRoles", |value| {
+        value.object(|fields| fields.required("roles", ROLES, role_ids))
+    })
 }
 
-fn role_ids(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
-    let node = faults.array(node)?;
-    if node.children().nth(MAX_ROLES).is_some() {
-        faults.add(node, "must have at most 50 elements");
-        return None;
-    }
+fn role_ids(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
     let mut seen = BTreeSet::new();
-    let mut roles = Vec::new();
-    for element in node.children() {
-        let role = object(element, faults, |fields| {
-            fields.required("roleId", |node, faults| {
-                let id = name(node, faults)?;
-                let found = seen.insert(id.clone()).then_some(id);
-                or_fault(faults, node, found, "appears twice")
+    value.list(0..=MAX_ROLES, "must have at most 50 elements", |value| {
+        value.component("RoleReference", |value| {
+            value.object(|fields| {
+                let id = fields.required("roleId", "", name)?;
+                if !seen.insert(id.clone()) {
+                    fields.refuse_member("roleId", "appears twice");
+                }
+                Some(id)
             })
-        });
-        roles.extend(role);
-    }
-    Some(roles)
+        })
+    })
 }
 
 /// Reads `{ permissions: [name], managedBy? }`. Any well-formed permission may be named: one that no route here requires has
 /// no effect (`tokens.md`, "Permissions").
-pub(super) fn role(body: &Body) -> Result<NewRole> {
-    read(body, |fields| {
-        fields.may_have(&["roleId", "builtIn"]);
-        let permissions = fields.required("permissions", permissions);
-        let managed_by = fields.managed_by();
-        Some(NewRole {
-            permissions: permissions?,
-            managed_by: managed_by?,
+pub(super) fn role(value: Value<'_, '_, '_>) -> Option<NewRole> {
+    value.component("RolePut", |value| {
+        value.object(|fields| {
+            fields.may_have(&["roleId", "builtIn"]);
+            let about = "Names of permissions. One that no route here asks for has no effect.";
+            let permissions = fields.required("permissions", about, |value| {
+                let (count, rule) = (0..=MAX_PERMISSIONS, "must have at most 1000 elements");
+                value.list(count, rule, |value| {
+                    value.text_that(permission_schema, is_permission, PERMISSION_RULE)
+                })
+            });
+            let managed_by = managed_by(fields);
+            Some(NewRole {
+                permissions: permissions?.into_iter().collect(),
+                managed_by: managed_by?,
+            })
         })
     })
 }
 
-fn permissions(node: Node<'_, '_>, faults: &mut Faults) -> Option<BTreeSet<String>> {
-    let list = faults.array(node)?;
-    if list.children().nth(MAX_PERMISSIONS).is_some() {
-        faults.add(list, "must have at most 1000 elements");
-        return None;
-    }
-    let names = list.children();
-    let names = names.filter_map(|name| text_that(name, faults, is_permission, PERMISSION_RULE));
-    Some(names.collect())
+fn permission_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 128, "pattern": r"^[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+$" })
 }
 
-/// Reads `{ name?, rateTolerancePercent? }`, or nothing.
-pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
-    if body.is_empty() {
-        return Ok(TenantSettings::default());
-    }
-    read(body, |fields| {
+/// Reads `{ name?, rateTolerancePercent? }`.
+fn tenant_members(value: Value<'_, '_, '_>) -> Option<TenantSettings> {
+    value.component("TenantPut", |value| value.object(|fields| {
         fields.may_have(&["tenantId", "createdAt"]);
-        let name = fields.not_null("name", title);
-        let tolerance = fields.not_null("rateTolerancePercent", percentage);
+        let name = fields.not_null("name", "What people call it.", |value| title(value, MAX_TITLE));
+        let about = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
+        let tolerance = fields.not_null("rateTolerancePercent", about, percentage);
         Some(TenantSettings {
             name: name?,
             rate_tolerance_percent: tolerance?,
         })
-    })
+    }))
+}
+
+/// The body of a PUT of a tenant.
+pub(super) fn tenant_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, tenant_members)
+}
+
+/// Reads the settings of a tenant; without a body, there are none.
+pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
+    if body.is_empty() {
+        return Ok(TenantSettings::default());
+    }
+    Ok(read(body, tenant_members)?)
 }
 
 /// A percentage, as the engine writes it: 0 to less than 100.
-fn percentage(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let text = or_fault(faults, node, node.number(), "must be a number")?;
-    let percentage = Percentage::parse(&text);
-    let percentage = percentage.map_err(|invalid| faults.add(node, invalid.as_str()));
-    Some(percentage.ok()?.value().to_string())
+fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
+    let schema =
+        |_: &mut _| json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 });
+    let percentage = value.number(schema, |text| {
+        Percentage::parse(text).map_err(Invalid::as_str)
+    })?;
+    Some(percentage.value().to_string())
 }
 
 fn software(fields: &mut Fields<'_, '_, '_>) -> Option<Software> {
-    let id = fields.required("softwareId", name);
-    let version = fields.required("softwareVersion", name);
+    let id = fields.required("softwareId", "", name);
+    let version = fields.required("softwareVersion", "", name);
     Some(Software {
         id: id?,
         version: version?,
@@ -238,20 +280,41 @@ fn software(fields: &mut Fields<'_, '_, '_>) -> Option<Software> {
 }
 
 /// A text that may be part of a client id, and stand in a path.
-fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let name = text_that(node, faults, is_name, identity::NAME_RULE)?;
-    let name = Some(name).filter(|name| !is_step(name));
-    or_fault(faults, node, name, STEP_RULE)
-}
-
-/// A text for people.
-fn title(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    body::name(node, faults, MAX_TITLE)
+fn name(value: Value<'_, '_, '_>) -> Option<String> {
+    let parse = |text: &str| match text {
+        text if !is_name(text) => Err(identity::NAME_RULE),
+        text if is_step(text) => Err(STEP_RULE),
+        text => Ok(text.to_owned()),
+    };
+    value.of(name_schema, |node, faults| {
+        let text = node.text().map_or("", |text| text.as_ref());
+        parse(text).map_err(|rule| faults.add(node, rule)).ok()
+    })
 }
 
 /// Reads how long a replaced secret stays valid, such as `0s`, `24h` or `2 days`.
 pub(super) fn overlap(text: &str) -> Result<Duration> {
-    let overlap = body::parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
+    let overlap = parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
     let rule = "must be a duration such as 0s, 30m, 24h or 2 days, at most 30 days";
     overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
+}
+
+/// The name of a software, a version or a role.
+pub(in crate::tokens) fn name_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
+}
+
+/// The claims of a client.
+pub(in crate::tokens) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Claims", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "What a client says of itself. A number keeps the digits that it is written with.",
+            "maxProperties": 100,
+            "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
+            "additionalProperties": {
+                "type": ["string", "number", "boolean"], "minLength": 1, "maxLength": 64, "pattern": NO_CONTROLS,
+            },
+        })
+    })
 }

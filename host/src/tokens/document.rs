@@ -13,7 +13,8 @@ pub(crate) fn check_role(id: &str, document: &[u8]) -> Result<()> {
     if built_in(id).is_some() {
         return Err(Error::invalid("$.roleId", "is the id of a built-in role"));
     }
-    body::role(&document.into()).map(drop)
+    tillgate_api::read(&document.into(), body::role)?;
+    Ok(())
 }
 
 /// Checks the document of a template, and compiles its schema.

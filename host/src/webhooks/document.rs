@@ -1,5 +1,6 @@
 //! What this program itself asks of webhooks: by the documents that requests have, checked in the same way.
 
+use tillgate_api::read;
 use uuid::Uuid;
 
 use super::Webhooks;
@@ -13,7 +14,8 @@ use crate::identity::TenantId;
 /// # Errors
 /// [`Error::Invalid`](crate::error::Error::Invalid) with every fault.
 pub(crate) fn check_settings(document: &[u8]) -> Result<()> {
-    body::webhook(&document.into(), true).map(drop)
+    read(&document.into(), |value| body::webhook(value, true, ""))?;
+    Ok(())
 }
 
 impl Webhooks {
@@ -23,7 +25,9 @@ impl Webhooks {
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when there
     /// are too many; when the store is unavailable.
     pub async fn create_from(&self, tenant: &TenantId, document: &[u8]) -> Result<Uuid> {
-        let new = body::webhook(&document.into(), self.app.config.webhooks.allow_http)?;
+        let new = read(&document.into(), |value| {
+            body::webhook(value, self.app.config.webhooks.allow_http, "")
+        })?;
         let (webhook, _) = self.create(tenant, new).await?;
         Ok(webhook.id)
     }

@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 pub use self::file::old_files;
 use self::file::{RotatingFile, Sink};
-pub(super) use self::handed_in::{Report, TillQuery, is_till_cursor};
+pub(super) use self::handed_in::{Report, TillQuery, is_till_cursor, report, till_schema};
 pub use self::line::{GapOf, HostEvent, Line};
 use self::queue::Decided;
 use self::writer::Shared;

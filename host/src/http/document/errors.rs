@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::http::route::Described;
 use crate::http::route::access::{Access, Takes};
 use crate::http::route::operation::Operation;
-use crate::http::schema::component;
+use tillgate_api::schema::component;
 
 /// An error that many operations have: its status, its name in the document, what it means, and an example of its detail.
 struct Common {

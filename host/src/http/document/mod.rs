@@ -23,6 +23,8 @@ pub struct Info {
     pub version: &'static str,
     /// What must be known before the first request.
     pub description: &'static str,
+    /// Examples of bodies and answers: objects by the ids of operations, as JSON.
+    pub examples: &'static [&'static str],
 }
 
 /// The schemes of authentication, by the names that operations have them by.
@@ -43,12 +45,15 @@ pub fn generator() -> SchemaGenerator {
 #[must_use]
 pub fn openapi(routes: &[Described], info: Info) -> Value {
     let mut generator = generator();
+    let examples = examples(info.examples);
     let mut paths = Map::new();
     for route in routes {
         let Describes::With(describe) = route.describes else {
             continue;
         };
-        let operation = operation(route, &describe(), &mut generator);
+        let described = describe();
+        let examples = examples.get(described.id).unwrap_or(&Value::Null);
+        let operation = operation(route, &described, examples, &mut generator);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
             path.insert(route.method.as_str().to_ascii_lowercase(), operation);
@@ -89,6 +94,13 @@ pub fn openapi(routes: &[Described], info: Info) -> Value {
     })
 }
 
+/// The examples of all operations, by their ids.
+fn examples(files: &[&str]) -> Map<String, Value> {
+    let files = files.iter().copied();
+    let read = files.filter_map(|file| serde_json::from_str::<Map<_, _>>(file).ok());
+    read.flatten().collect()
+}
+
 /// The permissions of each built-in role, the one that may do least of a system first.
 fn roles() -> Vec<Value> {
     let all = built_in_roles().map(|role| {
@@ -124,7 +136,12 @@ fn headers() -> Value {
     })
 }
 
-fn operation(route: &Described, operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn operation(
+    route: &Described,
+    operation: &Operation,
+    examples: &Value,
+    generator: &mut SchemaGenerator,
+) -> Value {
     let mut document = Map::new();
     let mut put = |name: &str, value: Value| document.insert(name.to_owned(), value);
     put("operationId", json!(operation.id));
@@ -145,7 +162,7 @@ fn operation(route: &Described, operation: &Operation, generator: &mut SchemaGen
         put("parameters", Value::Array(parameters));
     }
     if let Some(limit) = limit_of(route.takes) {
-        let content = contents(&operation.bodies, generator);
+        let content = contents(&operation.bodies, examples.get("body"), generator);
         let required = !operation.is_body_optional;
         put(
             "requestBody",
@@ -155,7 +172,7 @@ fn operation(route: &Described, operation: &Operation, generator: &mut SchemaGen
     }
     put(
         "responses",
-        Value::Object(answers(route, operation, generator)),
+        Value::Object(answers(route, operation, examples, generator)),
     );
     Value::Object(document)
 }
@@ -241,17 +258,22 @@ fn parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -> Value {
     document
 }
 
-fn contents(contents: &[Content], generator: &mut SchemaGenerator) -> Map<String, Value> {
+/// Bodies by media type. `examples` are those of each.
+fn contents(
+    contents: &[Content],
+    examples: Option<&Value>,
+    generator: &mut SchemaGenerator,
+) -> Map<String, Value> {
     let each = contents.iter().map(|content| {
-        let examples = content.examples.iter();
-        let examples =
-            examples.map(|(name, value)| ((*name).to_owned(), json!({ "value": value })));
         let schema: Schema = (content.schema)(generator);
-        let content_of = match examples.collect::<Map<_, _>>() {
-            none if none.is_empty() => json!({ "schema": schema }),
-            examples => json!({ "schema": schema, "examples": examples }),
-        };
-        (content.media_type.to_owned(), content_of)
+        let mut document = json!({ "schema": &schema });
+        let named = examples.and_then(|all| all.get(content.media_type)?.as_object());
+        if let Some(named) = named {
+            let named = named.iter();
+            let named = named.map(|(name, value)| (name.clone(), json!({ "value": value })));
+            document = json!({ "schema": schema, "examples": named.collect::<Map<_, _>>() });
+        }
+        (content.media_type.to_owned(), document)
     });
     each.collect()
 }
@@ -259,14 +281,15 @@ fn contents(contents: &[Content], generator: &mut SchemaGenerator) -> Map<String
 fn answers(
     route: &Described,
     operation: &Operation,
+    examples: &Value,
     generator: &mut SchemaGenerator,
 ) -> Map<String, Value> {
     let mut all = Map::new();
     for answer in &operation.answers {
-        all.insert(
-            answer.status.to_string(),
-            success(answer, route, operation, generator),
-        );
+        let status = answer.status.to_string();
+        let examples = examples.get("answers").and_then(|all| all.get(&status));
+        let document = success(answer, route, operation, examples, generator);
+        all.insert(status, document);
     }
     if operation.has_entity_tag {
         all.insert(
@@ -284,6 +307,7 @@ fn success(
     answer: &Answer,
     route: &Described,
     operation: &Operation,
+    examples: Option<&Value>,
     generator: &mut SchemaGenerator,
 ) -> Value {
     let mut headers = Map::new();
@@ -307,7 +331,7 @@ fn success(
     if !answer.contents.is_empty()
         && let Some(document) = document.as_object_mut()
     {
-        let content = contents(&answer.contents, generator);
+        let content = contents(&answer.contents, examples, generator);
         document.insert("content".to_owned(), Value::Object(content));
     }
     document

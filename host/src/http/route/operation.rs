@@ -1,15 +1,11 @@
-//! What the API's documents say of a route: what it is for, what it is asked with, what it answers, with examples.
+//! What the API's documents say of a route: what it is for, what it is asked with, what it answers.
 //!
 //! Only what the table of routes does not know stands here. Method, path, permission, size of the body, and the errors that
 //! follow from these are taken from the route itself (`http/document`), so that they cannot differ from what is served.
-
-use serde_json::Value;
+//! Examples stand in `examples.json` of each feature, by the id of the operation.
 
 use super::tag::Tag;
-use crate::http::schema::{SchemaOf, note};
-
-/// The name of the example that is shown first: documents sort names, and those of others begin with a small letter.
-const EXAMPLE: &str = "Example";
+use tillgate_api::schema::{SchemaOf, note};
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +30,6 @@ pub(in crate::http) struct Parameter {
 pub(in crate::http) struct Content {
     pub(in crate::http) media_type: &'static str,
     pub(in crate::http) schema: SchemaOf,
-    pub(in crate::http) examples: Vec<(&'static str, Value)>,
 }
 
 /// An answer.
@@ -148,31 +143,16 @@ impl Operation {
         self.parameter(Place::Header, name, description, false, schema)
     }
 
-    /// Taking JSON, with an example.
+    /// Taking JSON.
     #[must_use]
-    pub fn takes(self, schema: SchemaOf, example: Value) -> Self {
-        self.takes_as("application/json", schema, example)
+    pub fn takes(self, schema: SchemaOf) -> Self {
+        self.takes_as("application/json", schema)
     }
 
-    /// Taking another media type, or one more, with an example.
+    /// Taking another media type, or one more.
     #[must_use]
-    pub fn takes_as(mut self, media_type: &'static str, schema: SchemaOf, example: Value) -> Self {
-        self.bodies.push(Content {
-            media_type,
-            schema,
-            examples: vec![(EXAMPLE, example)],
-        });
-        self
-    }
-
-    /// Taking bytes of another media type, of which a document in JSON can show no example.
-    #[must_use]
-    pub fn takes_bytes(mut self, media_type: &'static str, schema: SchemaOf) -> Self {
-        self.bodies.push(Content {
-            media_type,
-            schema,
-            examples: Vec::new(),
-        });
+    pub fn takes_as(mut self, media_type: &'static str, schema: SchemaOf) -> Self {
+        self.bodies.push(Content { media_type, schema });
         self
     }
 
@@ -183,25 +163,10 @@ impl Operation {
         self
     }
 
-    /// With one more example of the body that was named last.
+    /// Answering JSON with a status.
     #[must_use]
-    pub fn or_takes(mut self, name: &'static str, example: Value) -> Self {
-        if let Some(body) = self.bodies.last_mut() {
-            body.examples.push((name, example));
-        }
-        self
-    }
-
-    /// Answering JSON with a status, with an example.
-    #[must_use]
-    pub fn answers(
-        self,
-        status: u16,
-        description: &'static str,
-        schema: SchemaOf,
-        example: Value,
-    ) -> Self {
-        self.answers_as("application/json", status, description, schema, example)
+    pub fn answers(self, status: u16, description: &'static str, schema: SchemaOf) -> Self {
+        self.answers_as("application/json", status, description, schema)
     }
 
     /// Answering another media type.
@@ -212,42 +177,23 @@ impl Operation {
         status: u16,
         description: &'static str,
         schema: SchemaOf,
-        example: Value,
     ) -> Self {
         self.answers.push(Answer {
             status,
             description,
-            contents: vec![Content {
-                media_type,
-                schema,
-                examples: vec![(EXAMPLE, example)],
-            }],
+            contents: vec![Content { media_type, schema }],
             headers: Vec::new(),
         });
         self
     }
 
-    /// Answering what was named last in another media type too, with an example.
+    /// Answering what was named last in another media type too.
     #[must_use]
-    pub fn or_answers_as(mut self, media_type: &'static str, example: Value) -> Self {
+    pub fn or_answers_as(mut self, media_type: &'static str) -> Self {
         if let Some(answer) = self.answers.last_mut()
             && let Some(schema) = answer.contents.first().map(|content| content.schema)
         {
-            answer.contents.push(Content {
-                media_type,
-                schema,
-                examples: vec![(EXAMPLE, example)],
-            });
-        }
-        self
-    }
-
-    /// With one more example of the answer that was named last.
-    #[must_use]
-    pub fn or_answers(mut self, name: &'static str, example: Value) -> Self {
-        let answer = self.answers.last_mut();
-        if let Some(content) = answer.and_then(|answer| answer.contents.last_mut()) {
-            content.examples.push((name, example));
+            answer.contents.push(Content { media_type, schema });
         }
         self
     }

@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 use super::access::Access;
 use super::caller;
-use crate::body::Body;
 use crate::data::etag::{EntityTags, Etag, Preconditions, without_suffixes};
 use crate::data::note::Note;
 use crate::data::quota::Usage;
@@ -23,6 +22,7 @@ use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::{accepts_coding, prefers};
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
+use tillgate_api::Body;
 
 /// A request that found its route, and whose caller may call it.
 #[derive(Debug)]

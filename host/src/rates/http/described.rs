@@ -1,12 +1,11 @@
 //! What the API's documents say of business units, exchange rates and their topic.
 
-use serde_json::{Value, json};
-
 use super::schema;
-use crate::http::schema::{cursor, flag, limit, tenant_id, text, time, uuid};
 use crate::http::{Operation, Tag};
+use crate::rates::body;
+use tillgate_api::describe;
+use tillgate_api::schema::{cursor, flag, limit, tenant_id, text, time, uuid};
 
-const CORRELATION: &str = "f8a1c9d2-5c1b-4f0e-8d6a-3b2e7c4d5a60";
 const NO_UNIT: &str = "No business unit has this id.";
 const REFUSED: &str = "The change contradicts the tree or what is set, a shop would use more than 20,000 rates, a quota is used up, or a rate would move by more than its tolerance: then `deviations` lists which, and `acceptDeviation=true` makes the change all the same.";
 const WAITING: &str = "Too many changes above shops are waiting to reach them.";
@@ -16,42 +15,6 @@ const ETAG: (&str, &str) = (
 );
 const DRY_RUN: &str =
     "Whether to change nothing, and to answer 200 with what the change would publish.";
-
-fn rate() -> Value {
-    json!({ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05 })
-}
-
-fn set_rate() -> Value {
-    json!({
-        "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05,
-        "createdDate": "2026-11-20T17:40:00.000Z", "createdBy": "c2Z3OiBvZmZpY2VAMUBhY21l", "lastModified": "2026-11-20T17:40:00.000Z",
-    })
-}
-
-fn used_rate() -> Value {
-    json!({
-        "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.05, "rateValueWithMarkup": 10.77375,
-        "createdDate": "2026-11-20T17:40:00.000Z", "createdBy": "c2Z3OiBvZmZpY2VAMUBhY21l", "setAt": "nordic-retail",
-    })
-}
-
-fn unit() -> Value {
-    json!({ "id": "SE-003", "type": "STORE", "parentId": "nordic-retail", "name": "Uppsala", "markupPercentage": 2.5 })
-}
-
-fn dry_run() -> Value {
-    json!({ "businessUnits": { "total": 40, "affected": 39, "shielded": 1 }, "sample": [{
-        "businessUnitId": "SE-001",
-        "updatedRates": [{
-            "exchangeRateType": "SALES", "sourceCurrencyCode": "SEK", "targetCurrencyCode": "EUR", "rateValue": 11.5,
-            "rateValueWithMarkup": 11.5, "createdDate": "2026-11-20T17:40:00.000Z",
-        }],
-    }],
-    "shielded": [{ "businessUnitId": "SE-003", "rates": [{
-        "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11.2, "setAt": "SE-003",
-    }] }],
-    "changes": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "old": 11.05, "new": 11.5 }] })
-}
 
 fn with_unit_id(operation: Operation) -> Operation {
     operation.path(
@@ -99,8 +62,7 @@ pub(super) fn list_units() -> Operation {
         .says("All of them up to 16 MiB, by id; with `limit` or `cursor`, a page. A longer list without either is a 400 that names `limit`.")
         .query("limit", "How many items the page has at most.", limit)
         .query("cursor", "`next` of the page before.", schema::unit_cursor)
-        .answers(200, "The units", schema::units, json!([unit()]))
-        .or_answers("a page", json!({ "items": [unit()], "next": "SE-003" }))
+        .answers(200, "The units", schema::units)
         .with_entity_tag()
 }
 
@@ -110,7 +72,7 @@ pub(super) fn get_unit() -> Operation {
         Tag::BusinessUnits,
         "Get a business unit",
     ))
-    .answers(200, "The unit", schema::unit, unit())
+    .answers(200, "The unit", schema::unit)
     .with_entity_tag()
     .refuses(404, NO_UNIT)
 }
@@ -118,14 +80,10 @@ pub(super) fn get_unit() -> Operation {
 pub(super) fn put_unit() -> Operation {
     let operation = with_unit_id(Operation::new("putBusinessUnit", Tag::BusinessUnits, "Create or replace a business unit"))
         .says("A COMPANY stands at the top, GROUPs below it, STOREs at the leaves, on at most 32 levels. A unit keeps its type. Another `parentId` moves it, which changes the rates of the shops below it.")
-        .takes(schema::unit_put, json!({ "type": "STORE", "parentId": "nordic-retail", "name": "Uppsala", "markupPercentage": 2.5 }))
-        .or_takes("a company", json!({ "type": "COMPANY", "name": "Nordic Retail", "markups": [{
-            "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "markupPercentage": 1.25,
-        }] }))
-        .answers(200, "It was replaced, or what a dry run says", schema::unit_or_dry_run, unit())
-        .or_answers("a dry run", dry_run())
+        .takes(|generator| describe(generator, body::unit))
+        .answers(200, "It was replaced, or what a dry run says", schema::unit_or_dry_run)
         .with_header(ETAG.0, ETAG.1)
-        .answers(201, "It was created", schema::unit, unit())
+        .answers(201, "It was created", schema::unit)
         .with_preconditions();
     changing(operation)
 }
@@ -157,7 +115,7 @@ pub(super) fn list_rates() -> Operation {
         Tag::Rates,
         "List the rates that are set at a business unit",
     ))
-    .answers(200, "The rates", schema::set_rates, json!([set_rate()]))
+    .answers(200, "The rates", schema::set_rates)
     .with_entity_tag()
     .refuses(404, NO_UNIT)
 }
@@ -165,15 +123,11 @@ pub(super) fn list_rates() -> Operation {
 pub(super) fn change_rates() -> Operation {
     let operation = with_unit_id(Operation::new("changeRates", Tag::Rates, "Set and delete many rates at a business unit"))
         .says("All or none, as one change. `getRateChange` tells how many shops it has reached.")
-        .takes(schema::rates_change, json!({ "set": [rate()] }))
-        .or_takes("one is deleted", json!({ "delete": [{ "exchangeRateType": "SALES", "currencyIdFrom": "NOK", "currencyIdTo": "EUR" }] }))
+        .takes(|generator| describe(generator, body::bulk))
         .answers(
             200,
             "What was changed, or what a dry run says",
-            schema::changed_or_dry_run,
-            json!({ "correlationId": CORRELATION, "created": 1, "updated": 0, "deleted": 0, "unchanged": 0 }),
-        )
-        .or_answers("a dry run", dry_run())
+            schema::changed_or_dry_run)
         .with_header(
             "ETag",
             "The version of the list of rates that this makes, for the `If-Match` of the next change; a dry run has none.",
@@ -189,7 +143,7 @@ pub(super) fn get_rate() -> Operation {
         Tag::Rates,
         "Get a rate that is set at a business unit",
     ))
-    .answers(200, "The rate", schema::set_rate, set_rate())
+    .answers(200, "The rate", schema::set_rate)
     .with_entity_tag()
     .refuses(
         404,
@@ -204,16 +158,14 @@ pub(super) fn put_rate() -> Operation {
         "Set a rate at a business unit",
     ))
     .says("A rate of which the opposite rounds to 0.000000 needs its opposite set too.")
-    .takes(schema::rate_put, json!({ "rateValue": 11.05 }))
+    .takes(body::rate_schema)
     .answers(
         200,
         "It was replaced, or what a dry run says",
         schema::rate_or_dry_run,
-        set_rate(),
     )
-    .or_answers("a dry run", dry_run())
     .with_header(ETAG.0, ETAG.1)
-    .answers(201, "It was set", schema::set_rate, set_rate())
+    .answers(201, "It was set", schema::set_rate)
     .with_preconditions()
     .refuses(404, NO_UNIT);
     changing(operation)
@@ -225,7 +177,7 @@ pub(super) fn delete_rate() -> Operation {
         Tag::Rates,
         "Delete a rate that is set at a business unit",
     ))
-    .answers(200, "What a dry run says", schema::dry_run, dry_run())
+    .answers(200, "What a dry run says", schema::dry_run)
     .empty(204, "It was deleted")
     .with_preconditions()
     .refuses(
@@ -239,7 +191,7 @@ pub(super) fn used() -> Operation {
     Operation::new("listUsedRates", Tag::Rates, "List the rates that a business unit uses")
         .says("In both directions, by type and currencies. A company or group is answered as a shop directly below it would see it.")
         .required_query("businessUnit", "The id of the business unit.", schema::unit_id)
-        .answers(200, "The rates", schema::used_rates, json!([used_rate()]))
+        .answers(200, "The rates", schema::used_rates)
         .with_entity_tag()
         .refuses(404, NO_UNIT)
 }
@@ -258,9 +210,7 @@ pub(super) fn history() -> Operation {
         .answers(
             200,
             "The values, the oldest first",
-            schema::values,
-            json!({ "items": [{ "at": "2026-11-20T17:40:00.000Z", "rateValue": 11.05, "rateValueWithMarkup": 11.05, "setAt": "SE-003", "by": { "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" } }] }),
-        )
+            schema::values)
         .refuses(404, NO_UNIT)
 }
 
@@ -269,24 +219,21 @@ pub(super) fn convert() -> Operation {
         .changes_nothing()
         .says("With the rate that the business unit uses. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
         .takes(
-            schema::conversion,
-            json!({ "businessUnitId": "SE-003", "exchangeRateType": "SALES", "from": "EUR", "to": "SEK", "amount": 100 }),
-        )
-        .answers(200, "The amount, and the rate that was applied", schema::converted, json!({ "amount": 1105.00, "currency": "SEK", "rate": used_rate() }))
+            |generator| describe(generator, body::conversion))
+        .answers(200, "The amount, and the rate that was applied", schema::converted)
         .refuses(404, "No business unit has this id, or it uses no such rate.")
 }
 
 pub(super) fn change() -> Operation {
-    Operation::new("getRateChange", Tag::Rates, "Get how many shops a change of rates has reached")
-        .says("Kept as long as messages of the topic.")
-        .path("correlationId", "The `Correlation-Id` of the change.", uuid)
-        .answers(
-            200,
-            "How far it is",
-            schema::change,
-            json!({ "correlationId": CORRELATION, "state": "RUNNING", "businessUnits": { "total": 40, "done": 12, "published": 12 } }),
-        )
-        .refuses(404, "There was no such change, or it is not kept any more.")
+    Operation::new(
+        "getRateChange",
+        Tag::Rates,
+        "Get how many shops a change of rates has reached",
+    )
+    .says("Kept as long as messages of the topic.")
+    .path("correlationId", "The `Correlation-Id` of the change.", uuid)
+    .answers(200, "How far it is", schema::change)
+    .refuses(404, "There was no such change, or it is not kept any more.")
 }
 
 pub(super) fn follow() -> Operation {
@@ -300,48 +247,36 @@ pub(super) fn follow() -> Operation {
             "text/event-stream",
             200,
             "Events without end",
-            text,
-            json!("id: 0\ndata: {\"messageId\":\"…\",\"publishTime\":\"2026-11-20T17:40:00.000000Z\",\"attributes\":{},\"data\":{}}\n\n"),
-        )
+            text)
         .refuses(409, "The tenant has as many event streams as it may.")
 }
 
 pub(super) fn send_initial_state() -> Operation {
     Operation::new("sendInitialState", Tag::Rates, "Have all rates of shops sent again")
         .says("One message for each shop, with all its rates in `updatedRates`. Without `businessUnitId`, every shop of the tenant; of a company or group, the shops below it.")
-        .takes(schema::initial_state, json!({ "tenantId": "acme", "businessUnitId": "SE-003" }))
-        .answers(200, "The messages will be sent", schema::correlation, json!({ "correlationId": CORRELATION }))
+        .takes(|generator| describe(generator, body::initial_state))
+        .answers(200, "The messages will be sent", schema::correlation)
         .refuses(404, "There is no such tenant or business unit.")
         .refuses(429, "Too many of the tenant's initial states or changes are waiting.")
 }
 
 pub(super) fn import() -> Operation {
-    let csv = "Date, USD, JPY, SEK, \n20 November 2026, 1.0842, 163.45, 11.05, \n";
-    let xml = "<Envelope><Cube><Cube time='2026-11-20'><Cube currency='SEK' rate='11.05'/></Cube></Cube></Envelope>";
     let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
         .says("The daily or historical XML or CSV of the European Central Bank (ECB), also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
         .query("businessUnitId", "The unit at which rates are set. Required, unless the body is a form.", schema::importing_unit)
         .query("exchangeRateTypes", "The types that are set, separated by commas. Required, unless the body is a form.", schema::rate_types)
         .query("source", "`ECB`. Required, unless the body is a form.", schema::source)
         .query("crosses", "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.", flag)
-        .takes_as("text/csv", schema::document, json!(csv))
-        .takes_as("application/xml", schema::document, json!(xml))
-        .takes_bytes("application/zip", schema::document)
+        .takes_as("text/csv", schema::document)
+        .takes_as("application/xml", schema::document)
+        .takes_as("application/zip", schema::document)
         .takes_as(
             "multipart/form-data",
-            schema::import_form,
-            json!({ "businessUnitId": "nordic-retail", "exchangeRateTypes": "SALES", "source": "ECB", "document": "Date, SEK, \n20 November 2026, 11.05, \n" }),
-        )
+            schema::import_form)
         .answers(
             200,
             "What was imported, or what a dry run says",
-            schema::imported,
-            json!({
-                "correlationId": CORRELATION, "date": "2026-11-20", "created": 30, "updated": 0, "unchanged": 0,
-                "stale": [], "skipped": [], "older": false, "filledDays": 1,
-            }),
-        )
-        .or_answers("a dry run", dry_run())
+            schema::imported)
         .refuses(404, NO_UNIT);
     changing(operation)
 }

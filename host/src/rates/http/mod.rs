@@ -10,6 +10,7 @@ mod topic;
 mod units;
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use bytes::Bytes;
@@ -81,7 +82,7 @@ async fn used(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 }
 
 async fn convert(rates: Arc<Rates>, request: Request) -> Result<Reply> {
-    let conversion = body::conversion(&request.body)?;
+    let conversion = read(&request.body, body::conversion)?;
     let reading = rates.reading(&request.caller()?.tenant);
     let converted = used::convert(&reading, &conversion).await?;
     Ok(Reply::json(StatusCode::OK, converted))

@@ -1,6 +1,7 @@
 //! Following the topic, and having the current state sent again (`given.md`, 4.3 and 6.1).
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
@@ -117,7 +118,7 @@ fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
 
 async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let caller = request.caller()?;
-    let (tenant, unit) = body::initial_state(&request.body)?;
+    let (tenant, unit) = read(&request.body, body::initial_state)?;
     caller.require_tenant(tenant.as_str())?;
     let (records, correlation) = (rates.records(&tenant), request.correlation);
     let is_own = caller.tenant == tenant;

@@ -1,6 +1,7 @@
 //! Business units, and the rates that are set at them.
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
@@ -152,7 +153,7 @@ async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
-    let settings = body::unit(&request.body)?;
+    let settings = read(&request.body, body::unit)?;
     let preconditions = request.preconditions();
     let units: Vec<&UnitId> = [&id].into_iter().chain(&settings.parent_id).collect();
     let editor = editing(&rates, &request, &units).await?;
@@ -187,7 +188,7 @@ async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 
 async fn put_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let (id, key) = rate_of(&request)?;
-    let rate = body::rate(&request.body, key)?;
+    let rate = read(&request.body, |value| body::rate(value, Some(key)))?;
     let preconditions = request.preconditions();
     let editor = editing(&rates, &request, &[&id]).await?;
     let put = rates.put_rate(editor, &id, &rate, &preconditions);
@@ -207,7 +208,7 @@ async fn delete_rate(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 
 async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
-    let bulk = body::bulk(&request.body)?;
+    let bulk = read(&request.body, body::bulk)?;
     let preconditions = request.preconditions();
     let editor = editing(&rates, &request, &[&id]).await?;
     let change = rates.change_rates(editor, &id, &bulk, &preconditions);

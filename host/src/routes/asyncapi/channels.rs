@@ -7,8 +7,8 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use super::{Channel, Message};
-use crate::http::schema::{SchemaOf, component};
 use crate::{conditions, rates, webhooks};
+use tillgate_api::schema::{SchemaOf, component};
 
 pub(super) fn all(generator: &mut SchemaGenerator) -> [Channel; 3] {
     [

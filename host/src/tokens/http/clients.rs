@@ -1,6 +1,7 @@
 //! The clients of a tenant: their status, secrets and roles.
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
@@ -145,7 +146,7 @@ async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Audited> 
 
 async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let roles = body::roles(&request.body)?;
+    let roles = read(&request.body, body::roles)?;
     let (id, preconditions) = (request.param(1)?, request.preconditions());
     let changed = tokens.set_roles(caller, &tenant, id, &roles, &preconditions);
     let changed = changed.await?;

@@ -13,6 +13,7 @@ mod templates;
 mod tenants;
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
@@ -102,7 +103,7 @@ async fn get_caller(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     tokens.count_registration(request.peer)?;
     let registered = tokens
-        .register(body::registration(&request.body)?, request.peer)
+        .register(read(&request.body, body::registration)?, request.peer)
         .await?;
     let reply = secret(Reply::of(StatusCode::CREATED, &registered)?);
     Ok(reply.audited(registered.line()))

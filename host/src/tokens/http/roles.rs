@@ -1,6 +1,7 @@
 //! Roles. Administrators of clients and templates read them; the platform defines them.
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::Method;
 
@@ -56,7 +57,7 @@ async fn get_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, id) = (request.caller()?, role_of(&request)?);
-    let new = body::role(&request.body)?;
+    let new = read(&request.body, body::role)?;
     let preconditions = request.preconditions();
     let put = tokens.put_role(caller, id, new, &preconditions);
     let (written, role) = put.await?;

@@ -1,6 +1,7 @@
 //! Software statements, for administrators. A statement's text is answered once, when it is created.
 
 use std::sync::Arc;
+use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
@@ -49,7 +50,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
 
 async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let new = body::statement(&request.body)?;
+    let new = read(&request.body, body::statement)?;
     let (jti, statement) = tokens.create_statement(caller, &tenant, new).await?;
     let body = json!({ "softwareStatement": statement });
     Ok(Reply::of(StatusCode::CREATED, &body)?.audited(line(&tenant, jti)))

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -17,7 +18,7 @@ const MAX_COUNTED: usize = 50_000;
 pub(in crate::webhooks) const COUNTS: &str = "webhook-counts/";
 
 /// The counts of a webhook in an hour.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
 pub(in crate::webhooks) struct Counts {
     pub(in crate::webhooks) delivered: u64,
     pub(in crate::webhooks) failed: u64,

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::schema::{time, uuid};
 use uuid::Uuid;
 
 use super::backlog::{self, Backlog};
@@ -22,33 +24,44 @@ use crate::webhooks::registry::cache::Webhooks as Registered;
 const HOURS: u64 = 24;
 
 /// The health of a webhook, as it is answered.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "WebhookHealth")]
 pub(in crate::webhooks) struct Health {
+    #[schemars(schema_with = "uuid")]
     webhook_id: Uuid,
-    /// Deliveries, and attempts that failed, in all the hours.
+    /// Deliveries in the last 24 hours.
     delivered: u64,
+    /// Attempts that failed in the last 24 hours.
     failed: u64,
     breaker: BreakerState,
-    /// Since when it is paused or tried with one delivery at a time, and until when nothing is sent.
+    /// Since when it is paused, or tried with one delivery at a time, after five failed attempts in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
     paused_since: Option<String>,
+    /// Until when nothing is sent to it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
     paused_until: Option<String>,
+    /// Since when every attempt has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
     failing_since: Option<String>,
-    /// Deliveries that wait, where it is disabled or fails.
+    /// How many deliveries wait, where it is disabled or fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<usize>,
-    /// Whether more wait than were counted.
+    /// More may wait than were counted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more_waiting: bool,
     /// The oldest first.
+    #[schemars(length(equal = 24))]
     hours: Vec<Hour>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "WebhookHour")]
 struct Hour {
+    #[schemars(schema_with = "time")]
     hour: String,
     #[serde(flatten)]
     counts: Counts,

@@ -3,21 +3,26 @@
 //! It is parsed once. JSON data reaches receivers as it was written, so its text is cut out of the body: what has been
 //! read knows where the names of the members are.
 
+use crate::webhooks::registry::event_type;
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
-use tillgate_engine::json::{Faults, Node};
+use tillgate_api::value::or_fault;
+use tillgate_api::{Body, Value, describe, read};
+use tillgate_engine::json::Node;
 use uuid::Uuid;
 
 use super::event::NewEvent;
 use super::media_type::{is_json, is_media_type};
-use crate::body::{Body, or_fault, read, tenant, text, text_that, time};
+use crate::body::{tenant, time};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
-use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
+use crate::webhooks::registry::body::{SHORT_TEXT_RULE, short_text};
 use crate::webhooks::registry::event_type::fault_of_type;
 
 /// The most bytes of an event's data.
@@ -40,26 +45,61 @@ pub(in crate::webhooks) fn publish_request(
     now: Timestamp,
     correlation: Uuid,
 ) -> Result<PublishRequest> {
-    let request = read(body, |fields| {
-        let event_type = fields.required("type", |node, faults| {
-            let text = node.text().map_or("", |text| text.as_ref());
-            let rule = fault_of_type(text);
-            let found = rule.is_none().then(|| text.to_owned());
-            or_fault(faults, node, found, rule.unwrap_or_default())
+    let request = read(body, |value| event(value, body, now, correlation))?;
+    if request.event.data.len() > MAX_DATA {
+        return Err(Error::invalid("$.data", "must have at most 256 KiB"));
+    }
+    Ok(request)
+}
+
+/// The body that publishes an event.
+pub(in crate::webhooks) fn event_schema(generator: &mut SchemaGenerator) -> Schema {
+    let body = Body::default();
+    describe(generator, |value| {
+        event(value, &body, Timestamp(0), Uuid::nil())
+    })
+}
+
+fn event(
+    value: Value<'_, '_, '_>,
+    body: &[u8],
+    now: Timestamp,
+    correlation: Uuid,
+) -> Option<PublishRequest> {
+    value.component("NewEvent", |value| value.object(|fields| {
+        let event_type = fields.required("type", "", |value| {
+            value.of(type_schema, |node, faults| {
+                let text = node.text().map_or("", |text| text.as_ref());
+                let rule = fault_of_type(text);
+                let found = rule.is_none().then(|| text.to_owned());
+                or_fault(faults, node, found, rule.unwrap_or_default())
+            })
         });
-        let data = fields.required("data", |node, _| Some(node));
-        let id = fields.optional("id", id);
-        let time = fields.optional("time", time);
-        let tenant = fields.optional("tenantId", tenant);
-        let content_type = fields.optional("datacontenttype", |node, faults| {
+        let about = "Any JSON, which reaches receivers as it is written; a string where `datacontenttype` is not JSON. At most 256 KiB.";
+        let data = fields.required("data", about, |value| {
+            value.of(|_| Schema::default(), |_, _| Some(()))
+        });
+        let about = "At most 256 bytes of UTF-8. An event with an id that was accepted in the last 24 hours is not delivered again. Without one it gets a UUID.";
+        let id = fields.optional("id", about, |value| short_text(value, |_| true, SHORT_TEXT_RULE));
+        let time = fields.optional("time", "When it happened, not before 1970. Without one, now.", time);
+        let about = "The tenant that it is for: the caller's own, or any where the caller is the platform's.";
+        let tenant = fields.optional("tenantId", about, tenant);
+        let json = "application/json".to_owned();
+        let content_type = fields.with_default("datacontenttype", "The media type of the data.", json, |value| {
             let fits = |text: &str| text.len() <= MAX_TYPE && is_media_type(text);
             let rule = "must be a media type of at most 255 bytes, such as application/json";
-            text_that(node, faults, fits, rule)
+            value.text_that(media_type_schema, fits, rule)
         });
-        let content_type = content_type?.unwrap_or_else(|| "application/json".to_owned());
+        let (content_type, node) = (content_type?, fields.node()?);
         let data = match is_json(&content_type) {
-            true => data.and_then(|_| json_data(body, fields.node)),
-            false => data.and_then(|node| text_data(node, fields.faults)),
+            true => data.and_then(|()| json_data(body, node)),
+            false => data.and_then(|()| {
+                let text = node.member("data").and_then(Node::text);
+                if text.is_none() {
+                    fields.refuse_member("data", "must be a string: datacontenttype is not JSON");
+                }
+                text.map(|text| Bytes::from(text.clone().into_owned()))
+            }),
         };
         let event = NewEvent {
             id: id?,
@@ -71,23 +111,19 @@ pub(in crate::webhooks) fn publish_request(
         };
         let tenant = tenant?;
         Some(PublishRequest { event, tenant })
-    })?;
-    if request.event.data.len() > MAX_DATA {
-        return Err(Error::invalid("$.data", "must have at most 256 KiB"));
-    }
-    Ok(request)
+    }))
 }
 
-fn id(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let text = text(node, faults)?;
-    let found = Some(text).filter(|text| is_short_text(text));
-    or_fault(faults, node, found, SHORT_TEXT_RULE)
+fn type_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = event_type::schema(generator);
+    let topic = json!({ "const": "cer.public.event.rates-changed.v1" });
+    schema.insert("not".to_owned(), topic);
+    schema
 }
 
-/// Data that is not JSON: a string.
-fn text_data(node: Node<'_, '_>, faults: &mut Faults) -> Option<Bytes> {
-    let rule = "must be a string: datacontenttype is not JSON";
-    text_that(node, faults, |_| true, rule).map(Bytes::from)
+fn media_type_schema(_: &mut SchemaGenerator) -> Schema {
+    let token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+    json_schema!({ "type": "string", "maxLength": MAX_TYPE, "pattern": format!("^{token}/{token}(;.*)?$") })
 }
 
 /// JSON data: the text of the member `data`, as it is written.

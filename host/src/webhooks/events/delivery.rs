@@ -4,6 +4,7 @@
 //! attempts and later ones have queues of their own, so that later ones never hold up the first.
 
 use std::time::Duration;
+use tillgate_api::schema::time;
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -118,23 +119,27 @@ pub(in crate::webhooks) struct Delivery {
 }
 
 /// An attempt.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeliveryAttempt")]
 pub(in crate::webhooks) struct Attempt {
     #[serde(with = "millis")]
+    #[schemars(schema_with = "time")]
     pub(in crate::webhooks) at: Timestamp,
     pub(in crate::webhooks) duration_ms: u64,
+    /// What the receiver has answered, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) error: Option<Failure>,
-    /// The beginning of what was answered, or its length if it repeats a credential.
+    /// The first KiB of what was answered. Of an answer that repeats a credential, only its length: `an answer of 312 bytes that repeats a credential`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) answer: Option<String>,
 }
 
 /// Why an attempt has failed, or a delivery was given up.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "DeliveryFailure")]
 pub(in crate::webhooks) struct Failure {
     pub(in crate::webhooks) kind: FailureKind,
     pub(in crate::webhooks) message: String,
@@ -258,8 +263,9 @@ impl Attempt {
 mod millis {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    use crate::body::{TIME_RULE, parse_time};
+    use crate::body::parse_time;
     use crate::clock::Timestamp;
+    use tillgate_api::values::TIME_RULE;
 
     pub(in crate::webhooks) fn serialize<S: Serializer>(
         at: &Timestamp,

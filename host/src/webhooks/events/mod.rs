@@ -14,7 +14,9 @@ pub(super) mod failure;
 pub(super) mod fan_out;
 pub(super) mod log;
 mod media_type;
+pub(super) mod own_schema;
 pub(super) mod publish;
+pub(super) mod schema;
 
 /// Larger events are read and compared with filters off the threads that serve.
 pub(super) const INLINE: usize = 16 << 10;

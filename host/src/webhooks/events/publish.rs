@@ -1,5 +1,6 @@
 //! Publishing: events that a caller sends, those of the service's own features, and test events.
 
+use schemars::JsonSchema;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,7 +39,8 @@ struct Own<'a> {
 }
 
 /// What was accepted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "PublishedEvent")]
 pub(in crate::webhooks) struct Published {
     /// The event's id.
     pub id: String,

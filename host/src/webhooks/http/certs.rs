@@ -1,12 +1,15 @@
 //! The certificates that verify the bearer tokens of deliveries, for everyone: a map from key id to certificate
 //! (`given.md` 5.2).
 
+use crate::http::Operation;
+use crate::http::Tag;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use std::sync::Arc;
+use tillgate_api::schema::component;
 
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 
-use super::described::registry as described;
 use crate::error::Result;
 use crate::http::{Access, Reply, Request, Route, Takes};
 use crate::webhooks::Webhooks;
@@ -23,7 +26,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             none,
             get_certificates,
         )
-        .described(described::get_certificates),
+        .described(describe_get_certificates),
     ]
 }
 
@@ -37,4 +40,31 @@ async fn get_certificates(webhooks: Arc<Webhooks>, request: Request) -> Result<R
     let max_age = format!("public, max-age={}", CERTIFICATES_MAX_AGE.as_secs());
     let max_age = HeaderValue::from_str(&max_age).unwrap_or(HeaderValue::from_static("no-store"));
     Ok(reply.tagged(published.etag).with(CACHE_CONTROL, max_age))
+}
+
+/// Certificates by key id.
+pub(super) fn certificates(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Certificates", |_| {
+        json_schema!({
+            "type": "object", "minProperties": 1,
+            "description": "PEM, by the `kid` in the header of a token.",
+            "additionalProperties": { "type": "string", "pattern": "^-----BEGIN CERTIFICATE-----" },
+        })
+    })
+}
+
+fn describe_get_certificates() -> Operation {
+    Operation::new(
+        "getWebhookCertificates",
+        Tag::Tokens,
+        "Get the certificates that verify the tokens of deliveries",
+    )
+    .says("A new one is published for longer than `max-age` before its key signs.")
+    .answers(200, "The certificates, by key id", certificates)
+    .with_header(
+        "Cache-Control",
+        "How long it may be cached: `public, max-age=3600`.",
+    )
+    .with_entity_tag()
+    .refuses(500, "No key is published, which is a fault on this side.")
 }

@@ -3,13 +3,17 @@
 //! A request for events is a GET that changes something. That it makes a consumer has a line in the audit log, as removing
 //! one has. That it acknowledges has none: how far a consumer has read is progress, not configuration, and the list shows it.
 
+use crate::http::Operation;
+use crate::http::Tag;
+use crate::webhooks::events::schema;
+use crate::webhooks::pull::EventPage;
+use crate::webhooks::pull::consumers::Entry;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_api::schema::{duration, limit, schema_of};
 
 use ::http::{Method, StatusCode};
 
-use super::described::events as described;
-use crate::body::parse_duration;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -17,6 +21,7 @@ use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::pull::{Asked, CURSOR_RULE, Cursor, MAX_WAIT, no_consumer};
 use crate::webhooks::registry::consumer::{ConsumerName, NAME_RULE};
+use tillgate_api::values::parse_duration;
 
 const WAIT_RULE: &str = "must be a duration such as 20s, of at most 60s";
 
@@ -35,9 +40,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             pull,
         )
         .heavy()
-        .described(described::pull),
+        .described(describe_pull),
         Route::new(Method::GET, "/api/v1/event-consumers", read, none, list)
-            .described(described::list_consumers),
+            .described(describe_list_consumers),
         Route::changing(
             Method::DELETE,
             consumer,
@@ -46,7 +51,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             "event_consumer.deleted",
             remove,
         )
-        .described(described::remove_consumer),
+        .described(describe_remove_consumer),
     ]
 }
 
@@ -114,4 +119,37 @@ fn line(request: &Request, name: &ConsumerName) -> Result<Line> {
         id: Some(name.as_str().to_owned()),
         ..Line::default()
     })
+}
+
+fn describe_pull() -> Operation {
+    Operation::new("pullEvents", Tag::Events, "Get events as a consumer")
+        .says("For receivers that cannot be called: the tenant's events in the order in which they were accepted. The first request makes the consumer, which gets what comes from then on. A page is answered again until it is acknowledged; events of a page have 1 MiB together at most, where there are several.")
+        .required_query("consumer", "The name of the consumer.", schema::consumer_name)
+        .query("after", "`next` of a page that this consumer was given, which acknowledges that page and all before it, durably.", schema::cursor)
+        .query("limit", "How many events the page has at most.", limit)
+        .query("wait", "How long to wait for the first event, such as `20s`: at most 60s, and not at all without it.", duration)
+        .answers(200, "A page of events, which may be empty", schema_of::<EventPage>)
+        .refuses(409, "The tenant has as many consumers as it may.")
+        .refuses(429, "Too many requests of the tenant wait for events. Try again after `Retry-After` seconds.")
+}
+
+fn describe_list_consumers() -> Operation {
+    Operation::new(
+        "listEventConsumers",
+        Tag::Events,
+        "List the tenant's consumers of events",
+    )
+    .answers(200, "The consumers, by name", schema_of::<Vec<Entry>>)
+}
+
+fn describe_remove_consumer() -> Operation {
+    Operation::new(
+        "deleteEventConsumer",
+        Tag::Events,
+        "Delete a consumer of events",
+    )
+    .says("A later one of the same name begins anew.")
+    .path("name", "The name of the consumer.", schema::consumer_name)
+    .empty(204, "It was deleted")
+    .refuses(404, "The tenant has no such consumer.")
 }

@@ -1,13 +1,23 @@
 //! The journal, and replays.
 
+use crate::http::Operation;
+use crate::http::Tag;
+use crate::webhooks::events::schema::event_id;
+use crate::webhooks::journal::body::filter_schema;
+use crate::webhooks::journal::replay::ReplayAnswer;
+use crate::webhooks::journal::{Details, Entry, Page};
+use crate::webhooks::registry::event_type;
 use std::sync::Arc;
+use tillgate_api::read;
+use tillgate_api::schema::{limit, schema_of, time, uuid};
 
 use ::http::{Method, StatusCode};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tillgate_api::schema::uuid as uuid_schema;
 use uuid::Uuid;
 
-use super::described::deliveries as described;
-use crate::body::{TIME_RULE, parse_time};
+use crate::body::parse_time;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -18,11 +28,21 @@ use crate::webhooks::events::delivery_id::DeliveryId;
 use crate::webhooks::journal::{self, Filter, body, no_delivery};
 use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
+use tillgate_api::values::TIME_RULE;
+
+const NO_DELIVERY: &str = "The tenant has no such delivery.";
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
 /// The bytes of a page: of the deliveries that are read at once, with all of their attempts, and of those that are answered.
 const PAGE: usize = 8 << 20;
+
+/// A replay that has begun.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct ReplayId {
+    #[schemars(schema_with = "uuid_schema")]
+    id: Uuid,
+}
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
@@ -38,7 +58,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
         Route::new(Method::GET, DELIVERIES, read, none, list)
             .heavy()
             .reserving(PAGE)
-            .described(described::list),
+            .described(describe_list),
         Route::changing(
             Method::POST,
             "/api/v1/deliveries/replay",
@@ -47,10 +67,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             "deliveries.replayed",
             replay_all,
         )
-        .described(described::replay_all),
-        Route::new(Method::GET, replays, read, none, replay_state)
-            .described(described::replay_state),
-        Route::new(Method::GET, one, read, none, get).described(described::get),
+        .described(describe_replay_all),
+        Route::new(Method::GET, replays, read, none, replay_state).described(describe_replay_state),
+        Route::new(Method::GET, one, read, none, get).described(describe_get),
         Route::changing(
             Method::POST,
             replay_one,
@@ -59,7 +78,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             "delivery.replayed",
             replay,
         )
-        .described(described::replay),
+        .described(describe_replay),
     ]
 }
 
@@ -92,7 +111,10 @@ async fn replay(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 }
 
 async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
-    let (filter, tenant) = (body::filter(&request.body)?, &request.caller()?.tenant);
+    let (filter, tenant) = (
+        read(&request.body, body::filter)?,
+        &request.caller()?.tenant,
+    );
     let named = serde_json::to_string(&filter).map_err(|cause| Error::Bug(cause.to_string()))?;
     let id = webhooks.replay_all(tenant, filter).await?;
     let line = Line {
@@ -101,7 +123,7 @@ async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited
         filter: Some(named),
         ..Line::default()
     };
-    Ok(Reply::of(StatusCode::ACCEPTED, &json!({ "id": id }))?.audited(line))
+    Ok(Reply::of(StatusCode::ACCEPTED, &ReplayId { id })?.audited(line))
 }
 
 async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
@@ -135,4 +157,72 @@ fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
         until,
     };
     Ok((filter, cursor, limit))
+}
+
+fn with_delivery(operation: Operation) -> Operation {
+    operation.path("deliveryId", "The id of the delivery.", uuid)
+}
+
+fn describe_list() -> Operation {
+    Operation::new("listDeliveries", Tag::Deliveries, "List deliveries")
+        .says("The newest first. They are kept for as long as is configured, 30 days by default.")
+        .query("webhookId", "Only those of this webhook.", uuid)
+        .query(
+            "status",
+            "Only those with this status.",
+            schema_of::<Status>,
+        )
+        .query(
+            "eventType",
+            "Only those of events of this type.",
+            event_type::schema,
+        )
+        .query("eventId", "Only those of this event.", event_id)
+        .query(
+            "since",
+            "Only those accepted at that time or later, not before 1970.",
+            time,
+        )
+        .query("until", "Only those accepted before that time.", time)
+        .query("cursor", "`next` of the page before.", uuid)
+        .query("limit", "How many deliveries the page has at most.", limit)
+        .answers(200, "A page of deliveries", schema_of::<Page>)
+}
+
+fn describe_get() -> Operation {
+    with_delivery(Operation::new(
+        "getDelivery",
+        Tag::Deliveries,
+        "Get a delivery with its attempts",
+    ))
+    .answers(200, "The delivery", schema_of::<Details>)
+    .refuses(404, NO_DELIVERY)
+}
+
+fn describe_replay() -> Operation {
+    with_delivery(Operation::new("replayDelivery", Tag::Deliveries, "Send a delivery again"))
+        .says("The same event is sent, with the same id. One that waits for its next attempt is sent at once.")
+        .answers(202, "It is sent again", schema_of::<Entry>)
+        .refuses(404, NO_DELIVERY)
+        .refuses(409, "Its webhook is deleted or disabled.")
+        .refuses(429, "Too many deliveries of the tenant wait. Try again after `Retry-After` seconds.")
+}
+
+fn describe_replay_all() -> Operation {
+    Operation::new("replayDeliveries", Tag::Deliveries, "Send the deliveries that a filter names again")
+        .says("It goes on in the background; `getReplay` says how far it has come. Of those that the filter names, the ones that are `DELIVERED` or `FAILED` are sent again, unless their webhook is deleted or disabled.")
+        .takes(
+            filter_schema)
+        .answers(202, "It has begun", schema_of::<ReplayId>)
+}
+
+fn describe_replay_state() -> Operation {
+    Operation::new(
+        "getReplay",
+        Tag::Deliveries,
+        "Get how far a replay of many deliveries has come",
+    )
+    .path("replayId", "The id of the replay.", uuid)
+    .answers(200, "The replay", schema_of::<ReplayAnswer>)
+    .refuses(404, "The tenant has no such replay.")
 }

@@ -1,11 +1,15 @@
 //! Publishing events. Those of the caller's own tenant are the traffic of the service; what an operator publishes for another
 //! tenant has a line in the audit log.
 
+use crate::http::Operation;
+use crate::http::Tag;
+use crate::webhooks::events::body::event_schema;
+use crate::webhooks::events::publish::Published;
 use std::sync::Arc;
+use tillgate_api::schema::schema_of;
 
 use ::http::{Method, StatusCode};
 
-use super::described::events as described;
 use crate::error::Result;
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission;
@@ -27,7 +31,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             "event.published",
             publish,
         )
-        .described(described::publish),
+        .described(describe_publish),
     ]
 }
 
@@ -67,4 +71,17 @@ async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
         ..Line::default()
     };
     Ok(reply.audited(line))
+}
+
+fn describe_publish() -> Operation {
+    Operation::new("publishEvent", Tag::Events, "Publish an event")
+        .says("It is stored durably, with its deliveries, when it is answered. The types `entity-conditions.events.v1`, `projects.events.v1`, `webhooks.events.v1`, `deliveries.events.v1` and `exe.events.v1` are published by the service alone.")
+        .takes(event_schema)
+        .answers(
+            202,
+            "It was accepted, now or before",
+            schema_of::<Published>)
+        .refuses(403, "The caller lacks the permission, may not act for that tenant, or the type is published by the service alone.")
+        .refuses(409, "Another event was published with this id in the last 24 hours.")
+        .refuses(429, "The tenant publishes too often, or too many of its deliveries wait. Try again after `Retry-After` seconds.")
 }

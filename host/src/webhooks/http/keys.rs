@@ -1,10 +1,13 @@
 //! The keys of the identity provider, for operators. `tillgate keys --of webhooks` asks for them.
 
+use crate::http::Operation;
+use crate::http::Tag;
+use crate::keys::KeyState;
 use std::sync::Arc;
+use tillgate_api::schema::schema_of;
 
 use ::http::{Method, StatusCode};
 
-use super::described::registry as described;
 use crate::data::etag;
 use crate::error::Result;
 use crate::http::{Access, Audited, Reply, Request, Route, Takes};
@@ -17,10 +20,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));
     let path = "/v1/webhook-keys/rotate";
     vec![
-        Route::new(Method::GET, "/v1/webhook-keys", read, none, list)
-            .described(described::list_keys),
+        Route::new(Method::GET, "/v1/webhook-keys", read, none, list).described(describe_list_keys),
         Route::changing(Method::POST, path, rotate, none, "key.rotated", rotate_keys)
-            .described(described::rotate_identity_key),
+            .described(describe_rotate_identity_key),
     ]
 }
 
@@ -36,4 +38,21 @@ async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 async fn rotate_keys(webhooks: Arc<Webhooks>, _: Request) -> Result<Audited> {
     let (key, line) = webhooks.identity().rotate_keys().await?;
     Ok(Reply::of(StatusCode::CREATED, &key)?.audited(line))
+}
+
+fn describe_list_keys() -> Operation {
+    Operation::new(
+        "listWebhookKeys",
+        Tag::Platform,
+        "List the keys that sign the tokens of deliveries",
+    )
+    .answers(200, "The keys, the newest last", schema_of::<Vec<KeyState>>)
+    .with_entity_tag()
+}
+
+fn describe_rotate_identity_key() -> Operation {
+    Operation::new("rotateWebhookKey", Tag::Platform, "Publish a new key for the tokens of deliveries")
+        .says("It signs once every cache of the certificates has it. The key before it is removed when the last token that it signed has expired.")
+        .answers(201, "The new key", schema_of::<KeyState>)
+        .refuses(409, "A new key is published already and does not sign yet.")
 }

@@ -1,14 +1,23 @@
 //! Listeners: temporary webhooks whose deliveries are forwarded by a developer's own machine.
 
+use super::path::NO_WEBHOOK;
+use super::path::with_webhook;
+use crate::http::Operation;
+use crate::http::Tag;
+use crate::webhooks::journal::Entry;
+use crate::webhooks::listener::{listener_schema, report_schema};
+use crate::webhooks::registry::answer::Answer;
 use std::sync::Arc;
+use tillgate_api::read;
+use tillgate_api::schema::{schema_of, text, uuid};
 
 use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
 use futures_util::StreamExt;
 use uuid::Uuid;
 
-use super::described::listener as described;
-use super::{WEBHOOKS, answer_of, webhook_of};
+use super::path::webhook_of;
+use super::webhooks::{WEBHOOKS, answer_of};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission;
@@ -36,10 +45,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             "webhook.created",
             create,
         )
-        .described(described::create),
+        .described(describe_create),
         Route::new(Method::GET, deliveries, access, none, follow)
             .giving("text/event-stream")
-            .described(described::follow),
+            .described(describe_follow),
         Route::new(
             Method::POST,
             outcome,
@@ -47,14 +56,14 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             Takes::Json(MAX_REPORT),
             report,
         )
-        .described(described::report)
+        .described(describe_report)
         .unaudited("the result of an attempt is in the journal, like all results"),
     ]
 }
 
 async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let reached = &webhooks.app.config.webhooks.allow_private;
-    let new = read_listener(&request.body, reached)?;
+    let new = read(&request.body, |value| read_listener(value, reached))?;
     let tenant = &request.caller()?.tenant;
     let created = webhooks.listen(tenant, new).await?;
     let location = format!("{WEBHOOKS}/{}", created.webhook.id);
@@ -87,8 +96,52 @@ async fn follow(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 async fn report(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let webhook = webhook_of(&request)?;
     let delivery = Uuid::try_parse(request.param(1)?).map_err(|_| no_delivery())?;
-    let report = read_report(&request.body)?;
+    let report = read(&request.body, read_report)?;
     let tenant = &request.caller()?.tenant;
     let reported = webhooks.report(tenant, webhook, delivery, report).await?;
     Reply::of(StatusCode::OK, &reported)
+}
+
+fn describe_create() -> Operation {
+    Operation::new("createListener", Tag::Webhooks, "Create a temporary webhook, whose deliveries a developer's machine forwards")
+        .says("`tillgate listen` does this. It is removed when nobody follows its deliveries for a minute.")
+        .takes(
+            listener_schema)
+        .answers(
+            201,
+            "It was created",
+            schema_of::<Answer<'_>>)
+        .with_header("Location", "The path of the webhook.")
+        .refuses(409, "The tenant has as many webhooks, or temporary ones, as it may.")
+}
+
+fn describe_follow() -> Operation {
+    with_webhook(Operation::new("followListener", Tag::Webhooks, "Follow the deliveries of a temporary webhook"))
+        .says("Server-sent events. `delivery` has, as JSON, `deliveryId`, `eventId`, `eventType`, `attempt`, `at`, `receipt`, `deadlineMs` and the `request` to be made: `method`, `url`, `headers`, `body`. Its outcome is reported with `reportDeliveryOutcome`. `removed` is the last: the webhook is gone. A comment comes every 15 seconds. The newest request that follows a webhook ends those before it.")
+        .answers_as(
+            "text/event-stream",
+            200,
+            "Events without end",
+            text)
+        .refuses(404, NO_WEBHOOK)
+        .refuses(409, "The webhook is not temporary, or the tenant has as many event streams as it may.")
+}
+
+fn describe_report() -> Operation {
+    with_webhook(Operation::new(
+        "reportDeliveryOutcome",
+        Tag::Webhooks,
+        "Report what became of a delivery that was forwarded",
+    ))
+    .says(
+        "It counts as if this service had made the attempt. A report that comes twice counts once.",
+    )
+    .path("deliveryId", "The id of the delivery.", uuid)
+    .takes(report_schema)
+    .answers(200, "The delivery", schema_of::<Entry>)
+    .refuses(
+        404,
+        "The tenant has no such webhook, or the webhook no such delivery.",
+    )
+    .refuses(409, "The webhook is not temporary.")
 }

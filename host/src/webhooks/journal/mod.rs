@@ -5,7 +5,9 @@ pub(super) mod release;
 pub(super) mod replay;
 pub(super) mod retention;
 
+use schemars::JsonSchema;
 use std::collections::BTreeMap;
+use tillgate_api::schema::{time, uuid};
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -71,26 +73,37 @@ impl Filter {
 }
 
 /// A page of a journal.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Deliveries")]
 pub(super) struct Page {
+    /// They may be fewer than asked for, even none, and more may follow all the same.
     items: Vec<Entry>,
+    /// The `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
 /// A delivery in a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Delivery")]
 pub(super) struct Entry {
+    #[schemars(schema_with = "uuid")]
     id: Uuid,
+    #[schemars(schema_with = "uuid")]
     webhook_id: Uuid,
     event_id: String,
     event_type: String,
     status: Status,
+    #[schemars(schema_with = "time")]
     created_at: String,
+    #[schemars(schema_with = "time")]
     updated_at: String,
+    /// How many attempts are kept: the newest 25.
     attempt_count: usize,
+    /// When it is tried next; while it is `HELD`, when it is given up.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
     next_attempt_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_attempt: Option<LastAttempt>,
@@ -99,34 +112,39 @@ pub(super) struct Entry {
 }
 
 /// The last attempt of a delivery in a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LastAttempt {
+    #[schemars(schema_with = "time")]
     at: String,
     duration_ms: u64,
-    /// Where the receiver has answered.
+    /// What the receiver has answered, if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
 }
 
 /// A delivery with its attempts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeliveryDetails")]
 pub(super) struct Details {
     #[serde(flatten)]
     entry: Entry,
     attempts: Vec<Attempt>,
-    /// Unless its webhook is gone.
+    /// What is sent, without secrets, unless the webhook or the event is gone. It has signatures once the receiver has answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<RequestAnswer>,
 }
 
 /// The request of an attempt, without secrets.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DeliveryRequest")]
 struct RequestAnswer {
+    /// POST.
     method: &'static str,
     url: String,
     headers: BTreeMap<String, String>,
+    /// The envelope of the event.
     body: String,
 }
 

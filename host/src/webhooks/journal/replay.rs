@@ -3,7 +3,9 @@
 //! Many are replayed by a job, a page in each commit, together with how far it has come. A replay goes through the
 //! journal backwards from the time when it was asked for, so it meets each delivery once, and none that came later.
 
+use schemars::JsonSchema;
 use std::sync::Arc;
+use tillgate_api::schema::{time, uuid};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -45,13 +47,19 @@ pub(in crate::webhooks) struct Replay {
 }
 
 /// How far a replay has come.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Replay")]
 pub(in crate::webhooks) struct ReplayAnswer {
+    #[schemars(schema_with = "uuid")]
     id: Uuid,
+    /// `RUNNING` or `DONE`.
     state: &'static str,
+    /// How many deliveries were looked at.
     examined: u64,
+    /// How many of them are sent again.
     replayed: u64,
+    #[schemars(schema_with = "time")]
     created_at: String,
 }
 

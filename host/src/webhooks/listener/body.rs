@@ -6,14 +6,17 @@ use http::header::{LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use ipnet::IpNet;
 use reqwest::Url;
-use tillgate_engine::json::{Faults, Node};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::value::or_fault;
+use tillgate_api::values::text;
+use tillgate_api::{Value, describe};
 
 use super::report::{Answered, Receipt, Report};
-use crate::body::{Body, object, or_fault, parsed, read, text};
-use crate::error::Result;
 use crate::webhooks::delivery::answer::MAX_PREFIX;
 use crate::webhooks::events::delivery::FailureKind;
-use crate::webhooks::registry::body::{SharedKeyChange, check_url, event_types, name, shared_key};
+use crate::webhooks::registry::body::{
+    SharedKeyChange, check_url, event_types, name, shared_key, url,
+};
 use crate::webhooks::registry::webhook::Secret;
 
 /// What a listener is called unless it says otherwise.
@@ -42,14 +45,24 @@ pub(in crate::webhooks) struct NewListener {
 }
 
 /// Reads `{ eventTypes, forwardTo, name?, sharedKey? }`. In some private networks this service has receivers itself.
-pub(in crate::webhooks) fn listener(body: &Body, reached: &[IpNet]) -> Result<NewListener> {
-    read(body, |fields| {
-        let types = fields.required("eventTypes", event_types);
-        let url = fields.required("forwardTo", |node, faults| local_url(node, reached, faults));
-        let name = fields.optional("name", name);
-        let key = fields.optional("sharedKey", shared_key);
+pub(in crate::webhooks) fn listener(
+    value: Value<'_, '_, '_>,
+    reached: &[IpNet],
+) -> Option<NewListener> {
+    value.component("NewListener", |value| value.object(|fields| {
+        let types = fields.required("eventTypes", "The types of the events that it gets; `*` stands for all.", event_types);
+        let about = "Where the listener forwards deliveries to: a URL of its own machine, or of an address in a private network that this service does not reach. It is the audience of the tokens of these deliveries.";
+        let url = fields.required("forwardTo", about, |value| url(value, |text| {
+            check_url(text, true)?;
+            match is_local(text, reached) {
+                true => Ok(()),
+                false => Err(LOCAL_RULE),
+            }
+        }));
+        let name = fields.with_default("name", "What it is called.", NAME.to_owned(), name);
+        let key = fields.optional("sharedKey", "The key of the signatures; one is made when there is none.", shared_key);
         Some(NewListener {
-            name: name?.unwrap_or_else(|| NAME.to_owned()),
+            name: name?,
             event_types: types?,
             forward_to: url?,
             shared_key: match key? {
@@ -57,17 +70,12 @@ pub(in crate::webhooks) fn listener(body: &Body, reached: &[IpNet]) -> Result<Ne
                 _ => None,
             },
         })
-    })
+    }))
 }
 
-fn local_url(node: Node<'_, '_>, reached: &[IpNet], faults: &mut Faults) -> Option<String> {
-    let text = text(node, faults)?;
-    let checked = check_url(&text, true);
-    let local = checked.and_then(|()| match is_local(&text, reached) {
-        true => Ok(text),
-        false => Err(LOCAL_RULE),
-    });
-    local.map_err(|rule| faults.add(node, rule)).ok()
+/// The body that creates a listener.
+pub(in crate::webhooks) fn listener_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, |value| listener(value, &[]))
 }
 
 /// Whether a URL is of the developer's machine or network. One that this service may send deliveries to is not: a token for
@@ -91,78 +99,110 @@ fn is_local(url: &str, reached: &[IpNet]) -> bool {
 
 /// Reads `{ receipt, durationMs, answer: { status, headers?, body? } }`, or with `error: { kind, message }` in place of
 /// an answer.
-pub(in crate::webhooks) fn report(body: &Body) -> Result<Report> {
-    read(body, |fields| {
-        let receipt = fields.required("receipt", |node, faults| {
+pub(in crate::webhooks) fn report(value: Value<'_, '_, '_>) -> Option<Report> {
+    value.component("DeliveryOutcome", |value| value.object(|fields| {
+        let receipt = fields.required("receipt", "What came with the delivery.", |value| {
+            let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": "^[0-9]{1,20}-[0-9]{1,20}$" });
             let rule = "must be the receipt that came with the delivery";
-            parsed(node, faults, Receipt::parse, rule)
+            value.parsed(schema, Receipt::parse, rule)
         });
-        let duration = fields.required("durationMs", |node, faults| {
-            let found = node.number().and_then(|number| number.parse().ok());
-            let found = found.filter(|millis| *millis <= MAX_DURATION_MS);
-            let rule = "must be a whole number from 0 to 600,000";
-            or_fault(faults, node, found, rule)
+        let duration = fields.required("durationMs", "How long the attempt has taken, in milliseconds.", |value| {
+            value.integer(0..=MAX_DURATION_MS, "must be a whole number from 0 to 600,000")
         });
-        let answered = match fields.member("error") {
-            Some(node) => error(node, fields.faults),
-            None => fields.required("answer", answer),
+        let error = fields.not_null("error", "Why there was no answer.", error);
+        let about = "What the receiver has answered: required, unless there is an `error`, beside which it does not count.";
+        let answer = match &error {
+            Some(None) | None => fields.not_null("answer", about, answer),
+            Some(Some(_)) => {
+                fields.may_have(&["answer"]);
+                Some(None)
+            }
         };
+        if let (Some(None), Some(None)) = (&error, &answer) {
+            fields.refuse_member("answer", "is required");
+        }
         Some(Report {
             receipt: receipt?,
             duration_ms: duration?,
-            answered: answered?,
+            answered: error?.or(answer?)?,
+        })
+    }))
+}
+
+/// The report of a listener.
+pub(in crate::webhooks) fn report_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, report)
+}
+
+fn answer(value: Value<'_, '_, '_>) -> Option<Answered> {
+    value.component("ReceiverAnswer", |value| {
+        value.object(|fields| {
+            let status = fields.required("status", "", |value| {
+                let schema =
+                    |_: &mut _| json_schema!({ "type": "integer", "minimum": 100, "maximum": 999 });
+                value.of(schema, |node, faults| {
+                    let number = node.number().and_then(|number| number.parse().ok());
+                    let found = number.and_then(|number| StatusCode::from_u16(number).ok());
+                    or_fault(faults, node, found, "must be a status such as 204")
+                })
+            });
+            let headers = fields.optional("headers", "Those that matter.", headers);
+            let body = fields.optional("body", "Its beginning is looked at.", text);
+            Some(Answered::Answer {
+                status: status?,
+                headers: headers?.unwrap_or_default(),
+                beginning: beginning(body?.unwrap_or_default(), MAX_PREFIX).into(),
+            })
         })
     })
 }
 
-fn answer(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
-    object(node, faults, |fields| {
-        let status = fields.required("status", |node, faults| {
-            let number = node.number().and_then(|number| number.parse().ok());
-            let found = number.and_then(|number| StatusCode::from_u16(number).ok());
-            or_fault(faults, node, found, "must be a status such as 204")
-        });
-        let headers = fields.optional("headers", headers);
-        let body = fields.optional("body", text);
-        Some(Answered::Answer {
-            status: status?,
-            headers: headers?.unwrap_or_default(),
-            beginning: beginning(body?.unwrap_or_default(), MAX_PREFIX).into(),
-        })
-    })
-}
-
-fn headers(node: Node<'_, '_>, faults: &mut Faults) -> Option<HeaderMap> {
-    let object = faults.object(node)?;
-    let mut headers = HeaderMap::new();
-    for name in HEADERS {
-        let Some(node) = object.member(name.as_str()) else {
-            continue;
-        };
-        let value = |text: &str| HeaderValue::from_str(text).ok();
-        let value = parsed(node, faults, value, "must be the value of a header")?;
-        headers.insert(name, value);
-    }
-    Some(headers)
-}
-
-fn error(node: Node<'_, '_>, faults: &mut Faults) -> Option<Answered> {
-    object(node, faults, |fields| {
-        let kind = fields.required("kind", |node, faults| {
-            let kind = |text: &str| match text {
-                "DEADLINE" => Some(FailureKind::Deadline),
-                "UNREACHABLE" => Some(FailureKind::Unreachable),
-                "REFUSED_ADDRESS" => Some(FailureKind::RefusedAddress),
-                "BROKEN" => Some(FailureKind::Broken),
-                _ => None,
+/// The headers of an answer that matter. Others are ignored.
+fn headers(value: Value<'_, '_, '_>) -> Option<HeaderMap> {
+    let schema = |_: &mut _| {
+        let header = json_schema!({ "type": "string", "pattern": r"^[^\x00-\x08\x0a-\x1f\x7f]*$" });
+        json_schema!({ "type": "object", "properties": { "location": header.clone(), "retry-after": header } })
+    };
+    value.of(schema, |node, faults| {
+        let object = faults.object(node)?;
+        let mut headers = HeaderMap::new();
+        for name in HEADERS {
+            let Some(node) = object.member(name.as_str()) else {
+                continue;
             };
-            let rule = "must be DEADLINE, UNREACHABLE, REFUSED_ADDRESS or BROKEN";
-            parsed(node, faults, kind, rule)
-        });
-        let message = fields.required("message", text);
-        Some(Answered::Nothing {
-            kind: kind?,
-            message: message?.chars().take(MAX_REASON).collect(),
+            let value = node
+                .text()
+                .and_then(|text| HeaderValue::from_str(text).ok());
+            let value = or_fault(faults, node, value, "must be the value of a header")?;
+            headers.insert(name, value);
+        }
+        Some(headers)
+    })
+}
+
+fn error(value: Value<'_, '_, '_>) -> Option<Answered> {
+    value.component("ListenerError", |value| {
+        value.object(|fields| {
+            let kind = fields.required("kind", "", |value| {
+                let names = ["DEADLINE", "UNREACHABLE", "REFUSED_ADDRESS", "BROKEN"];
+                let kind = |text: &str| match text {
+                    "DEADLINE" => Some(FailureKind::Deadline),
+                    "UNREACHABLE" => Some(FailureKind::Unreachable),
+                    "REFUSED_ADDRESS" => Some(FailureKind::RefusedAddress),
+                    "BROKEN" => Some(FailureKind::Broken),
+                    _ => None,
+                };
+                value.name_of(
+                    &names,
+                    kind,
+                    "must be DEADLINE, UNREACHABLE, REFUSED_ADDRESS or BROKEN",
+                )
+            });
+            let message = fields.required("message", "The first 1,000 characters are kept.", text);
+            Some(Answered::Nothing {
+                kind: kind?,
+                message: message?.chars().take(MAX_REASON).collect(),
+            })
         })
     })
 }

@@ -20,7 +20,9 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-pub(super) use self::body::{NewListener, listener as read_listener, report as read_report};
+pub(super) use self::body::{
+    NewListener, listener as read_listener, listener_schema, report as read_report, report_schema,
+};
 pub(super) use self::expiry::{QUEUE, leave, run};
 pub(super) use self::live::LiveStreams;
 pub(super) use self::stream::Offered;

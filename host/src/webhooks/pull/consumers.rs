@@ -1,7 +1,9 @@
 //! The consumers of a tenant: how far each is, and removing one.
 
 use futures_util::future::try_join_all;
+use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::schema::time;
 
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records};
@@ -13,16 +15,21 @@ use crate::webhooks::registry::consumer::{CONSUMER, Consumer, ConsumerName};
 use crate::webhooks::registry::quota::CONSUMERS;
 
 /// A consumer in a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EventConsumer")]
 pub(in crate::webhooks) struct Entry {
     name: String,
+    #[schemars(schema_with = "time")]
     created_at: String,
+    /// When it asked last, to the minute.
+    #[schemars(schema_with = "time")]
     last_seen_at: String,
-    /// When the oldest event was accepted that it has not acknowledged; `None` when it has acknowledged all.
+    /// When the oldest event was accepted that it has not acknowledged; absent when it has acknowledged all.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
     waiting_since: Option<String>,
-    /// `true` when events are gone that it has not acknowledged.
+    /// `true`: events are gone that it has not acknowledged.
     #[serde(skip_serializing_if = "Option::is_none")]
     reset: Option<bool>,
 }

@@ -6,11 +6,13 @@
 //! the position moves, durably (`progress.rs`). So what was not acknowledged is answered again after any crash, and
 //! nothing is skipped. `waiting.rs` waits for the first event, `consumers.rs` lists and removes consumers.
 
-mod consumers;
+pub(super) mod consumers;
 mod cursor;
 mod progress;
 mod waiting;
 
+use super::events::schema::envelopes;
+use schemars::JsonSchema;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,12 +49,13 @@ pub(super) struct Asked {
 }
 
 /// A page of events.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct EventPage {
+    #[schemars(schema_with = "envelopes")]
     items: Vec<Box<RawValue>>,
-    /// The cursor that acknowledges it.
+    /// The `after` that acknowledges this page and all before it.
     next: String,
-    /// `true` when events before the first of it are gone unread.
+    /// `true`: events before the first of the page are gone unread.
     #[serde(skip_serializing_if = "Option::is_none")]
     reset: Option<bool>,
 }

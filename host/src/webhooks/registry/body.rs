@@ -3,15 +3,17 @@
 //! A listener's webhook has some of the same members, read by the same functions.
 
 use http::HeaderName;
-use tillgate_engine::json::{Faults, Node};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::NO_CONTROLS;
+use tillgate_api::values::{boolean, title, uuid};
+use tillgate_api::{Kind, Member, Value, describe};
 use tillgate_engine::signature::SharedKey;
 use uuid::Uuid;
 
 use super::event_type::{ALL, TYPE_RULE, fault_of_type};
 use super::filter::Filter;
 use super::webhook::{Authentication, Secret, Settings};
-use crate::body::{self, Body, Fields, boolean, object, or_fault, parsed, read, text, uuid};
-use crate::error::Result;
+use crate::data::managed_by::managed_by;
 
 const MAX_NAME: usize = 256;
 const MAX_URL: usize = 2_048;
@@ -22,7 +24,7 @@ const MAX_TYPES: usize = 100;
 const MAX_SHORT_TEXT: usize = 256;
 
 /// The most deliveries a second that a webhook may ask for.
-const MAX_RATE: u32 = 10_000;
+const MAX_RATE: u64 = 10_000;
 
 /// What is wrong with a text that is not a short one ([`is_short_text`]).
 pub(in crate::webhooks) const SHORT_TEXT_RULE: &str =
@@ -98,27 +100,52 @@ pub(in crate::webhooks) enum SharedKeyChange {
     Set(Secret),
 }
 
-/// Reads a webhook. `allows_http` says whether its URL may be of that kind.
-pub(in crate::webhooks) fn webhook(body: &Body, allows_http: bool) -> Result<NewWebhook> {
-    read(body, |fields| {
+/// The body that creates or replaces a webhook.
+pub(in crate::webhooks) fn settings_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, |value| {
+        value.component("WebhookSettings", |value| {
+            webhook(value, true, "It has no effect.")
+        })
+    })
+}
+
+/// The body that tries out a webhook.
+pub(in crate::webhooks) fn trial_schema(generator: &mut SchemaGenerator) -> Schema {
+    let id = "The webhook whose stored secrets are used where the body leaves them out.";
+    describe(generator, |value| {
+        value.component("WebhookTrial", |value| webhook(value, true, id))
+    })
+}
+
+/// Reads a webhook. `allows_http` says whether its URL may be of that kind, and `about_id` what its id is for.
+pub(in crate::webhooks) fn webhook(
+    value: Value<'_, '_, '_>,
+    allows_http: bool,
+    about_id: &str,
+) -> Option<NewWebhook> {
+    value.object(|fields| {
         fields.may_have(&ANSWERED);
-        let name = fields.required("name", name);
-        let url = fields.required("callbackUrl", |node, faults| {
-            callback_url(node, allows_http, faults)
+        let name = fields.required("name", "What its owner calls it.", name);
+        let about = "Where events are sent: an https URL, or an http one where the configuration allows it, of at most 2,048 bytes, without a user name, a password or a fragment.";
+        let url = fields.required("callbackUrl", about, |value| url(value, |text| check_url(text, allows_http)));
+        let about = "The types of the events that it gets; `*` stands for all. The topic of rate changes, `cer.public.event.rates-changed.v1`, is none: its messages are no events.";
+        let types = fields.required("eventTypes", about, event_types);
+        let about = "Conditions that must all hold when an event is accepted: at most 16 KiB of JSON.";
+        let filter = fields.optional("filter", about, Filter::read);
+        let about = "How a delivery proves where it comes from: with a token of the service's identity provider, or with a name and a password.";
+        let authentication = fields.required("authentication", about, authentication);
+        let about = "The key of the signatures: 16 to 128 printable characters, or `generate` to have one made, which the answer shows once. Left out, the one that is stored stays; null removes it.";
+        let key = fields.nullable("sharedKey", about, shared_key);
+        let about = "The header that carries the signature of the data, in place of those that are configured: none that has another meaning in a delivery.";
+        let header = fields.optional("signatureHeader", about, signature_header);
+        let about = "How many deliveries it takes in a second.";
+        let rate = fields.optional("maxPerSecond", about, |value| {
+            value.integer(1..=MAX_RATE, "must be a whole number from 1 to 10,000")
         });
-        let types = fields.required("eventTypes", event_types);
-        let filter = fields.optional("filter", Filter::read);
-        let authentication = fields.required("authentication", authentication);
-        let key = match fields.member("sharedKey") {
-            None => Some(SharedKeyChange::Keep),
-            Some(node) if node.is_null() => Some(SharedKeyChange::Remove),
-            Some(node) => shared_key(node, fields.faults),
-        };
-        let header = fields.optional("signatureHeader", signature_header);
-        let rate = fields.optional("maxPerSecond", max_per_second);
-        let enabled = fields.optional("enabled", boolean);
-        let id = fields.optional("id", uuid);
-        let managed_by = fields.managed_by();
+        let about = "While it is not, its deliveries are held for a week.";
+        let enabled = fields.with_default("enabled", about, true, boolean);
+        let id = fields.optional("id", about_id, uuid);
+        let managed_by = managed_by(fields);
         let (authentication, keeps_password) = authentication?;
         Some(NewWebhook {
             settings: Settings {
@@ -130,11 +157,15 @@ pub(in crate::webhooks) fn webhook(body: &Body, allows_http: bool) -> Result<New
                 shared_key: None,
                 previous_key: None,
                 signature_header: header?,
-                max_per_second: rate?,
-                enabled: enabled?.unwrap_or(true),
+                max_per_second: rate?.and_then(|rate| u32::try_from(rate).ok()),
+                enabled: enabled?,
                 managed_by: managed_by?,
             },
-            key: key?,
+            key: match key? {
+                Member::Absent => SharedKeyChange::Keep,
+                Member::Null => SharedKeyChange::Remove,
+                Member::Value(key) => key,
+            },
             keeps_password,
             id: id?,
         })
@@ -142,16 +173,17 @@ pub(in crate::webhooks) fn webhook(body: &Body, allows_http: bool) -> Result<New
 }
 
 /// The name of a webhook.
-pub(in crate::webhooks) fn name(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    body::name(node, faults, MAX_NAME)
+pub(in crate::webhooks) fn name(value: Value<'_, '_, '_>) -> Option<String> {
+    title(value, MAX_NAME)
 }
 
-fn callback_url(node: Node<'_, '_>, allows_http: bool, faults: &mut Faults) -> Option<String> {
-    let text = text(node, faults)?;
-    match check_url(&text, allows_http) {
-        Ok(()) => Some(text),
-        Err(rule) => or_fault(faults, node, None, rule),
-    }
+/// The URL of a receiver, for which `check` says what is wrong.
+pub(in crate::webhooks) fn url(
+    value: Value<'_, '_, '_>,
+    check: impl FnOnce(&str) -> Result<(), &'static str>,
+) -> Option<String> {
+    let schema = |_: &mut _| json_schema!({ "type": "string", "maxLength": MAX_URL, "pattern": r"^[Hh][Tt][Tt][Pp][Ss]?:[^\s#]+$" });
+    value.checked(schema, |text| check(text).map(|()| text.to_owned()))
 }
 
 /// Checks the URL of a receiver; says what is wrong with it.
@@ -182,66 +214,82 @@ pub(in crate::webhooks) fn check_url(text: &str, allows_http: bool) -> Result<()
     Ok(())
 }
 
-pub(in crate::webhooks) fn event_types(
-    list: Node<'_, '_>,
-    faults: &mut Faults,
-) -> Option<Vec<String>> {
-    let list = faults.array(list)?;
-    if !(1..=MAX_TYPES).contains(&list.children().count()) {
-        faults.add(list, "must have 1 to 100 event types");
-        return None;
-    }
-    let mut types: Vec<String> = Vec::new();
-    for node in list.children() {
-        let text = node.text().map_or("", |text| text.as_ref());
-        match fault_of_type(text).filter(|_| text != ALL) {
-            None if types.iter().any(|known| known == text) => faults.add(node, "is a duplicate"),
-            None => types.push(text.to_owned()),
-            Some(TYPE_RULE) => faults.add(node, format!("{TYPE_RULE}, or * for all")),
-            Some(rule) => faults.add(node, rule),
+/// The event types that a webhook wants.
+pub(in crate::webhooks) fn event_types(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
+    let (count, rule) = (1..=MAX_TYPES, "must have 1 to 100 event types");
+    value.set(count, rule, "is a duplicate", |value| {
+        value.of(event_type_or_all, |node, faults| {
+            let text = node.text().map_or("", |text| text.as_ref());
+            match fault_of_type(text).filter(|_| text != ALL) {
+                None => return Some(text.to_owned()),
+                Some(TYPE_RULE) => faults.add(node, format!("{TYPE_RULE}, or * for all")),
+                Some(rule) => faults.add(node, rule),
+            }
+            None
+        })
+    })
+}
+
+fn event_type_or_all(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "maxLength": 256, "pattern": r"^(\*|[a-z0-9-]+(\.[a-z0-9-]+)*\.v[0-9]+)$",
+        "not": { "const": "cer.public.event.rates-changed.v1" }, "examples": ["x.order-updates.v1"],
+    })
+}
+
+const KINDS: [Kind; 2] = [
+    Kind {
+        name: "BEARER",
+        component: "BearerAuthentication",
+    },
+    Kind {
+        name: "BASIC",
+        component: "BasicAuthentication",
+    },
+];
+
+/// How a delivery proves where it comes from, and whether the password is to stay the one that is stored.
+fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
+    value.one_of("type", &KINDS, "must be BEARER or BASIC", |kind, fields| {
+        if kind == "BEARER" {
+            return Some((Authentication::Bearer, false));
         }
-    }
-    Some(types)
+        let username = fields.required("username", "It has no colon.", |value| {
+            let has_none = |text: &str| !text.contains(':');
+            short_text(value, has_none, "must not contain a colon")
+        });
+        let about = "It is never answered. A request may leave it out where one is stored for the same scheme, host and port.";
+        let password = fields.not_null("password", about, |value| {
+            short_text(value, |_| true, SHORT_TEXT_RULE)
+        });
+        let (username, password) = (username?, password?);
+        let keeps = password.is_none();
+        let password = Secret(password.unwrap_or_default());
+        Some((Authentication::Basic { username, password }, keeps))
+    })
 }
 
-/// Reads `{ type, username?, password? }`; whether the password is to stay the one that is stored.
-fn authentication(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Authentication, bool)> {
-    object(node, faults, |fields| authentication_of(fields))
+/// How a delivery proves where it comes from, in requests and in answers.
+pub(super) fn authentication_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, authentication)
 }
 
-fn authentication_of(fields: &mut Fields<'_, '_, '_>) -> Option<(Authentication, bool)> {
-    let kind = fields.required("type", |node, _| Some(node))?;
-    match kind.text().map(|text| text.as_ref()) {
-        Some("BEARER") => Some((Authentication::Bearer, false)),
-        Some("BASIC") => {
-            let username = fields.required("username", username);
-            let password = fields.not_null("password", credential);
-            let (username, password) = (username?, password?);
-            let keeps = password.is_none();
-            let password = Secret(password.unwrap_or_default());
-            Some((Authentication::Basic { username, password }, keeps))
-        }
-        _ => {
-            fields.may_have(&["username", "password"]);
-            or_fault(fields.faults, kind, None, "must be BEARER or BASIC")
-        }
-    }
+/// A text that becomes a part of a key in the store, or of a header.
+pub(in crate::webhooks) fn short_text(
+    value: Value<'_, '_, '_>,
+    holds: impl FnOnce(&str) -> bool,
+    rule: &'static str,
+) -> Option<String> {
+    let parse = |text: &str| match text {
+        text if !is_short_text(text) => Err(SHORT_TEXT_RULE),
+        text if holds(text) => Ok(text.to_owned()),
+        _ => Err(rule),
+    };
+    value.checked(short_text_schema, parse)
 }
 
-fn username(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let name = credential(node, faults)?;
-    let found = Some(name).filter(|name| !name.contains(':'));
-    or_fault(faults, node, found, "must not contain a colon")
-}
-
-fn credential(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let text = text(node, faults)?;
-    or_fault(
-        faults,
-        node,
-        Some(text).filter(|text| is_short_text(text)),
-        SHORT_TEXT_RULE,
-    )
+pub(in crate::webhooks) fn short_text_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_SHORT_TEXT, "pattern": NO_CONTROLS })
 }
 
 /// Whether a text has 1 to 256 bytes, and no control character.
@@ -249,32 +297,21 @@ pub(in crate::webhooks) fn is_short_text(text: &str) -> bool {
     (1..=MAX_SHORT_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-pub(in crate::webhooks) fn shared_key(
-    node: Node<'_, '_>,
-    faults: &mut Faults,
-) -> Option<SharedKeyChange> {
+pub(in crate::webhooks) fn shared_key(value: Value<'_, '_, '_>) -> Option<SharedKeyChange> {
     let found = |text: &str| match text {
         "generate" => Some(SharedKeyChange::Generate),
         key => SharedKey::parse(key).map(|_| SharedKeyChange::Set(Secret(key.to_owned()))),
     };
-    parsed(node, faults, found, KEY_RULE)
+    let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": r"^(generate|([^\s\x00-\x1f\x7f-\x9f]| ){16,128})$" });
+    value.parsed(schema, found, KEY_RULE)
 }
 
-fn signature_header(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let text = text(node, faults)?;
-    let is_name = text.len() <= MAX_HEADER_NAME && text.parse::<HeaderName>().is_ok();
-    let is_free = !RESERVED.contains(&text.to_ascii_lowercase().as_str());
-    or_fault(
-        faults,
-        node,
-        Some(text).filter(|_| is_name && is_free),
-        "must be the name of a header that has no other meaning in a delivery",
-    )
-}
-
-fn max_per_second(node: Node<'_, '_>, faults: &mut Faults) -> Option<u32> {
-    let number = node.number().and_then(|text| text.parse().ok());
-    let number = number.filter(|number| (1..=MAX_RATE).contains(number));
-    let rule = "must be a whole number from 1 to 10,000";
-    or_fault(faults, node, number, rule)
+fn signature_header(value: Value<'_, '_, '_>) -> Option<String> {
+    let fits = |text: &str| {
+        let is_name = text.len() <= MAX_HEADER_NAME && text.parse::<HeaderName>().is_ok();
+        is_name && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
+    };
+    let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$" });
+    let rule = "must be the name of a header that has no other meaning in a delivery";
+    value.text_that(schema, fits, rule)
 }

@@ -2,6 +2,7 @@
 //! service's own events are reserved: a receiver of one knows who has published it.
 
 use crate::error::{Error, Result};
+use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// The event type that stands for all.
 pub(super) const ALL: &str = "*";
@@ -89,4 +90,11 @@ mod tests {
             assert!(!is_event_type(text), "{text}");
         }
     }
+}
+
+/// An event type.
+pub(in crate::webhooks) fn schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": r"^[a-z0-9-]+(\.[a-z0-9-]+)*\.v[0-9]+$", "maxLength": 256, "examples": ["x.order-updates.v1"],
+    })
 }

@@ -1,7 +1,8 @@
 //! Webhooks as tenants configure them: the request that sets one (`body.rs`, `event_type.rs`, `secrets.rs`), what is stored
-//! and answered (`webhook.rs`, `filter/`), which keys sign when (`shared_keys.rs`), consumers (`consumer.rs`), how many there
+//! and answered (`webhook.rs`, `filter/`, `answer.rs`), which keys sign when (`shared_keys.rs`), consumers (`consumer.rs`), how many there
 //! are of webhooks and consumers (`quota.rs`), the memory of it (`cache.rs`), and the slots of listeners (`slot.rs`).
 
+pub(super) mod answer;
 pub(super) mod audit;
 pub(super) mod body;
 pub(super) mod cache;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tillgate_engine::signature::SharedKey;
 
 use super::webhook::{PreviousKey, Secret, Settings, Webhook};
-use crate::body::parse_duration;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use tillgate_api::values::parse_duration;
 
 /// The longest overlap.
 const MAX_OVERLAP: Duration = Duration::from_secs(7 * 24 * 60 * 60);

@@ -5,16 +5,14 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::event_type::ALL;
 use super::filter::Filter;
 use super::slot::Slot;
 use crate::clock::Timestamp;
-use crate::data::etag::{self, Etag};
 use crate::data::managed_by::ManagedBy;
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
@@ -151,47 +149,6 @@ impl Webhook {
         let mut types = self.settings.event_types.iter();
         types.any(|wanted| wanted == ALL || wanted == event_type)
     }
-
-    /// The entity tag of the webhook as it is answered.
-    pub(in crate::webhooks) fn etag(&self) -> Result<Etag> {
-        etag::of_json(&self.answer())
-    }
-
-    /// The webhook as it is answered.
-    pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
-        let settings = &self.settings;
-        Answer {
-            id: self.id,
-            name: &settings.name,
-            callback_url: &settings.callback_url,
-            event_types: &settings.event_types,
-            filter: settings.filter.as_ref().map(Filter::json),
-            authentication: match &settings.authentication {
-                Authentication::Bearer => AuthenticationAnswer::Bearer,
-                Authentication::Basic { username, .. } => AuthenticationAnswer::Basic { username },
-            },
-            has_shared_key: settings.shared_key.is_some(),
-            shared_key: None,
-            standard_webhooks_secret: None,
-            previous_shared_key_ends_at: settings
-                .previous_key
-                .as_ref()
-                .map(|previous| previous.ends_at.to_millis_text()),
-            signature_header: settings.signature_header.as_deref(),
-            max_per_second: settings.max_per_second,
-            temporary: self.slot.is_some(),
-            expires_at: None,
-            enabled: self.is_enabled(),
-            disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
-            disabled_at: self
-                .disabled
-                .as_ref()
-                .map(|disabled| disabled.at.to_millis_text()),
-            created_at: self.created_at.to_millis_text(),
-            last_modified: self.last_modified.to_millis_text(),
-            managed_by: settings.managed_by.as_ref(),
-        }
-    }
 }
 
 impl Settings {
@@ -214,52 +171,4 @@ impl DisabledReason {
 
 pub(in crate::webhooks) fn no_webhook() -> Error {
     Error::NotFound("there is no webhook with this id".to_owned())
-}
-
-/// A webhook as it is answered.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::webhooks) struct Answer<'a> {
-    id: Uuid,
-    name: &'a str,
-    callback_url: &'a str,
-    event_types: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filter: Option<&'a RawValue>,
-    authentication: AuthenticationAnswer<'a>,
-    has_shared_key: bool,
-    /// Only in the answer to the request that had it made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::webhooks) shared_key: Option<&'a str>,
-    /// The same key as libraries of Standard Webhooks take it, where it is shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::webhooks) standard_webhooks_secret: Option<String>,
-    /// Until when the key before signs as well.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::webhooks) previous_shared_key_ends_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signature_header: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_per_second: Option<u32>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    temporary: bool,
-    /// Only in the answer to the request that created it: when it is removed unless its listener is connected by then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::webhooks) expires_at: Option<String>,
-    enabled: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_reason: Option<DisabledReason>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_at: Option<String>,
-    created_at: String,
-    last_modified: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    managed_by: Option<&'a ManagedBy>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "UPPERCASE")]
-enum AuthenticationAnswer<'a> {
-    Bearer,
-    Basic { username: &'a str },
 }

@@ -3,14 +3,18 @@
 
 use std::borrow::Cow;
 
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::value::or_fault;
+use tillgate_api::values::uuid;
+use tillgate_api::{Body, Value, read};
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::decision::Decision;
-use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
 
-use crate::body::{Body, Fields, object, or_fault, parsed, read, text_that, time, uuid};
+use crate::body::time;
 use crate::clock::Timestamp;
+use crate::conditions::ids::{body_condition_id, project_id};
 use crate::error::Result;
 use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
 
@@ -74,15 +78,27 @@ impl Report {
             lenient: false,
             ..body.clone()
         };
-        read(&strict, |fields| {
-            let till = fields.required("till", till);
-            let decisions = fields.required("decisions", decisions);
-            Some(Self {
+        Ok(read(&strict, report)?)
+    }
+}
+
+/// Reads `{ till, decisions: [..] }`.
+pub(in crate::conditions) fn report(value: Value<'_, '_, '_>) -> Option<Report> {
+    value.component("DecisionReport", |value| {
+        value.object(|fields| {
+            let till = fields.required("till", "The name of the till.", till);
+            let decisions = fields.required("decisions", "By their numbers, ascending.", |value| {
+                let mut before = 0;
+                value.list(1..=MAX_DECISIONS, "must have 1 to 1000 elements", |value| {
+                    decision(value, &mut before)
+                })
+            });
+            Some(Report {
                 till: till?,
                 decisions: decisions?,
             })
         })
-    }
+    })
 }
 
 /// Whether a text may be the name of a till.
@@ -90,117 +106,116 @@ pub(in crate::conditions) fn is_till(text: &str) -> bool {
     is_name(text) && !is_step(text)
 }
 
-fn till(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    let name = text_that(node, faults, is_name, NAME_RULE)?;
-    let till = Some(name).filter(|name| !is_step(name));
-    or_fault(faults, node, till, STEP_RULE)
-}
-
-fn decisions(node: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<Reported>> {
-    let list = faults.array(node)?;
-    let count = list.children().take(MAX_DECISIONS + 1).count();
-    if !(1..=MAX_DECISIONS).contains(&count) {
-        faults.add(list, "must have 1 to 1000 elements");
-        return None;
-    }
-    let (mut decisions, mut before) = (Vec::with_capacity(count), 0);
-    for element in list.children() {
-        let Some(reported) = object(element, faults, |fields| decision(fields)) else {
-            continue;
-        };
-        if reported.sequence <= before {
-            let sequence = element.member("sequence").unwrap_or(element);
-            faults.add(sequence, "must be greater than the one before");
-        }
-        before = reported.sequence;
-        decisions.push(reported);
-    }
-    Some(decisions)
-}
-
-fn decision(fields: &mut Fields<'_, '_, '_>) -> Option<Reported> {
-    let sequence = fields.required("sequence", number);
-    let at = fields.required("at", time);
-    let item = fields.required("itemId", text);
-    let rule = rule(fields);
-    let decision = fields.required("decision", |node, faults| {
-        let known = |text: &str| {
-            let mut all = Decision::ALL.into_iter();
-            all.find(|decision| decision.as_str() == text)
-        };
-        parsed(node, faults, known, DECISION_RULE)
-    });
-    let reason = fields.not_null("reason", |node, faults| {
-        text_that(node, faults, is_reason, REASON_RULE)
-    });
-    if let (Some(decision), Some(reason)) = (decision, &reason) {
-        let allows = decision == Decision::Allow;
-        if allows && reason.is_some() {
-            let reason = fields.node.member("reason").unwrap_or(fields.node);
-            let rule = "must not be there: the item was allowed";
-            fields.faults.add(reason, rule);
-        } else if !allows && reason.is_none() {
-            let rule = "is required, unless the item was allowed";
-            fields.faults.add_member(fields.node, "reason", rule);
-        }
-    }
-    let restriction = fields.not_null("restriction", text);
-    let [etag, engine, catalog] =
-        ["etag", "engine", "catalog"].map(|member| fields.not_null(member, digest));
-    let unit = fields.not_null("businessUnitId", text);
-    let correlation = fields.not_null("correlationId", uuid);
-    let dropped_before = fields.not_null("droppedBefore", number);
-    Some(Reported {
-        sequence: sequence?,
-        at: at?,
-        item: item?,
-        rule: rule?,
-        decision: decision?,
-        reason: reason?,
-        restriction: restriction?,
-        etag: etag?,
-        engine: engine?,
-        catalog: catalog?,
-        unit: unit?,
-        correlation: correlation?,
-        dropped_before: dropped_before?,
+fn till(value: Value<'_, '_, '_>) -> Option<String> {
+    value.of(till_schema, |node, faults| {
+        let name = node.text().map_or("", |text| text.as_ref());
+        let rule = if is_name(name) { STEP_RULE } else { NAME_RULE };
+        or_fault(faults, node, is_till(name).then(|| name.to_owned()), rule)
     })
 }
 
-/// What decided: a condition or a project.
-fn rule(fields: &mut Fields<'_, '_, '_>) -> Option<Rule> {
-    let given = (fields.member("conditionId"), fields.member("projectId"));
-    let faults = &mut *fields.faults;
-    match given {
-        (Some(condition), None) => {
-            let id = text_that(condition, faults, ConditionId::is_id, ConditionId::RULE);
-            id.map(Rule::Condition)
-        }
-        (None, Some(project)) => {
-            parsed(project, faults, ProjectId::new, ProjectId::RULE).map(Rule::Project)
-        }
-        _ => {
-            let rule = "must have either a conditionId or a projectId";
-            faults.add(fields.node, rule);
-            None
-        }
-    }
+/// The name of a till.
+pub(in crate::conditions) fn till_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["till-7"],
+    })
 }
 
-fn text(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
-    faults.name(node, MAX_TEXT).map(Cow::into_owned)
+/// Reads a decision, whose number must be greater than that of the one before.
+fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
+    value.component("ReportedDecision", |value| value.object(|fields| {
+        let sequence = fields.required("sequence", "Its number at the till.", number);
+        let at = fields.required("at", "When the till decided.", time);
+        let item = fields.required("itemId", "", text);
+        let condition = fields.not_null("conditionId", "The condition that decided; either this or `projectId` is required.", |value| {
+            value.text_that(body_condition_id, ConditionId::is_id, ConditionId::RULE)
+        });
+        let project = fields.not_null("projectId", "The project that decided.", |value| {
+            value.parsed(project_id, ProjectId::new, ProjectId::RULE)
+        });
+        let rule = match (condition, project) {
+            (Some(Some(condition)), Some(None)) => Some(Rule::Condition(condition)),
+            (Some(None), Some(Some(project))) => Some(Rule::Project(project)),
+            (Some(_), Some(_)) => {
+                fields.refuse("must have either a conditionId or a projectId");
+                None
+            }
+            _ => None,
+        };
+        let decision = fields.required("decision", "", |value| {
+            let known = |text: &str| {
+                let mut all = Decision::ALL.into_iter();
+                all.find(|decision| decision.as_str() == text)
+            };
+            value.name_of(&["ALLOW", "SOFT_DENY", "HARD_DENY"], known, DECISION_RULE)
+        });
+        let about = "Why the item was not allowed: required then, and refused otherwise.";
+        let reason = fields.not_null("reason", about, |value| {
+            let schema = |_: &mut _| json_schema!({ "type": "string", "maxLength": MAX_REASON, "pattern": r"^[a-z_]+\.[a-z_]+$" });
+            value.text_that(schema, is_reason, REASON_RULE)
+        });
+        if let (Some(decision), Some(reason)) = (decision, &reason) {
+            let allows = decision == Decision::Allow;
+            if allows && reason.is_some() {
+                fields.refuse_member("reason", "must not be there: the item was allowed");
+            } else if !allows && reason.is_none() {
+                fields.refuse_missing("reason", "is required, unless the item was allowed");
+            }
+        }
+        let restriction = fields.not_null("restriction", "The restriction of the project that decided.", text);
+        let etag = fields.not_null("etag", "The version of the rule.", digest);
+        let engine = fields.not_null("engine", "The module, by its SHA-256.", digest);
+        let catalog = fields.not_null("catalog", "The version of the catalog.", digest);
+        let unit = fields.not_null("businessUnitId", "The business unit of the till.", text);
+        let correlation = fields.not_null("correlationId", "", uuid);
+        let about = "How many decisions the till has lost before this one.";
+        let dropped_before = fields.not_null("droppedBefore", about, number);
+        let sequence = sequence?;
+        if sequence <= *before {
+            fields.refuse_member("sequence", "must be greater than the one before");
+        }
+        *before = sequence;
+        Some(Reported {
+            sequence,
+            at: at?,
+            item: item?,
+            rule: rule?,
+            decision: decision?,
+            reason: reason?,
+            restriction: restriction?,
+            etag: etag?,
+            engine: engine?,
+            catalog: catalog?,
+            unit: unit?,
+            correlation: correlation?,
+            dropped_before: dropped_before?,
+        })
+    }))
 }
 
-fn number(node: Node<'_, '_>, faults: &mut Faults) -> Option<u64> {
-    let number = node.integer().and_then(|number| u64::try_from(number).ok());
-    let fits = number.filter(|number| (1..=MAX_SEQUENCE).contains(number));
-    or_fault(faults, node, fits, SEQUENCE_RULE)
+fn text(value: Value<'_, '_, '_>) -> Option<String> {
+    let schema =
+        |_: &mut _| json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_TEXT });
+    value.of(schema, |node, faults| {
+        faults.name(node, MAX_TEXT).map(Cow::into_owned)
+    })
 }
 
-fn digest(node: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+fn number(value: Value<'_, '_, '_>) -> Option<u64> {
+    let schema =
+        |_: &mut _| json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE });
+    value.of(schema, |node, faults| {
+        let number = node.integer().and_then(|number| u64::try_from(number).ok());
+        let fits = number.filter(|number| (1..=MAX_SEQUENCE).contains(number));
+        or_fault(faults, node, fits, SEQUENCE_RULE)
+    })
+}
+
+fn digest(value: Value<'_, '_, '_>) -> Option<String> {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let is_digest = |text: &str| text.len() == 64 && text.bytes().all(is_digit);
-    text_that(node, faults, is_digest, DIGEST_RULE)
+    let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" });
+    value.text_that(schema, is_digest, DIGEST_RULE)
 }
 
 /// Whether a text has the form of a reason: `<area>.<reason>`.

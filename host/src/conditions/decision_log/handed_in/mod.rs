@@ -15,7 +15,7 @@ use serde::Serialize;
 use tillgate_engine::decision::Decision;
 use tokio::sync::oneshot;
 
-pub(in crate::conditions) use self::body::Report;
+pub(in crate::conditions) use self::body::{Report, report, till_schema};
 use self::body::{Reported, Rule};
 use self::tills::{Stored, Till};
 pub(in crate::conditions) use self::tills::{TillQuery, is_till_cursor};

@@ -1,24 +1,21 @@
 //! The catalog.
 
-use serde_json::json;
-
-use super::{age_condition, license_condition, project_example, schema};
-use crate::http::schema::flag;
+use super::schema;
 use crate::http::{Operation, Tag};
+use tillgate_api::schema::flag;
 
 pub(in crate::conditions::http) fn get_catalog() -> Operation {
-    let operation = Operation::new("getCatalog", Tag::Catalog, "Get everything that is needed to decide elsewhere")
-        .query("tests", "Whether rules come with their tests; that answer has an entity tag of its own.", flag)
-        .answers(
-            200,
-            "The catalog",
-            schema::catalog,
-            json!({
-                "tenantId": "acme", "digest": "gA5pPtUZFA5sF3ZQbZ0z2w",
-                "engine": { "version": "0.1.0", "sha256": "0".repeat(64) },
-                "global": [license_condition()], "tenant": [age_condition()], "projects": [project_example()],
-            }),
-        );
+    let operation = Operation::new(
+        "getCatalog",
+        Tag::Catalog,
+        "Get everything that is needed to decide elsewhere",
+    )
+    .query(
+        "tests",
+        "Whether rules come with their tests; that answer has an entity tag of its own.",
+        flag,
+    )
+    .answers(200, "The catalog", schema::catalog);
     operation.may_be_stale().with_entity_tag()
 }
 
@@ -29,9 +26,7 @@ pub(in crate::conditions::http) fn catalog_changes() -> Operation {
             "text/event-stream",
             200,
             "Events without end",
-            crate::http::schema::text,
-            json!("id: gA5pPtUZFA5sF3ZQbZ0z2w\ndata: {\"digest\":\"gA5pPtUZFA5sF3ZQbZ0z2w\"}\n\n"),
-        );
+            tillgate_api::schema::text);
     operation
         .may_be_stale()
         .refuses(409, "The tenant has as many event streams as it may.")

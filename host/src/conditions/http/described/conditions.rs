@@ -1,30 +1,20 @@
 //! Conditions, their findings and their history.
 
-use serde_json::json;
-
-use super::{
-    ACCEPT_FAILING, age_condition, deleted, findings_example, history_example, license_condition,
-    paged, schema, with_condition_id,
-};
-use crate::http::schema::flag;
+use super::{ACCEPT_FAILING, deleted, paged, schema, with_condition_id};
 use crate::http::{Operation, Tag};
+use tillgate_api::schema::flag;
 
 pub(in crate::conditions::http) fn list_conditions() -> Operation {
     let operation = Operation::new("listConditions", Tag::Conditions, "List the conditions that a tenant sees")
         .says("The global ones and the tenant's own, by id. Where both have an id, the global one is listed.")
-        .answers(200, "The conditions", schema::conditions, json!([age_condition(), license_condition()]));
+        .answers(200, "The conditions", schema::conditions);
     operation.may_be_stale().with_entity_tag()
 }
 
 pub(in crate::conditions::http) fn get_condition() -> Operation {
     let operation = Operation::new("getCondition", Tag::Conditions, "Get a condition")
         .says("The global one if it exists, otherwise the tenant's.");
-    let operation = with_condition_id(operation).answers(
-        200,
-        "The condition",
-        schema::condition,
-        age_condition(),
-    );
+    let operation = with_condition_id(operation).answers(200, "The condition", schema::condition);
     operation.may_be_stale().with_entity_tag().refuses(
         404,
         "Neither a global condition nor one of the tenant has this id.",
@@ -36,22 +26,13 @@ fn put_of(operation: Operation) -> Operation {
         .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
         .query("failingTests", ACCEPT_FAILING, schema::failing_tests)
         .with_note()
-        .takes(schema::condition_put, json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } }))
-        .or_takes("license", json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} }))
-        .or_takes("with a test", json!({
-            "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 },
-            "tests": [{
-                "name": "fifteen is too young",
-                "request": { "item": { "id": "cola" }, "context": { "customer": { "customer_age": 15 } } },
-                "expect": { "decision": "HARD_DENY", "reasons": ["age_restriction.underage"] },
-            }],
-        }))
+        .takes(schema::condition_put)
 }
 
 pub(in crate::conditions::http) fn put_condition() -> Operation {
     put_of(Operation::new("putCondition", Tag::Conditions, "Create or replace a condition of the tenant"))
-        .answers(200, "It was replaced", schema::condition, age_condition())
-        .answers(201, "It was created", schema::condition, age_condition())
+        .answers(200, "It was replaced", schema::condition)
+        .answers(201, "It was created", schema::condition)
         .with_preconditions()
         .refuses(409, "A global condition has this id, tests of it fail (`message` names each), or a quota is used up.")
 }
@@ -71,17 +52,12 @@ pub(in crate::conditions::http) fn put_global_condition() -> Operation {
     .answers(
         200,
         "It was replaced, or what a dry run says",
-        schema::condition_or_dry_run,
-        license_condition(),
-    )
-    .or_answers("a dry run", json!({ "tenants": 40, "failingTests": 2 }))
+        schema::condition_or_dry_run)
     .with_header("Tillgate-Failing-Tests", failing)
     .answers(
         201,
         "It was created",
-        schema::condition,
-        license_condition(),
-    )
+        schema::condition)
     .with_header("Tillgate-Failing-Tests", failing)
     .with_preconditions()
     .refuses(
@@ -129,7 +105,6 @@ pub(in crate::conditions::http) fn condition_findings() -> Operation {
         200,
         "What is wrong with it, or probably is",
         schema::findings,
-        findings_example(),
     );
     operation.may_be_stale().refuses(
         404,
@@ -145,12 +120,7 @@ pub(in crate::conditions::http) fn condition_history() -> Operation {
     )
     .says("That of the tenant's own, where it has or had one with this id, otherwise that of the global one.");
     paged(with_condition_id(operation))
-        .answers(
-            200,
-            "The changes, newest first",
-            schema::condition_history,
-            history_example(&age_condition()),
-        )
+        .answers(200, "The changes, newest first", schema::condition_history)
         .refuses(
             404,
             "There is neither such a condition nor a history of it.",
@@ -165,12 +135,7 @@ pub(in crate::conditions::http) fn global_condition_history() -> Operation {
     )
     .says("Who has made a change, and why, is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
     paged(with_condition_id(operation))
-        .answers(
-            200,
-            "The changes, newest first",
-            schema::condition_history,
-            history_example(&license_condition()),
-        )
+        .answers(200, "The changes, newest first", schema::condition_history)
         .refuses(
             404,
             "There is neither such a condition nor a history of it.",
@@ -183,11 +148,7 @@ pub(in crate::conditions::http) fn deleted_conditions() -> Operation {
         Tag::Conditions,
         "List the deleted conditions of the tenant",
     );
-    let by = json!({ "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" });
-    deleted(
-        operation,
-        &json!({ "id": "alcohol", "at": "2026-11-20T17:40:00.000Z", "by": by }),
-    )
+    deleted(operation)
 }
 
 pub(in crate::conditions::http) fn deleted_global_conditions() -> Operation {
@@ -196,9 +157,5 @@ pub(in crate::conditions::http) fn deleted_global_conditions() -> Operation {
         Tag::Conditions,
         "List the deleted global conditions",
     );
-    let by = json!({ "name": "The platform" });
-    deleted(
-        operation,
-        &json!({ "id": "pesticide", "at": "2026-11-20T17:40:00.000Z", "by": by }),
-    )
+    deleted(operation)
 }

@@ -5,8 +5,6 @@ mod conditions;
 mod decisions;
 mod projects;
 
-use serde_json::{Value, json};
-
 pub(super) use self::catalog::{catalog_changes, get_catalog};
 pub(super) use self::conditions::{
     condition_findings, condition_history, delete_condition, delete_global_condition,
@@ -14,18 +12,16 @@ pub(super) use self::conditions::{
     list_conditions, put_condition, put_global_condition,
 };
 pub(super) use self::decisions::{evaluate_basket, evaluate_condition, evaluate_project};
-use self::projects::restrictions_example;
 pub(super) use self::projects::{
     delete_project, deleted_projects, get_project, get_restrictions, list_projects,
     project_findings, project_history, put_project,
 };
 use super::schema;
 use crate::http::Operation;
-use crate::http::schema::{cursor, limit};
+use tillgate_api::schema::{cursor, limit};
 
 const ENGINE: (&str, &str) = ("Tillgate-Engine", "The SHA-256 of the module that decided.");
 const ACCEPT_FAILING: &str = "`accept`: store it although tests of it fail.";
-const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
 fn engine(operation: Operation) -> Operation {
     operation.with_header(ENGINE.0, ENGINE.1).may_be_stale()
@@ -43,24 +39,6 @@ fn with_project_id(operation: Operation) -> Operation {
     operation.path("projectId", "The id of the project.", schema::project_id)
 }
 
-fn age_condition() -> Value {
-    json!({ "id": "alcohol", "rule": "AGE_RESTRICTION", "scope": "TENANT", "enabled": true, "condition_value": { "minimum_age": 18 } })
-}
-
-fn license_condition() -> Value {
-    json!({ "id": "pesticide", "rule": "LICENSE_REQUIREMENT", "scope": "GLOBAL", "enabled": true, "condition_value": {} })
-}
-
-fn project_example() -> Value {
-    json!({ "projectId": PROJECT, "name": "School, new building", "restrictions": restrictions_example() })
-}
-
-fn findings_example() -> Value {
-    json!({ "findings": [{
-        "kind": "INEFFECTIVE", "message": "A minimum age of 0 forbids nothing to anyone whose age is known.", "places": ["$.condition_value.minimum_age"],
-    }] })
-}
-
 fn paged(operation: Operation) -> Operation {
     operation
         .query("limit", "How many items the page has at most.", limit)
@@ -68,15 +46,8 @@ fn paged(operation: Operation) -> Operation {
 }
 
 /// A list of what was deleted.
-fn deleted(operation: Operation, example: &Value) -> Operation {
+fn deleted(operation: Operation) -> Operation {
     paged(operation)
         .says("What was deleted within the time for which its history is kept, and is not there again. Its history has the last version: a PUT of that with `If-None-Match: *` brings it back.")
-        .answers(200, "What was deleted, the latest first", schema::deleted, json!({ "items": [example] }))
-}
-
-fn history_example(after: &Value) -> Value {
-    json!({ "items": [{
-        "at": "2026-11-20T17:40:00.000Z", "by": { "clientId": "c2Z3OiBvZmZpY2VAMUBhY21l", "name": "office 1" },
-        "note": "The law of 20 November", "action": "CREATED", "before": null, "after": after,
-    }] })
+        .answers(200, "What was deleted, the latest first", schema::deleted)
 }

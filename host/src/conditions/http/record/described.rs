@@ -1,20 +1,18 @@
 //! What the API's documents say of decisions on record.
 
-use serde_json::json;
-
 use super::schema;
-use crate::http::schema::{limit, tenant_id};
+use crate::conditions::choice::read_choice;
+use crate::conditions::decision_log::{report, till_schema};
 use crate::http::{Operation, Tag};
+use tillgate_api::describe;
+use tillgate_api::schema::{limit, tenant_id};
 
 fn of_tenant(operation: Operation) -> Operation {
     operation
         .path("tenantId", "The id of the tenant.", tenant_id)
-        .answers(
-            200,
-            "Which decisions go on record",
-            schema::choice,
-            json!({ "decisionLog": "denials" }),
-        )
+        .answers(200, "Which decisions go on record", |generator| {
+            describe(generator, read_choice)
+        })
 }
 
 pub(super) fn get_choice() -> Operation {
@@ -37,7 +35,7 @@ pub(super) fn put_choice() -> Operation {
         operation
             .says("They are written where the configuration of each host says (`decisions.log`)."),
     )
-    .takes(schema::choice, json!({ "decisionLog": "denials" }))
+    .takes(|generator| describe(generator, read_choice))
     .with_preconditions()
 }
 
@@ -49,18 +47,11 @@ pub(super) fn hand_in() -> Operation {
     )
     .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. Each client has tills of its own: under the name of another client's, its numbers are its own. `leftOut` are those that the tenant has not chosen.")
     .takes(
-        schema::report,
-        json!({ "till": "till-7", "decisions": [{
-            "sequence": 17, "at": "2026-11-20T17:40:00Z", "itemId": "beer-0.5l", "conditionId": "alcohol",
-            "decision": "HARD_DENY", "reason": "age_restriction.underage",
-        }] }),
-    )
+        |generator| describe(generator, report))
     .answers(
         200,
         "What became of them",
-        schema::receipt,
-        json!({ "till": "till-7", "sequence": 17, "written": 1, "repeated": 0, "leftOut": 0 }),
-    )
+        schema::receipt)
     .refuses(409, "The tenant has as many tills as it may.")
 }
 
@@ -76,16 +67,12 @@ pub(super) fn list_tills() -> Operation {
         200,
         "The tills, by name, each with the number of its last decision",
         schema::tills,
-        json!({ "items": [{
-            "till": "till-7", "clientId": "c2Z3OiB0aWxsQDFAYWNtZQp0aWQ6IGFjbWUK", "sequence": 17,
-            "handedInAt": "2026-11-20T17:40:00.000Z",
-        }] }),
     )
 }
 
 pub(super) fn delete_till() -> Operation {
     Operation::new("deleteTill", Tag::Decisions, "Forget the tills with a name")
-        .path("till", "The name of the till.", schema::till)
+        .path("till", "The name of the till.", till_schema)
         .empty(204, "They are forgotten, and their places are free")
         .refuses(404, "No till with this name has handed in decisions.")
 }

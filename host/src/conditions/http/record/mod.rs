@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 
-use crate::body::{parsed, read};
+use tillgate_api::read;
+
 use crate::conditions::Conditions;
-use crate::conditions::choice::{Choice, Chosen};
+use crate::conditions::choice::{self, Chosen};
 use crate::conditions::decision_log::{Report, TillQuery, is_till_cursor};
 use crate::data::etag;
 use crate::error::{Error, Result};
@@ -79,11 +80,7 @@ async fn get_choice(conditions: Arc<Conditions>, request: Request) -> Result<Rep
 
 async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let tenant = tenant_of(&request)?;
-    let decision_log = read(&request.body, |fields| {
-        fields.required("decisionLog", |node, faults| {
-            parsed(node, faults, Choice::from_name, Choice::RULE)
-        })
-    })?;
+    let decision_log = read(&request.body, choice::read_choice)?;
     let preconditions = request.preconditions();
     let chosen = conditions.choose(&tenant, decision_log, &preconditions);
     let [before, after] = chosen.await?;

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::conditions::{condition, conditions};
 use super::projects::{project, projects};
-use crate::http::schema::{component, made_by, note};
+use tillgate_api::schema::{component, made_by, note};
 
 /// The history of a rule, whose versions are of this schema.
 fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> Schema {

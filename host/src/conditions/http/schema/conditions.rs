@@ -5,7 +5,7 @@ use tillgate_engine::decision::Reason;
 
 use super::condition_id;
 use super::decisions::condition_request;
-use crate::http::schema::{NO_CONTROLS, component, managed_by};
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 
 /// Tests beside a rule.
 pub(super) fn tests(

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{body_condition_id, decision, project_id};
-use crate::http::schema::component;
+use tillgate_api::schema::component;
 
 pub(super) fn item_id() -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 256 })

@@ -7,6 +7,9 @@ mod conditions;
 mod decisions;
 mod projects;
 
+pub(in crate::conditions) use crate::conditions::ids::{
+    CONDITION_ID, body_condition_id, project_id,
+};
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 pub(super) use self::changes::{catalog, condition_history, deleted, project_history};
@@ -18,30 +21,13 @@ pub(super) use self::decisions::{
     basket_decision, basket_request, condition_request, item_decision, project_request,
 };
 pub(super) use self::projects::{project, project_put, projects, restrictions};
-use crate::http::schema::component;
-
-/// The ids of conditions. In a path, `.` and `..` are none.
-const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
+use tillgate_api::schema::component;
 
 /// The id of a condition.
 pub(super) fn condition_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": CONDITION_ID, "not": { "enum": [".", ".."] },
         "examples": ["alcohol"],
-    })
-}
-
-/// The id of a condition in a body, where `.` and `..` are ids as well.
-pub(super) fn body_condition_id(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": CONDITION_ID })
-}
-
-/// The id of a project.
-pub(super) fn project_id(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string", "format": "uuid",
-        "pattern": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
-        "examples": ["0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90"],
     })
 }
 

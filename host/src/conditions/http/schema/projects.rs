@@ -5,7 +5,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use super::conditions::tests;
 use super::decisions::{item_id, properties};
 use super::project_id;
-use crate::http::schema::{NO_CONTROLS, component, managed_by};
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 
 /// A restriction of a project.
 pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::set::dry_run;
 use super::unit_id;
-use crate::http::schema::component;
+use tillgate_api::schema::component;
 
 /// The unit at which rates are set.
 pub(in crate::rates::http) fn importing_unit(generator: &mut SchemaGenerator) -> Schema {

@@ -7,28 +7,22 @@ mod topic;
 mod units;
 mod used;
 
+pub(in crate::rates) use crate::rates::body::{
+    UNIT_ID, currency_schema as currency, rate_type_schema as rate_type, unit_id_schema as unit_id,
+};
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 pub(super) use self::import::{
     document, import_form, imported, importing_unit, rate_types, source,
 };
 pub(super) use self::set::{
-    change, changed_or_dry_run, dry_run, rate_or_dry_run, rate_put, rates_change, set_rate,
-    set_rates,
+    change, changed_or_dry_run, dry_run, rate_or_dry_run, set_rate, set_rates,
 };
-pub(super) use self::topic::{initial_state, topic_cursor};
+pub(super) use self::topic::topic_cursor;
 pub(crate) use self::topic::{topic_event, topic_reset};
-pub(super) use self::units::{unit, unit_or_dry_run, unit_put, units};
-pub(super) use self::used::{conversion, converted, used_rates, values};
-use crate::http::schema::component;
-
-/// The ids of business units.
-const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
-
-/// The id of a business unit.
-pub(super) fn unit_id(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
-}
+pub(super) use self::units::{unit, unit_or_dry_run, units};
+pub(super) use self::used::{converted, used_rates, values};
+use tillgate_api::schema::component;
 
 /// The entity tag of a unit's list of rates.
 pub(super) fn rates_entity_tag(_: &mut SchemaGenerator) -> Schema {
@@ -40,11 +34,6 @@ pub(super) fn unit_cursor(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": UNIT_ID })
 }
 
-/// What a rate is for.
-pub(super) fn rate_type(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
-}
-
 /// The currency that a rate is counted in.
 pub(super) fn counted_currency(_: &mut SchemaGenerator) -> Schema {
     currency("SEK")
@@ -53,10 +42,6 @@ pub(super) fn counted_currency(_: &mut SchemaGenerator) -> Schema {
 /// The currency that a rate prices.
 pub(super) fn priced_currency(_: &mut SchemaGenerator) -> Schema {
     currency("EUR")
-}
-
-fn currency(example: &str) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
 }
 
 /// A value of a rate.

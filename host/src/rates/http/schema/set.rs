@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::topic::message_lists;
 use super::{date_time, of_rate, rate_value};
-use crate::http::schema::{component, managed_by};
+use tillgate_api::schema::{component, managed_by};
 
 /// The document that a rate was imported from.
 pub(super) fn reference() -> Schema {
@@ -37,33 +37,6 @@ pub(in crate::rates::http) fn set_rate(generator: &mut SchemaGenerator) -> Schem
 /// The rates that are set at a unit.
 pub(in crate::rates::http) fn set_rates(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": set_rate(generator) })
-}
-
-/// The body of a PUT of a rate.
-pub(in crate::rates::http) fn rate_put(generator: &mut SchemaGenerator) -> Schema {
-    component(
-        generator,
-        "RatePut",
-        |_| json_schema!({ "type": "object", "required": ["rateValue"], "properties": { "rateValue": rate_value(), "managedBy": managed_by() } }),
-    )
-}
-
-/// Many changes of rates at a unit.
-pub(in crate::rates::http) fn rates_change(generator: &mut SchemaGenerator) -> Schema {
-    let label = [("managedBy", managed_by())];
-    let set = of_rate(generator, &[("rateValue", rate_value())], &label);
-    let delete = of_rate(generator, &[], &[]);
-    component(generator, "RatesChange", |_| {
-        json_schema!({
-            "type": "object",
-            "description": "1 to 1,000 rates in `set` and `delete` together, each once.",
-            "anyOf": [{ "required": ["set"] }, { "required": ["delete"] }],
-            "properties": {
-                "set": { "type": ["array", "null"], "maxItems": 1000, "items": set },
-                "delete": { "type": ["array", "null"], "maxItems": 1000, "items": delete },
-            },
-        })
-    })
 }
 
 /// What a change of many rates has done.

@@ -2,8 +2,8 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{currency, date_time, rate_type, unit_id};
-use crate::http::schema::{component, tenant_id};
+use super::{currency, date_time, rate_type};
+use tillgate_api::schema::component;
 
 /// A rate in a message (`given.md`, 2.5).
 fn message_rate(generator: &mut SchemaGenerator) -> Schema {
@@ -86,17 +86,6 @@ fn rates_changed_message(generator: &mut SchemaGenerator) -> Schema {
                 },
                 lists,
             ],
-        })
-    })
-}
-
-/// The body of a request for the initial state.
-pub(in crate::rates::http) fn initial_state(generator: &mut SchemaGenerator) -> Schema {
-    let (tenant, unit) = (tenant_id(generator), unit_id(generator));
-    component(generator, "InitialState", |_| {
-        json_schema!({
-            "type": "object", "required": ["tenantId"],
-            "properties": { "tenantId": tenant, "businessUnitId": unit },
         })
     })
 }

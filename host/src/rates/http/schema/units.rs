@@ -4,23 +4,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::set::or_dry_run;
 use super::{UNIT_ID, of_rate, percentage, unit_id};
-use crate::http::schema::{NO_CONTROLS, component, managed_by};
-
-/// The body of a PUT of a business unit.
-pub(in crate::rates::http) fn unit_put(generator: &mut SchemaGenerator) -> Schema {
-    let members = unit_members(generator);
-    component(generator, "BusinessUnitPut", |_| {
-        json_schema!({
-            "type": "object",
-            "required": ["type"],
-            "properties": members,
-            "oneOf": [
-                { "properties": { "type": { "const": "COMPANY" }, "parentId": { "type": "null" } } },
-                { "required": ["parentId"], "properties": { "type": { "enum": ["GROUP", "STORE"] }, "parentId": { "type": "string" } } },
-            ],
-        })
-    })
-}
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 
 /// The members of a business unit but its id.
 fn unit_members(generator: &mut SchemaGenerator) -> serde_json::Map<String, serde_json::Value> {

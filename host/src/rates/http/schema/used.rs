@@ -2,8 +2,8 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{currency, date_time, of_rate, rate_type, rate_value, unit_id};
-use crate::http::schema::{component, made_by, note};
+use super::{currency, date_time, of_rate, rate_value};
+use tillgate_api::schema::{component, made_by, note};
 
 /// A rate that a unit uses.
 fn used_rate(generator: &mut SchemaGenerator) -> Schema {
@@ -40,23 +40,6 @@ fn used_rate(generator: &mut SchemaGenerator) -> Schema {
 /// The rates that a unit uses.
 pub(in crate::rates::http) fn used_rates(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": used_rate(generator) })
-}
-
-/// The query of a conversion.
-pub(in crate::rates::http) fn conversion(generator: &mut SchemaGenerator) -> Schema {
-    let (unit, rate_type) = (unit_id(generator), rate_type(generator));
-    component(generator, "Conversion", |_| {
-        json_schema!({
-            "type": "object",
-            "required": ["businessUnitId", "exchangeRateType", "from", "to", "amount"],
-            "properties": {
-                "businessUnitId": unit, "exchangeRateType": rate_type,
-                "from": currency("EUR"), "to": currency("SEK"),
-                "amount": { "type": "number", "description": "In `from`." },
-                "withMarkup": { "type": ["boolean", "null"], "default": false },
-            },
-        })
-    })
 }
 
 /// An amount that was converted.

@@ -1,11 +1,11 @@
 //! What the API's documents say of clients.
 
-use serde_json::{Value, json};
-
 use super::super::schema::{client_id, clients as schema, status};
-use super::{CLIENT_ID, ENTITY_TAG, NO_STORE, SECRET, with_limit, with_tenant};
-use crate::http::schema::duration;
+use super::{ENTITY_TAG, NO_STORE, with_limit, with_tenant};
 use crate::http::{Operation, Tag};
+use crate::tokens::body;
+use tillgate_api::describe;
+use tillgate_api::schema::duration;
 
 const UNKNOWN: &str = "The tenant has no client with this id.";
 const MAY_GRANT: &str = "The caller must be able to grant every permission that the client has.";
@@ -14,13 +14,6 @@ fn of_client(id: &'static str, summary: &'static str) -> Operation {
     with_tenant(Operation::new(id, Tag::Clients, summary))
         .path("clientId", "The id of the client.", client_id)
         .refuses(404, UNKNOWN)
-}
-
-fn example(status: &str) -> Value {
-    json!({
-        "claims": {}, "clientId": CLIENT_ID, "registeredAt": "2026-11-20T17:40:00.000Z", "roles": [{ "roleId": "ecs.editor" }],
-        "softwareId": "till", "softwareVersion": "1", "status": status, "tenantId": "acme",
-    })
 }
 
 pub(in crate::tokens::http) fn list_clients() -> Operation {
@@ -32,18 +25,13 @@ pub(in crate::tokens::http) fn list_clients() -> Operation {
     .query("status", "Only those with this status.", status)
     .query("cursor", "`next` of the page before.", client_id);
     with_limit(operation)
-        .answers(
-            200,
-            "The clients, by id",
-            schema::clients,
-            json!({ "items": [example("Authorized")], "next": CLIENT_ID }),
-        )
+        .answers(200, "The clients, by id", schema::clients)
         .with_entity_tag()
 }
 
 pub(in crate::tokens::http) fn get_client() -> Operation {
     of_client("getClient", "Get a client")
-        .answers(200, "The client", schema::client, example("Pending"))
+        .answers(200, "The client", schema::client)
         .with_entity_tag()
 }
 
@@ -57,12 +45,7 @@ pub(in crate::tokens::http) fn delete_client() -> Operation {
 pub(in crate::tokens::http) fn authorize() -> Operation {
     of_client("authorizeClient", "Authorize a client")
         .says(MAY_GRANT)
-        .answers(
-            200,
-            "The client, which may get tokens",
-            schema::client,
-            example("Authorized"),
-        )
+        .answers(200, "The client, which may get tokens", schema::client)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
         .refuses(409, "The client is revoked, which is for ever.")
 }
@@ -70,7 +53,7 @@ pub(in crate::tokens::http) fn authorize() -> Operation {
 pub(in crate::tokens::http) fn revoke() -> Operation {
     of_client("revokeClient", "Revoke a client")
         .says("Its tokens are refused from then on, and it can never be authorized again. The caller must be able to grant every permission that the client has.")
-        .answers(200, "The client, which gets no tokens", schema::client, example("Revoked"))
+        .answers(200, "The client, which gets no tokens", schema::client)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
 }
 
@@ -85,9 +68,7 @@ pub(in crate::tokens::http) fn renew_secret() -> Operation {
         .answers(
             200,
             "The new secret",
-            schema::credentials,
-            json!({ "clientId": CLIENT_ID, "clientSecret": SECRET }),
-        )
+            schema::credentials)
         .with_header(NO_STORE.0, NO_STORE.1)
         .refuses(409, "The client is revoked.")
 }
@@ -95,7 +76,7 @@ pub(in crate::tokens::http) fn renew_secret() -> Operation {
 pub(in crate::tokens::http) fn put_roles() -> Operation {
     of_client("putClientRoles", "Set the roles of a client")
         .says("They replace those that it has. The caller must be able to grant every permission that the client has, and that it gets.")
-        .takes(schema::client_roles, json!({ "roles": [{ "roleId": "ecs.editor" }] }))
-        .answers(200, "The client", schema::client, example("Authorized"))
+        .takes(|generator| describe(generator, body::roles))
+        .answers(200, "The client", schema::client)
         .with_preconditions()
 }

@@ -7,11 +7,9 @@ pub(super) mod templates;
 
 use super::schema;
 use crate::http::Operation;
-use crate::http::schema::{limit, tenant_id};
+use tillgate_api::schema::{limit, tenant_id};
 
 /// What examples have in common: the id of a client, and its secret.
-const CLIENT_ID: &str = "c2Z3OiB0aWxsQDFAYWNtZQp0aWQ6IGFjbWUK";
-const SECRET: &str = "5f1d0c2b7a9e4c6f8b3d1e0a2c4f6b8d5f1d0c2b7a9e4c6f8b3d1e0a2c4f6b8d";
 
 const ENTITY_TAG: (&str, &str) = ("ETag", "The version of what is answered, for `If-Match`.");
 

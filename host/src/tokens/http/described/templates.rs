@@ -1,14 +1,13 @@
 //! What the API's documents say of registration templates and software statements.
 
-use serde_json::{Value, json};
-
 use super::super::schema::{clients as schema, software_id, software_version};
 use super::{ENTITY_TAG, with_limit, with_owner, with_tenant};
-use crate::http::schema::uuid;
 use crate::http::{Operation, Tag};
+use crate::tokens::body;
+use tillgate_api::describe;
+use tillgate_api::schema::uuid;
 
 const UNKNOWN: &str = "There is no such template.";
-const JTI: &str = "6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3";
 
 fn of_template(id: &'static str, summary: &'static str) -> Operation {
     with_owner(Operation::new(id, Tag::Clients, summary))
@@ -20,40 +19,28 @@ fn of_template(id: &'static str, summary: &'static str) -> Operation {
         )
 }
 
-fn example() -> Value {
-    json!({
-        "softwareId": "till", "softwareVersion": "1", "name": "A till",
-        "claimsSchema": { "required": ["iso_cc", "workstation_id"] }, "roles": [{ "roleId": "ecs.viewer" }, { "roleId": "ecs.evaluator" }],
-    })
-}
-
 pub(in crate::tokens::http) fn list_templates() -> Operation {
     with_owner(Operation::new(
         "listTemplates",
         Tag::Clients,
         "List the registration templates",
     ))
-    .answers(
-        200,
-        "The templates, by software",
-        schema::templates,
-        json!([example()]),
-    )
+    .answers(200, "The templates, by software", schema::templates)
     .with_entity_tag()
 }
 
 pub(in crate::tokens::http) fn create_template() -> Operation {
     with_owner(Operation::new("createTemplate", Tag::Clients, "Create a registration template"))
         .says("Clients of the software register with it: their claims must match its schema, and they get its roles. The caller must be able to grant every permission of these. The template of a platform's administrator creates the tenant if there is none.")
-        .takes(schema::new_template, example())
-        .answers(201, "It was created", schema::template, example())
+        .takes(body::template_schema)
+        .answers(201, "It was created", schema::template)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
         .refuses(409, "There is a template for this software already, or the tenant has as many as it may.")
 }
 
 pub(in crate::tokens::http) fn get_template() -> Operation {
     of_template("getTemplate", "Get a registration template")
-        .answers(200, "The template", schema::template, example())
+        .answers(200, "The template", schema::template)
         .with_entity_tag()
         .refuses(404, UNKNOWN)
 }
@@ -61,9 +48,9 @@ pub(in crate::tokens::http) fn get_template() -> Operation {
 pub(in crate::tokens::http) fn put_template() -> Operation {
     of_template("putTemplate", "Create or replace a registration template")
         .says("`softwareId` and `softwareVersion` must be those of the path. Clients that have registered with it stay as they are. The caller must be able to grant every permission of its roles.")
-        .takes(schema::new_template, example())
-        .answers(200, "It was replaced", schema::template, example())
-        .answers(201, "It was created", schema::template, example())
+        .takes(body::template_schema)
+        .answers(200, "It was replaced", schema::template)
+        .answers(201, "It was created", schema::template)
         .with_preconditions()
         .refuses(409, "The tenant has as many templates as it may.")
 }
@@ -84,18 +71,11 @@ pub(in crate::tokens::http) fn create_statement() -> Operation {
     ))
     .says("Any number of clients can register with it until it expires or is withdrawn. Its claims are those of each of them. With `autoApprove` they are authorized at once, so its text must be kept secret; the caller must then be able to grant every permission that the template gives.")
     .takes(
-        schema::new_statement,
-        json!({
-            "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false, "claims": { "iso_cc": "SE" },
-            "autoApprove": true, "expiresIn": "2 days",
-        }),
-    )
+        |generator| describe(generator, body::statement))
     .answers(
         201,
         "It was created",
-        schema::statement_text,
-        json!({ "softwareStatement": "eyJhbGciOiJSUzI1NiJ9.eyJqdGkiOiIifQ.c2lnbmF0dXJl" }),
-    )
+        schema::statement_text)
 }
 
 pub(in crate::tokens::http) fn list_statements() -> Operation {
@@ -106,16 +86,7 @@ pub(in crate::tokens::http) fn list_statements() -> Operation {
     ))
     .query("cursor", "`next` of the page before.", uuid);
     with_limit(operation)
-        .answers(
-            200,
-            "Those that are valid, by id",
-            schema::statements,
-            json!({ "items": [{
-                "autoApprove": true, "claims": { "iso_cc": "SE" }, "expiresAt": "2026-11-22T17:40:00.000Z",
-                "issuedAt": "2026-11-20T17:40:00.000Z", "jti": JTI, "softwareId": "till", "softwareVersion": "1",
-                "usingGlobalTemplate": false,
-            }] }),
-        )
+        .answers(200, "Those that are valid, by id", schema::statements)
         .with_entity_tag()
 }
 

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{claims, client_id, name, page, roles_of, secret, status};
-use crate::http::schema::{component, duration, managed_by, tenant_id, time, title, uuid};
+use tillgate_api::schema::{component, managed_by, tenant_id, time, title, uuid};
 
 /// A client's new secret.
 pub(in crate::tokens::http) fn credentials(generator: &mut SchemaGenerator) -> Schema {
@@ -44,16 +44,6 @@ pub(in crate::tokens::http) fn clients(generator: &mut SchemaGenerator) -> Schem
     component(generator, "Clients", |_| page(&client))
 }
 
-/// The roles that a client is to have.
-pub(in crate::tokens::http) fn client_roles(generator: &mut SchemaGenerator) -> Schema {
-    let name = name(generator);
-    component(
-        generator,
-        "ClientRoles",
-        |_| json_schema!({ "type": "object", "required": ["roles"], "properties": { "roles": roles_of(&name) } }),
-    )
-}
-
 fn template_members(generator: &mut SchemaGenerator) -> Schema {
     let name = name(generator);
     json_schema!({
@@ -64,16 +54,6 @@ fn template_members(generator: &mut SchemaGenerator) -> Schema {
         },
         "roles": roles_of(&name),
         "managedBy": managed_by(),
-    })
-}
-
-/// The body that creates or replaces a template.
-pub(in crate::tokens::http) fn new_template(generator: &mut SchemaGenerator) -> Schema {
-    let members = template_members(generator);
-    component(generator, "NewTemplate", |_| {
-        json_schema!({
-            "type": "object", "required": ["softwareId", "softwareVersion", "name", "claimsSchema"], "properties": members,
-        })
     })
 }
 
@@ -90,24 +70,6 @@ pub(in crate::tokens::http) fn template(generator: &mut SchemaGenerator) -> Sche
 /// Templates.
 pub(in crate::tokens::http) fn templates(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": template(generator) })
-}
-
-/// The body that creates a software statement.
-pub(in crate::tokens::http) fn new_statement(generator: &mut SchemaGenerator) -> Schema {
-    let (name, claims, duration) = (name(generator), claims(generator), duration(generator));
-    component(generator, "NewSoftwareStatement", |_| {
-        json_schema!({
-            "type": "object",
-            "required": ["softwareId", "softwareVersion", "usingGlobalTemplate"],
-            "properties": {
-                "softwareId": name.clone(), "softwareVersion": name,
-                "usingGlobalTemplate": { "type": "boolean" },
-                "claims": claims,
-                "autoApprove": { "type": "boolean", "default": false, "description": "Whether clients that register with it are authorized at once." },
-                "expiresIn": { "description": "How long it is valid: more than 0s, at most 365 days.", "default": "7 days", "allOf": [duration] },
-            },
-        })
-    })
 }
 
 /// A software statement, as it is answered once.

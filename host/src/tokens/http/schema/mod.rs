@@ -5,15 +5,11 @@ pub(super) mod clients;
 pub(super) mod platform;
 pub(super) mod public;
 
+use crate::tokens::body::{claims_schema as claims, name_schema as name};
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use crate::http::schema::{NO_CONTROLS, component, schema_of};
 use crate::tokens::client::Status;
-
-/// The name of a software, a version or a role.
-pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
-}
+use tillgate_api::schema::schema_of;
 
 fn name_such_as(generator: &mut SchemaGenerator, example: &str) -> Schema {
     let mut name = name(generator);
@@ -64,21 +60,6 @@ fn page(of: &Schema) -> Schema {
             "items": { "type": "array", "items": of, "description": "They may be fewer than asked for, even none, and more may follow all the same." },
             "next": { "type": "string", "description": "The `cursor` of the next page; absent on the last one." },
         },
-    })
-}
-
-/// The claims of a client.
-fn claims(generator: &mut SchemaGenerator) -> Schema {
-    component(generator, "Claims", |_| {
-        json_schema!({
-            "type": "object",
-            "description": "What a client says of itself. A number keeps the digits that it is written with.",
-            "maxProperties": 100,
-            "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
-            "additionalProperties": {
-                "type": ["string", "number", "boolean"], "minLength": 1, "maxLength": 64, "pattern": NO_CONTROLS,
-            },
-        })
     })
 }
 

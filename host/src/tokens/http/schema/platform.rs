@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::name;
-use crate::http::schema::{component, managed_by, tenant_id, time, title};
+use tillgate_api::schema::{component, managed_by, tenant_id, time, title};
 
 fn permissions() -> Schema {
     json_schema!({
@@ -11,15 +11,6 @@ fn permissions() -> Schema {
         "description": "Names of permissions. One that no route here asks for has no effect.",
         "items": { "type": "string", "maxLength": 128, "pattern": r"^[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+$" },
     })
-}
-
-/// The body of a PUT of a role.
-pub(in crate::tokens::http) fn role_put(generator: &mut SchemaGenerator) -> Schema {
-    component(
-        generator,
-        "RolePut",
-        |_| json_schema!({ "type": "object", "required": ["permissions"], "properties": { "permissions": permissions(), "managedBy": managed_by() } }),
-    )
 }
 
 /// A role.
@@ -48,15 +39,6 @@ fn tolerance() -> Schema {
         "type": "number", "minimum": 0, "exclusiveMaximum": 100,
         "description": "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.",
     })
-}
-
-/// The body of a PUT of a tenant.
-pub(in crate::tokens::http) fn tenant_put(generator: &mut SchemaGenerator) -> Schema {
-    component(
-        generator,
-        "TenantPut",
-        |_| json_schema!({ "type": "object", "properties": { "name": title(100), "rateTolerancePercent": tolerance() } }),
-    )
 }
 
 /// A tenant.

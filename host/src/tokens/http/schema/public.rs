@@ -2,8 +2,8 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{claims, client_id, name, secret, status};
-use crate::http::schema::{component, tenant_id};
+use super::{client_id, name, secret, status};
+use tillgate_api::schema::{component, tenant_id};
 
 /// The form of a token request.
 pub(in crate::tokens::http) fn token_request(generator: &mut SchemaGenerator) -> Schema {
@@ -120,24 +120,6 @@ pub(in crate::tokens::http) fn caller(generator: &mut SchemaGenerator) -> Schema
             "properties": {
                 "tenantId": tenant,
                 "permissions": { "type": "array", "items": { "type": "string" }, "description": "Those that a route here asks for." },
-            },
-        })
-    })
-}
-
-/// The registration of a client.
-pub(in crate::tokens::http) fn registration(generator: &mut SchemaGenerator) -> Schema {
-    let (name, tenant, claims) = (name(generator), tenant_id(generator), claims(generator));
-    component(generator, "Registration", |_| {
-        json_schema!({
-            "type": "object",
-            "required": ["softwareId", "softwareVersion", "usingGlobalTemplate", "tenantId", "claims"],
-            "properties": {
-                "softwareId": name.clone(), "softwareVersion": name,
-                "usingGlobalTemplate": { "type": "boolean", "description": "Whether the global template of the software is used, or the tenant's." },
-                "tenantId": tenant,
-                "claims": claims,
-                "softwareStatement": { "type": "string", "maxLength": 8192, "description": "A JWT of `createSoftwareStatement`, of at most 8 KiB. Claims that it states may be left out." },
             },
         })
     })

@@ -10,8 +10,11 @@ mod value;
 
 use std::collections::BTreeSet;
 
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::{RawValue, to_raw_value};
+use tillgate_api::value::or_fault;
+use tillgate_api::{Value as Described, describe};
 use tillgate_engine::json::{Document, Faults, Node};
 
 pub(super) use self::candidate::Candidate;
@@ -19,7 +22,6 @@ pub(in crate::webhooks) use self::candidate::Filterable;
 use self::candidate::Names;
 use self::path::{PATH_RULE, Path};
 use self::value::{VALUE_RULE, Value};
-use crate::body::{object, or_fault};
 
 const MAX_CONDITIONS: usize = 16;
 const MAX_VALUES: usize = 100;
@@ -50,23 +52,18 @@ struct Written {
 
 impl Filter {
     /// Reads `[{ path, in: [...] }]`.
-    pub(super) fn read(list: Node<'_, '_>, faults: &mut Faults) -> Option<Self> {
-        let list = faults.array(list)?;
-        if list.children().nth(MAX_CONDITIONS).is_some() {
-            faults.add(list, "must have at most 16 conditions");
-            return None;
-        }
-        let read: Vec<_> = list
-            .children()
-            .map(|node| condition(node, faults))
-            .collect();
-        let read: Option<Vec<_>> = read.into_iter().collect();
-        let (conditions, written): (_, Vec<_>) = read?.into_iter().unzip();
-        let json = to_raw_value(&written).ok()?;
-        let is_small = json.get().len() <= MAX_BYTES;
-        let filter = Self { json, conditions };
-        let rule = "must have at most 16 KiB";
-        or_fault(faults, list, Some(filter).filter(|_| is_small), rule)
+    pub(super) fn read(value: Described<'_, '_, '_>) -> Option<Self> {
+        value.component("EventFilter", |value| {
+            let (count, rule) = (0..=MAX_CONDITIONS, "must have at most 16 conditions");
+            value.list_that(count, rule, condition, |read| {
+                let (conditions, written): (_, Vec<_>) = read.into_iter().unzip();
+                let json = to_raw_value(&written).map_err(|_| "must be JSON")?;
+                match json.get().len() <= MAX_BYTES {
+                    true => Ok(Self { json, conditions }),
+                    false => Err("must have at most 16 KiB"),
+                }
+            })
+        })
     }
 
     /// Whether it lets everything through.
@@ -94,36 +91,49 @@ impl Filter {
     }
 }
 
-fn condition(node: Node<'_, '_>, faults: &mut Faults) -> Option<(Condition, Written)> {
-    let (path, values) = object(node, faults, |fields| {
-        let path = fields.required("path", |node, faults| {
-            let text = node.text().map_or("", |text| text.as_ref());
-            let path = Path::parse(text).map(|path| (path, text.to_owned()));
-            or_fault(faults, node, path, PATH_RULE)
-        });
-        let values = fields.required("in", values);
-        Some((path?, values?))
-    })?;
-    let (path, text) = path;
-    let (values, written) = values.into_iter().unzip();
-    let written = Written {
-        path: text,
-        values: written,
-    };
-    Some((Condition { path, values }, written))
+/// The schema of a filter.
+pub(super) fn filter_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, Filter::read)
 }
 
-fn values(list: Node<'_, '_>, faults: &mut Faults) -> Option<Vec<(Value, Box<RawValue>)>> {
-    let list = faults.array(list)?;
-    if !(1..=MAX_VALUES).contains(&list.children().count()) {
-        faults.add(list, "must have 1 to 100 values");
-        return None;
-    }
-    let read = list
-        .children()
-        .map(|node| or_fault(faults, node, Value::read(node), VALUE_RULE));
-    let read: Vec<_> = read.collect();
-    read.into_iter().collect()
+fn condition(value: Described<'_, '_, '_>) -> Option<(Condition, Written)> {
+    value.component("EventFilterCondition", |value| value.object(|fields| {
+        let about = "`$.type`, `$.id`, or a member of JSON data such as `$.data.businessUnitId` or `$.data['a.b']`: at most 512 bytes and 16 names, no wildcards and no elements of arrays. A member that is absent matches nothing.";
+        let path = fields.required("path", about, |value| {
+            value.of(path_schema, |node, faults| {
+                let text = node.text().map_or("", |text| text.as_ref());
+                let path = Path::parse(text).map(|path| (path, text.to_owned()));
+                or_fault(faults, node, path, PATH_RULE)
+            })
+        });
+        let about = "The values that it may have, equal by type and value.";
+        let values = fields.required("in", about, |value| {
+            value.list(1..=MAX_VALUES, "must have 1 to 100 values", one_value)
+        });
+        let ((path, text), values) = (path?, values?);
+        let (values, written) = values.into_iter().unzip();
+        let written = Written {
+            path: text,
+            values: written,
+        };
+        Some((Condition { path, values }, written))
+    }))
+}
+
+fn path_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": r"^\$\.(type|id|data[.\[].+)$", "maxLength": 512 })
+}
+
+fn one_value(value: Described<'_, '_, '_>) -> Option<(Value, Box<RawValue>)> {
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": ["string", "number", "boolean"], "maxLength": 512,
+            "description": "A string of at most 512 bytes, or a number of at most 64 characters, compared by its decimal value.",
+        })
+    };
+    value.of(schema, |node: Node<'_, '_>, faults| {
+        or_fault(faults, node, Value::read(node), VALUE_RULE)
+    })
 }
 
 impl PartialEq for Filter {
@@ -143,7 +153,7 @@ impl<'de> Deserialize<'de> for Filter {
         let text = String::deserialize(from)?;
         let document = Document::parse(text.as_bytes()).map_err(de::Error::custom)?;
         let mut faults = Faults::default();
-        let read = Self::read(document.root(), &mut faults);
+        let read = Self::read(Described::given(document.root(), &mut faults));
         read.ok_or_else(|| de::Error::custom("a filter is malformed"))
     }
 }

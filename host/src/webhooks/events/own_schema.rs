@@ -3,9 +3,9 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::events::envelope;
-use crate::http::schema::{component, schema_of, uuid};
+use super::schema::envelope;
 use crate::webhooks::registry::webhook::DisabledReason;
+use tillgate_api::schema::{component, schema_of, uuid};
 
 /// The envelope of events of a type, whose data is of a schema.
 pub(crate) fn envelope_of(

@@ -1,11 +1,13 @@
-//! Schemas (JSON Schema 2020-12) for the documents of the API: how a feature says what its bodies and parameters are.
-//!
-//! A type that serde writes derives its schema; what is read or written by hand has one by hand.
+//! Schemas (JSON Schema 2020-12) of the documents. A type that serde writes derives its schema, and a description of a body
+//! makes it; here are the schemas of single values.
+
+use std::collections::BTreeSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::data::note;
+/// The most characters of a note.
+pub const MAX_NOTE: usize = 500;
 
 /// How many items a page has without a limit.
 pub const LIMIT: usize = 100;
@@ -16,9 +18,87 @@ pub const MAX_LIMIT: usize = 1_000;
 /// Makes the schema of something; what has a name is added to the components of the document.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// The schema of a type.
+/// The schema of a type that answers are written from. A member of it that is `None` is left out, so none is null.
 pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
+    let known: BTreeSet<String> = generator.definitions().keys().cloned().collect();
+    let mut schema = generator.subschema_for::<T>();
+    let new = generator.definitions_mut().iter_mut();
+    for (_, definition) in new.filter(|(name, _)| !known.contains(*name)) {
+        never_null(definition);
+    }
+    if let Some(members) = schema.as_object_mut() {
+        members.values_mut().for_each(never_null);
+    }
+    schema
+}
+
+/// Takes null out of the types in a schema.
+fn never_null(schema: &mut Value) {
+    match schema {
+        Value::Array(all) => all.iter_mut().for_each(never_null),
+        Value::Object(members) => {
+            members.values_mut().for_each(never_null);
+            if let Some(Value::Array(types)) = members.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [one] = types.as_slice() {
+                    let one = one.clone();
+                    members.insert("type".to_owned(), one);
+                }
+            }
+            if let Some(Value::Array(any)) = members.get_mut("anyOf") {
+                any.retain(|schema| schema != &json!({ "type": "null" }));
+                if let [Value::Object(one)] = any.as_slice() {
+                    let one = one.clone();
+                    members.remove("anyOf");
+                    members.extend(one);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes enumerations as `enum`, which generators of clients understand, where schemas have an alternative for each name. What
+/// each name means becomes a part of the description.
+pub fn plain_enumerations(document: &mut Value) {
+    match document {
+        Value::Array(all) => all.iter_mut().for_each(plain_enumerations),
+        Value::Object(members) => {
+            if let Some(plain) = members.get("oneOf").and_then(enumeration) {
+                let (names, meanings) = plain;
+                members.remove("oneOf");
+                members.insert("type".to_owned(), json!("string"));
+                members.insert("enum".to_owned(), json!(names));
+                let before = members.get("description").and_then(Value::as_str);
+                let description = before
+                    .into_iter()
+                    .chain(meanings.iter().map(String::as_str));
+                let description = description.collect::<Vec<_>>().join("\n\n");
+                if !description.is_empty() {
+                    members.insert("description".to_owned(), json!(description));
+                }
+            }
+            members.values_mut().for_each(plain_enumerations);
+        }
+        _ => {}
+    }
+}
+
+/// The names of an enumeration, and what those mean that say so.
+fn enumeration(alternatives: &Value) -> Option<(Vec<String>, Vec<String>)> {
+    let (mut names, mut meanings) = (Vec::new(), Vec::new());
+    for alternative in alternatives.as_array()? {
+        if let Some(more) = alternative.get("enum") {
+            let more = more.as_array()?.iter().filter_map(Value::as_str);
+            names.extend(more.map(str::to_owned));
+            continue;
+        }
+        let name = alternative.get("const")?.as_str()?;
+        names.push(name.to_owned());
+        let meaning = alternative.get("description").and_then(Value::as_str);
+        meanings.extend(meaning.map(|meaning| format!("`{name}`: {meaning}")));
+    }
+    Some((names, meanings))
 }
 
 /// A schema with a name of its own, for what is read or written by hand. It is made once for each document.
@@ -83,7 +163,7 @@ pub fn made_by() -> Schema {
 
 /// Why a change is made.
 pub fn note(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "maxLength": note::MAX, "pattern": NO_CONTROLS })
+    json_schema!({ "type": "string", "maxLength": MAX_NOTE, "pattern": NO_CONTROLS })
 }
 
 /// The units of a duration.

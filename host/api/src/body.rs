@@ -1,0 +1,60 @@
+//! The body of a request, and the two things that a description does: it reads a body, and it makes the schema of one.
+
+use std::ops::Deref;
+
+use bytes::Bytes;
+use schemars::{Schema, SchemaGenerator};
+use tillgate_engine::error::{Code, Error};
+use tillgate_engine::json::{Document, Faults};
+
+use crate::value::Value;
+
+/// The body of a request.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    pub bytes: Bytes,
+    /// Whether unknown members are ignored (`Prefer: handling=lenient`).
+    pub lenient: bool,
+}
+
+impl From<&[u8]> for Body {
+    fn from(bytes: &[u8]) -> Self {
+        Self {
+            bytes: Bytes::copy_from_slice(bytes),
+            lenient: false,
+        }
+    }
+}
+
+impl Deref for Body {
+    type Target = Bytes;
+
+    fn deref(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// Reads a body by its description, which answers `None` after it has added a fault.
+///
+/// # Errors
+/// Every fault of the body, each with its path.
+pub fn read<T>(
+    body: &Body,
+    description: impl for<'d> FnOnce(Value<'_, 'd, 'd>) -> Option<T>,
+) -> Result<T, Error> {
+    let document = Document::parse(body)?;
+    let mut faults = Faults::lenient(body.lenient);
+    let value = description(Value::given(document.root(), &mut faults));
+    faults.none_or_error()?;
+    value.ok_or_else(|| Error::new(Code::Invalid, "$", "has a fault that has no name"))
+}
+
+/// The schema of the bodies that a description reads.
+pub fn describe<T>(
+    generator: &mut SchemaGenerator,
+    description: impl FnOnce(Value<'_, '_, '_>) -> Option<T>,
+) -> Schema {
+    let mut schema = Schema::default();
+    description(Value::described(generator, &mut schema));
+    schema
+}

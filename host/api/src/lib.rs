@@ -1,0 +1,22 @@
+//! What the HTTP API says: a resource is described once, and the description does two things. It reads a body, with every
+//! fault and its place; and it makes the JSON Schema that `/openapi.json` and `/asyncapi.json` show.
+//!
+//! Read it in this order: [`body`] (how a body is read), [`value`] and [`fields`] (what a description is made of),
+//! [`values`] (values that many bodies have), [`schema`] (schemas of answers, which types derive).
+//!
+//! It knows neither HTTP nor the store.
+
+#![expect(
+    missing_docs,
+    reason = "the crate is not published, and most names say what they are"
+)]
+
+pub mod body;
+pub mod fields;
+pub mod schema;
+pub mod value;
+pub mod values;
+
+pub use self::body::{Body, describe, read};
+pub use self::fields::{Fields, Member};
+pub use self::value::{Kind, Value};

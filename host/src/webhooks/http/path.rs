@@ -1,0 +1,20 @@
+//! The webhook that a path names.
+
+use tillgate_api::schema::uuid;
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::http::{Operation, Request};
+use crate::webhooks::registry::webhook::no_webhook;
+
+pub(super) const NO_WEBHOOK: &str = "The tenant has no such webhook.";
+
+/// The webhook that the path names.
+pub(super) fn webhook_of(request: &Request) -> Result<Uuid> {
+    Uuid::try_parse(request.param(0)?).map_err(|_| no_webhook())
+}
+
+/// With the id of a webhook in the path.
+pub(super) fn with_webhook(operation: Operation) -> Operation {
+    operation.path("webhookId", "The id of the webhook.", uuid)
+}

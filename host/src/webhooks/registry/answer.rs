@@ -1,0 +1,120 @@
+//! Webhooks as they are answered (`webhooks.md`, "Resource"): without passwords, and with a shared key only once.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tillgate_api::schema::{time, uuid};
+use uuid::Uuid;
+
+use super::body::authentication_schema;
+use super::filter::{Filter, filter_schema};
+use super::webhook::{Authentication, DisabledReason, Webhook};
+use crate::data::etag::{self, Etag};
+use crate::data::managed_by::ManagedBy;
+use crate::error::Result;
+
+impl Webhook {
+    /// The entity tag of the webhook as it is answered.
+    pub(in crate::webhooks) fn etag(&self) -> Result<Etag> {
+        etag::of_json(&self.answer())
+    }
+
+    /// The webhook as it is answered.
+    pub(in crate::webhooks) fn answer(&self) -> Answer<'_> {
+        let settings = &self.settings;
+        Answer {
+            id: self.id,
+            name: &settings.name,
+            callback_url: &settings.callback_url,
+            event_types: &settings.event_types,
+            filter: settings.filter.as_ref().map(Filter::json),
+            authentication: match &settings.authentication {
+                Authentication::Bearer => AuthenticationAnswer::Bearer,
+                Authentication::Basic { username, .. } => AuthenticationAnswer::Basic { username },
+            },
+            has_shared_key: settings.shared_key.is_some(),
+            shared_key: None,
+            standard_webhooks_secret: None,
+            previous_shared_key_ends_at: settings
+                .previous_key
+                .as_ref()
+                .map(|previous| previous.ends_at.to_millis_text()),
+            signature_header: settings.signature_header.as_deref(),
+            max_per_second: settings.max_per_second,
+            temporary: self.slot.is_some(),
+            expires_at: None,
+            enabled: self.is_enabled(),
+            disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
+            disabled_at: self
+                .disabled
+                .as_ref()
+                .map(|disabled| disabled.at.to_millis_text()),
+            created_at: self.created_at.to_millis_text(),
+            last_modified: self.last_modified.to_millis_text(),
+            managed_by: settings.managed_by.as_ref(),
+        }
+    }
+}
+
+/// A webhook as it is answered.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Webhook")]
+pub(in crate::webhooks) struct Answer<'a> {
+    #[schemars(schema_with = "uuid")]
+    id: Uuid,
+    name: &'a str,
+    callback_url: &'a str,
+    /// `*` stands for all.
+    event_types: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "filter_schema")]
+    filter: Option<&'a RawValue>,
+    /// Without the password.
+    #[schemars(schema_with = "authentication_schema")]
+    authentication: AuthenticationAnswer<'a>,
+    has_shared_key: bool,
+    /// Only in the answer to the request that had it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) shared_key: Option<&'a str>,
+    /// The same key as libraries of Standard Webhooks take it, where it is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^whsec_"))]
+    pub(in crate::webhooks) standard_webhooks_secret: Option<String>,
+    /// Until when the key before signs as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
+    pub(in crate::webhooks) previous_shared_key_ends_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature_header: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    max_per_second: Option<u32>,
+    /// It is a listener's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    temporary: bool,
+    /// Only in the answer that created a listener: when it is removed unless its deliveries are followed by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
+    pub(in crate::webhooks) expires_at: Option<String>,
+    enabled: bool,
+    /// Why the service has disabled it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_reason: Option<DisabledReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
+    disabled_at: Option<String>,
+    #[schemars(schema_with = "time")]
+    created_at: String,
+    #[schemars(schema_with = "time")]
+    last_modified: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'a ManagedBy>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "UPPERCASE")]
+enum AuthenticationAnswer<'a> {
+    Bearer,
+    Basic { username: &'a str },
+}
