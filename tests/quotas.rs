@@ -406,6 +406,32 @@ async fn a_tenant_has_so_many_templates_clients_and_streams_and_no_more() {
 }
 
 #[tokio::test]
+async fn a_tenant_has_so_many_bytes_of_templates_and_no_more() {
+    let host = host(|config| config.quotas.template_bytes = "4 KiB".parse().unwrap()).await;
+    let token = host.token("acme", ROLES).await;
+    let post = async |version: &str, length: usize| {
+        let template = json!({
+            "softwareId": "till", "softwareVersion": version, "name": "A till",
+            "claimsSchema": { "type": "object", "description": "x".repeat(length) }, "roles": [],
+        });
+        let path = "/v1/tenants/acme/templates";
+        host.send(Method::POST, path, &token, &template).await
+    };
+    for (version, length, expected) in [("1", 3_000, 201), ("2", 3_000, 409), ("3", 100, 201)] {
+        let (status, body) = post(version, length).await;
+        assert_eq!(status, expected, "{version}: {body}");
+        if status == 409 {
+            let detail = "a tenant may have at most 4096 bytes of templates";
+            assert_eq!(body["detail"], detail);
+        }
+    }
+    let (_, usage) = host.get(USAGE, &token).await;
+    assert_eq!(usage["templates"]["used"], 2);
+    let used = usage["templateBytes"]["used"].as_u64().unwrap();
+    assert!((3_100..4_096).contains(&used), "{used}");
+}
+
+#[tokio::test]
 async fn usage_tells_how_much_there_is_of_what_a_tenant_may_have() {
     let host = host(|_| ()).await;
     let token = host.token("acme", ROLES).await;

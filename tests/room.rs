@@ -1,7 +1,9 @@
 //! Room: what a request reads and answers is reserved before it is read, and nothing is begun that nobody waits for.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -13,6 +15,7 @@ use tillgate::store::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::timeout;
 
 use crate::support::exposition::Scrape;
 use crate::support::host::{Host, read};
@@ -213,6 +216,89 @@ async fn keep_permits(host: &Host, tenant: &str) -> Vec<Sender<()>> {
     kept
 }
 
+/// What is answered to a caller who closes the connection as soon as the request is sent, but that they read the answer.
+async fn ask_and_go(host: &Host, token: &str, asked: &str, body: &str) -> String {
+    let length = body.len();
+    let request = format!(
+        "{asked} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    let address = host.url.strip_prefix("http://").unwrap();
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    connection.write_all(request.as_bytes()).await.unwrap();
+    connection.shutdown().await.unwrap();
+    let mut answer = String::new();
+    let read = connection.read_to_string(&mut answer);
+    within("the end of what was asked", read).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_long_dry_run_ends_when_its_caller_has_gone() {
+    let clock = Arc::new(SystemClock);
+    let store = Switched::new(clock.clone());
+    let opened: Arc<dyn Store> = store.clone();
+    let host = Host::start_configured(opened, clock, |_| ()).await;
+    let token = host.token("acme", &["exr.editor"]).await;
+    let company = json!({ "type": "COMPANY" });
+    put(&host, &token, "/api/v1/business-units/company", &company).await;
+    put(&host, &token, RATE, &json!({ "rateValue": 11 })).await;
+    for number in 0..24 {
+        let path = format!("/api/v1/business-units/shop-{number}");
+        let shop = json!({ "type": "STORE", "parentId": "company" });
+        put(&host, &token, &path, &shop).await;
+        let own = format!("{path}/exchange-rates/SALES/DKK/EUR");
+        put(&host, &token, &own, &json!({ "rateValue": 7 })).await;
+    }
+    host.run_due().await;
+    // Here each of the shops takes a fifth of a second.
+    store.meeting.begin(Some("unit-rates/shop-"));
+    let dry_run = format!("PUT {RATE}?dryRun=true");
+    let answer = ask_and_go(&host, &token, &dry_run, r#"{"rateValue":12}"#).await;
+    assert!(answer.starts_with("HTTP/1.1 499"), "{answer}");
+}
+
+#[tokio::test]
+async fn large_events_and_many_filters_wait_for_a_permit_and_keep_no_thread() {
+    let host = Host::start().await;
+    let token = host.token("acme", &["exe.editor", "exe.publisher"]).await;
+    let publish = |data: Value| {
+        let event = json!({ "type": "x.orders.v1", "data": data });
+        let request = host.request(Method::POST, "/api/v1/events", &token);
+        async move { read(request.json(&event).send().await.unwrap()).await }
+    };
+    // A permit is waited for if there is no answer as long as all of them are kept.
+    let waits_for_a_permit = async |data: Value| {
+        let kept = keep_permits(&host, "acme").await;
+        let mut published = pin!(publish(data));
+        if let Ok(answer) = timeout(Duration::from_secs(1), &mut published).await {
+            panic!("answered without a permit: {answer:?}");
+        }
+        drop(kept);
+        let (status, answer) = within("an event", published).await;
+        assert_eq!(status, 202, "{answer}");
+    };
+    let large = json!({ "text": "x".repeat(20_000) });
+    waits_for_a_permit(large).await;
+
+    let kept = keep_permits(&host, "acme").await;
+    let (status, answer) = within("a small event", publish(json!({}))).await;
+    assert_eq!(status, 202, "{answer}");
+    drop(kept);
+    let filter = json!([{ "path": "$.data.shop", "in": ["SE-001"] }]);
+    for number in 0..65 {
+        let webhook = json!({
+            "name": format!("ERP {number}"), "callbackUrl": "https://erp.example/hook", "eventTypes": ["x.orders.v1"],
+            "authentication": { "type": "BEARER" }, "filter": filter,
+        });
+        let (status, created) = host
+            .send(Method::POST, "/api/v1/webhooks", &token, &webhook)
+            .await;
+        assert_eq!(status, 201, "{created}");
+    }
+    waits_for_a_permit(json!({ "shop": "SE-002" })).await;
+}
+
 #[tokio::test]
 async fn what_waits_for_its_turn_ends_with_its_connection_and_keeps_no_decision_waiting() {
     let host = Host::start().await;
@@ -225,16 +311,8 @@ async fn what_waits_for_its_turn_ends_with_its_connection_and_keeps_no_decision_
     let kept = keep_permits(&host, "acme").await;
 
     let path = format!("{PROJECT}/findings");
-    let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
     for _ in 0..3 {
-        let address = host.url.strip_prefix("http://").unwrap();
-        let mut connection = TcpStream::connect(address).await.unwrap();
-        connection.write_all(head.as_bytes()).await.unwrap();
-        // As if it was closed, but that the answer can be read.
-        connection.shutdown().await.unwrap();
-        let mut answer = String::new();
-        let read = connection.read_to_string(&mut answer);
-        within("the end of what waits", read).await.unwrap();
+        let answer = ask_and_go(&host, &token, &format!("GET {path}"), "").await;
         assert!(answer.starts_with("HTTP/1.1 499"), "{answer}");
     }
     let large = json!({ "item": { "id": "1", "additionalProperties": { "x": "y".repeat(20_000) } }, "projectId": "00000000-0000-4000-8000-000000000001" });

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 
 use super::fixture::{SECRETS, Shop, command, done, failed, rate, text, tree};
-use super::proxy::{holding, lossy};
+use super::proxy::{holding, holding_answer, lossy};
 use crate::support::hanging::{Hanging, unfinished};
 use crate::support::switched::Switched;
 use crate::support::wait::{DEADLINE, Lines, ended};
@@ -242,8 +243,21 @@ async fn a_write_whose_answer_is_lost_is_made_again_and_found_to_have_taken_effe
     );
 }
 
+/// How the requests for the rates of a unit begin.
+const RATES_OF_ACME: &str = "POST /api/v1/business-units/acme/";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_that_a_person_sets_between_two_requests_of_a_large_change_stays() {
+    set_meanwhile(|host| holding(host, RATES_OF_ACME, 1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_that_a_person_sets_before_the_first_request_of_a_large_change_is_answered_stays() {
+    set_meanwhile(|host| holding_answer(host, RATES_OF_ACME)).await;
+}
+
+/// A person sets a rate while a change of more rates than fit into one request is held after the first.
+async fn set_meanwhile(hold: impl FnOnce(&str) -> (String, Receiver<()>, Sender<()>)) {
     const CURRENCIES: [&str; 33] = [
         "AED", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR",
         "ILS", "INR", "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK",
@@ -260,7 +274,7 @@ async fn a_rate_that_a_person_sets_between_two_requests_of_a_large_change_stays(
     let all: Vec<Value> = CURRENCIES.into_iter().flat_map(of_currency).collect();
     let file = json!({ "businessUnitId": "acme", "rates": all });
     shop.write("rates/a.json", &file.to_string());
-    let (url, is_held, let_go) = holding(&shop.host.url, "POST /api/v1/business-units/acme/", 1);
+    let (url, is_held, let_go) = hold(&shop.host.url);
     let arguments = ["apply", "DIR", "--url", url.as_str()];
     let apply = command(&arguments, &shop.rules(), &shop.operator(), &[])
         .stdout(Stdio::piped())

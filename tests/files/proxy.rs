@@ -8,8 +8,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::wait::DEADLINE;
 
-/// Passes requests on to a host. `sees` is shown each, may lose the answers on its connection, and says whether it is passed on.
-fn proxy(host: &str, sees: impl Fn(&[u8], &AtomicBool) -> bool + Clone + Send + 'static) -> String {
+/// Passes requests on to a host. `sees` is shown each, may mark its connection, and says whether it is passed on. `answers` is
+/// shown the mark before anything is answered, and says whether that is passed on.
+fn proxy(
+    host: &str,
+    sees: impl Fn(&[u8], &AtomicBool) -> bool + Clone + Send + 'static,
+    answers: impl Fn(&AtomicBool) -> bool + Clone + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let host = host.trim_start_matches("http://").to_owned();
@@ -17,10 +22,11 @@ fn proxy(host: &str, sees: impl Fn(&[u8], &AtomicBool) -> bool + Clone + Send + 
         for client in listener.incoming().map_while(Result::ok) {
             let host = TcpStream::connect(&host).unwrap();
             let (to_host, to_client) = (host.try_clone().unwrap(), client.try_clone().unwrap());
-            let (sees, is_lost) = (sees.clone(), Arc::new(AtomicBool::new(false)));
-            let loses = is_lost.clone();
-            std::thread::spawn(move || pass(client, to_host, |request| sees(request, &loses)));
-            std::thread::spawn(move || pass(host, to_client, |_| !is_lost.load(Ordering::SeqCst)));
+            let (sees, answers) = (sees.clone(), answers.clone());
+            let mark = Arc::new(AtomicBool::new(false));
+            let marks = mark.clone();
+            std::thread::spawn(move || pass(client, to_host, |request| sees(request, &marks)));
+            std::thread::spawn(move || pass(host, to_client, |_| answers(&mark)));
         }
     });
     url
@@ -29,7 +35,7 @@ fn proxy(host: &str, sees: impl Fn(&[u8], &AtomicBool) -> bool + Clone + Send + 
 /// A proxy that loses the answers to so many of the requests that begin with a text.
 pub fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
     let left = Arc::new(AtomicUsize::new(losses));
-    proxy(host, move |request, is_lost| {
+    let sees = move |request: &[u8], is_lost: &AtomicBool| {
         let less = |left: usize| left.checked_sub(1);
         if request.starts_with(begin.as_bytes())
             && left
@@ -39,7 +45,29 @@ pub fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
             is_lost.store(true, Ordering::SeqCst);
         }
         true
-    })
+    };
+    proxy(host, sees, |is_lost| !is_lost.load(Ordering::SeqCst))
+}
+
+/// Where something is held: says that it is there, and waits until it may go on.
+#[derive(Clone)]
+struct Gate {
+    held: Sender<()>,
+    may_go: Arc<Mutex<Receiver<()>>>,
+}
+
+impl Gate {
+    fn new() -> (Self, Receiver<()>, Sender<()>) {
+        let ((held, is_held), (let_go, may_go)) = (channel(), channel());
+        let may_go = Arc::new(Mutex::new(may_go));
+        (Self { held, may_go }, is_held, let_go)
+    }
+
+    fn hold(&self) {
+        self.held.send(()).unwrap();
+        let may_go = self.may_go.lock().unwrap();
+        may_go.recv_timeout(DEADLINE).unwrap();
+    }
 }
 
 /// A proxy that holds one of the requests that begin with a text, after so many others: it says that it has it, and waits until
@@ -49,19 +77,36 @@ pub fn holding(
     begin: &'static str,
     others: usize,
 ) -> (String, Receiver<()>, Sender<()>) {
-    let (held, is_held) = channel();
-    let (let_go, may_go) = channel();
-    let (count, may_go) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(may_go)));
-    let url = proxy(host, move |request, _| {
+    let (gate, is_held, let_go) = Gate::new();
+    let count = Arc::new(AtomicUsize::new(0));
+    let sees = move |request: &[u8], _: &AtomicBool| {
         let is_it =
             request.starts_with(begin.as_bytes()) && count.fetch_add(1, Ordering::SeqCst) == others;
         if is_it {
-            held.send(()).unwrap();
-            may_go.lock().unwrap().recv_timeout(DEADLINE).unwrap();
+            gate.hold();
         }
         true
-    });
-    (url, is_held, let_go)
+    };
+    (proxy(host, sees, |_| true), is_held, let_go)
+}
+
+/// The same of the answer to the first of the requests that begin with a text: what was asked is done already.
+pub fn holding_answer(host: &str, begin: &'static str) -> (String, Receiver<()>, Sender<()>) {
+    let (gate, is_held, let_go) = Gate::new();
+    let is_first = Arc::new(AtomicBool::new(true));
+    let sees = move |request: &[u8], is_it: &AtomicBool| {
+        if request.starts_with(begin.as_bytes()) && is_first.swap(false, Ordering::SeqCst) {
+            is_it.store(true, Ordering::SeqCst);
+        }
+        true
+    };
+    let answers = move |is_it: &AtomicBool| {
+        if is_it.swap(false, Ordering::SeqCst) {
+            gate.hold();
+        }
+        true
+    };
+    (proxy(host, sees, answers), is_held, let_go)
 }
 
 /// Passes on what comes for as long as it is let through.

@@ -167,3 +167,48 @@ impl Drop for Workers {
 fn bug(cause: &dyn std::fmt::Display) -> Error {
     Error::Bug(cause.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+
+    /// Long enough for what has a permit to begin.
+    const MOMENT: Duration = Duration::from_secs(1);
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_client_has_two_permits_however_many_its_requester_has() {
+        let Some(threads) = NonZeroUsize::new(8) else {
+            return;
+        };
+        let Ok(workers) = Workers::start("test", threads).map(Arc::new) else {
+            unreachable!("there are threads");
+        };
+        let (begun, has_begun) = channel();
+        let begin = |client: &'static str| {
+            let (begun, (end, ended)) = (begun.clone(), channel::<()>());
+            let context = Context {
+                requester: Requester::Platform,
+                client: Some(client.into()),
+                connection: None,
+            };
+            let workers = Arc::clone(&workers);
+            let work = move || {
+                let _ = begun.send(client);
+                ended.recv()
+            };
+            tokio::spawn(context.run(async move { workers.run(work).await }));
+            end
+        };
+        let next = |has_begun: &Receiver<&'static str>| has_begun.recv_timeout(MOMENT).ok();
+        let first: Vec<Sender<()>> = (0..4).map(|_| begin("a")).collect();
+        assert_eq!([next(&has_begun), next(&has_begun)], [Some("a"); 2]);
+        let second = begin("b");
+        assert_eq!(next(&has_begun), Some("b"));
+        assert_eq!(next(&has_begun), None, "two have begun and two wait");
+        drop(first);
+        assert_eq!([next(&has_begun), next(&has_begun)], [Some("a"); 2]);
+        drop(second);
+    }
+}
