@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
+use tillgate_api::Body;
 use tillgate_engine::condition::{ConditionId, EntityCondition, Scope};
 use tillgate_engine::json::{self, Faults, Node};
 use tillgate_engine::restriction::ProjectId;
@@ -17,7 +18,6 @@ use super::text::Text;
 use crate::data::managed_by::ManagedBy;
 use crate::engine::Document;
 use crate::error::{Error, Result};
-use tillgate_api::Body;
 
 /// A condition, and how it is answered.
 #[derive(Debug)]

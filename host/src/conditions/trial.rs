@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use tillgate_api::Body;
 use tillgate_engine::condition::{ConditionId, Scope};
 
 use super::failing_tests::Concerned;
 use super::{Conditions, Editor, Owner};
 use crate::error::Result;
-use tillgate_api::Body;
 
 impl Conditions {
     /// Whom a global condition would concern from a PUT's body on.

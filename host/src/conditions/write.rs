@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tillgate_api::Body;
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests;
@@ -23,7 +24,6 @@ use crate::data::outbox::{Action, Event};
 use crate::data::records::{Change, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::{By, TenantId};
-use tillgate_api::Body;
 
 /// Who writes, and what must hold before.
 #[derive(Clone, Debug)]

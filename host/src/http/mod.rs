@@ -25,6 +25,7 @@ use bytes::{Buf, Bytes};
 use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
+use tillgate_api::Body;
 use tillgate_engine::json::BYTE_ORDER_MARK;
 use uuid::Uuid;
 
@@ -62,7 +63,6 @@ use crate::load::room::Room;
 use crate::load::{Context, Requester, Workers};
 use crate::observe::metrics::Tenants;
 use crate::observe::traces::RequestSpan;
-use tillgate_api::Body;
 
 /// The largest body of most routes: 1 MiB.
 pub const MAX_BODY: usize = 1 << 20;

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
+use tillgate_api::schema::{LIMIT, MAX_LIMIT};
 use tillgate_engine::Fault;
 use tillgate_engine::error::MAX_FAULTS;
 use tillgate_engine::json::unknown;
 
 use super::Request;
 use crate::error::{Error, Result};
-use tillgate_api::schema::{LIMIT, MAX_LIMIT};
 
 const LIMIT_RULE: &str = "must be 1 to 1000";
 const CURSOR_RULE: &str = "must be a cursor from an earlier answer";

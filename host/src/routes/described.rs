@@ -2,11 +2,11 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+use tillgate_api::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 
 use super::ready::Ready;
 use crate::http::{Operation, Tag};
 use crate::observe::metrics::{OPEN_METRICS, TEXT};
-use tillgate_api::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 
 const UNCACHED: &str = "`no-store`.";
 

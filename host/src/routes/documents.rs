@@ -1,7 +1,12 @@
 //! The documents of the API, made once from the table of routes that serves.
 
-use serde_json::Value;
 use std::sync::{Arc, OnceLock};
+
+use ::http::header::CACHE_CONTROL;
+use ::http::{HeaderValue, Method, StatusCode};
+use bytes::Bytes;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
 use tillgate_api::schema::plain_enumerations;
 
 use super::asyncapi::asyncapi;
@@ -10,10 +15,6 @@ use crate::data::etag::{self, Etag};
 use crate::error::Result;
 use crate::http::document::{Info, openapi};
 use crate::http::{Access, Described, Operation, Reply, Request, Route, Tag, Takes};
-use ::http::header::CACHE_CONTROL;
-use ::http::{HeaderValue, Method, StatusCode};
-use bytes::Bytes;
-use schemars::{Schema, SchemaGenerator, json_schema};
 
 const OPENAPI: &str = "/openapi.json";
 const ASYNCAPI: &str = "/asyncapi.json";

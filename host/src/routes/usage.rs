@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::schema::schema_of;
 
 use super::described;
 use crate::conditions::{Conditions, Configured};
@@ -15,7 +16,6 @@ use crate::identity::{TENANT_RULE, TenantId};
 use crate::rates::{Rates, RatesUsage};
 use crate::tokens::{Provisions, Tokens};
 use crate::webhooks::{Sending, Webhooks};
-use tillgate_api::schema::schema_of;
 
 /// The features that have quotas.
 type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>, Arc<Webhooks>);

@@ -35,10 +35,9 @@ use super::catalog::TenantCatalog;
 use super::choice::Choice;
 use super::plan::Plan;
 use crate::clock::{Clock, Timestamp};
-use crate::config;
-use crate::engine;
 use crate::error::{Error, Result};
 use crate::identity::{Caller, TenantId};
+use crate::{config, engine};
 
 /// How long the end of a host waits for what is not written yet.
 const GRACE: Duration = Duration::from_secs(2);

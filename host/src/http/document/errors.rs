@@ -2,11 +2,11 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
+use tillgate_api::schema::component;
 
 use crate::http::route::Described;
 use crate::http::route::access::{Access, Takes};
 use crate::http::route::operation::Operation;
-use tillgate_api::schema::component;
 
 /// An error that many operations have: its status, its name in the document, what it means, and an example of its detail.
 struct Common {

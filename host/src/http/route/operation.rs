@@ -4,8 +4,9 @@
 //! follow from these are taken from the route itself (`http/document`), so that they cannot differ from what is served.
 //! Examples stand in `examples.json` of each feature, by the id of the operation.
 
-use super::tag::Tag;
 use tillgate_api::schema::{SchemaOf, note};
+
+use super::tag::Tag;
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

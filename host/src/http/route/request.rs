@@ -7,6 +7,7 @@ use futures_util::Stream;
 use headers::{Header, IfNoneMatch};
 use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tillgate_api::Body;
 use uuid::Uuid;
 
 use super::access::Access;
@@ -22,7 +23,6 @@ use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::{accepts_coding, prefers};
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
-use tillgate_api::Body;
 
 /// A request that found its route, and whose caller may call it.
 #[derive(Debug)]

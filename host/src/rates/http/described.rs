@@ -1,10 +1,11 @@
 //! What the API's documents say of business units, exchange rates and their topic.
 
+use tillgate_api::describe;
+use tillgate_api::schema::{cursor, flag, limit, tenant_id, text, time, uuid};
+
 use super::schema;
 use crate::http::{Operation, Tag};
 use crate::rates::body;
-use tillgate_api::describe;
-use tillgate_api::schema::{cursor, flag, limit, tenant_id, text, time, uuid};
 
 const NO_UNIT: &str = "No business unit has this id.";
 const REFUSED: &str = "The change contradicts the tree or what is set, a shop would use more than 20,000 rates, a quota is used up, or a rate would move by more than its tolerance: then `deviations` lists which, and `acceptDeviation=true` makes the change all the same.";

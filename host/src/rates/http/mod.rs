@@ -10,12 +10,12 @@ mod topic;
 mod units;
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
+use tillgate_api::read;
 use uuid::Uuid;
 
 use self::query::{history_query, unit_of_query};

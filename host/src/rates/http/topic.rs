@@ -1,11 +1,11 @@
 //! Following the topic, and having the current state sent again (`given.md`, 4.3 and 6.1).
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
 use serde_json::json;
+use tillgate_api::read;
 
 use super::described;
 use crate::error::{Error, Result};

@@ -1,15 +1,14 @@
 //! Business units, and the rates that are set at them.
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
+use tillgate_api::read;
 use tillgate_engine::rate::RateKey;
 
-use super::described;
 use super::query::{UnitQuery, rate_key, unit_id, unit_query};
-use super::{edited, editor, tagged, unless_known, with_correlation};
+use super::{described, edited, editor, tagged, unless_known, with_correlation};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;

@@ -5,10 +5,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
+use tillgate_api::schema::{SchemaOf, component};
 
 use super::{Channel, Message};
 use crate::{conditions, rates, webhooks};
-use tillgate_api::schema::{SchemaOf, component};
 
 pub(super) fn all(generator: &mut SchemaGenerator) -> [Channel; 3] {
     [

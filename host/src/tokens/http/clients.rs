@@ -1,10 +1,10 @@
 //! The clients of a tenant: their status, secrets and roles.
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
+use tillgate_api::read;
 
 use super::described::clients as described;
 use super::parameters::{page_of, tenant_of};

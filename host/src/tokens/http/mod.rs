@@ -13,13 +13,13 @@ mod templates;
 mod tenants;
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::json;
+use tillgate_api::read;
 
 use super::{JWKS_MAX_AGE, Tokens, body};
 use crate::data::etag;

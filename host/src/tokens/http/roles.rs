@@ -1,9 +1,9 @@
 //! Roles. Administrators of clients and templates read them; the platform defines them.
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::Method;
+use tillgate_api::read;
 
 use super::described::platform as described;
 use super::{no_content, read_reply, write_reply};

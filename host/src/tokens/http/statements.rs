@@ -1,10 +1,10 @@
 //! Software statements, for administrators. A statement's text is answered once, when it is created.
 
 use std::sync::Arc;
-use tillgate_api::read;
 
 use ::http::{Method, StatusCode};
 use serde_json::json;
+use tillgate_api::read;
 use uuid::Uuid;
 
 use super::described::templates as described;

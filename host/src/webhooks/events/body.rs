@@ -3,7 +3,6 @@
 //! It is parsed once. JSON data reaches receivers as it was written, so its text is cut out of the body: what has been
 //! read knows where the names of the members are.
 
-use crate::webhooks::registry::event_type;
 use std::borrow::Cow;
 
 use bytes::Bytes;
@@ -23,6 +22,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::webhooks::registry::body::{SHORT_TEXT_RULE, short_text};
+use crate::webhooks::registry::event_type;
 use crate::webhooks::registry::event_type::fault_of_type;
 
 /// The most bytes of an event's data.

@@ -4,11 +4,11 @@
 //! attempts and later ones have queues of their own, so that later ones never hold up the first.
 
 use std::time::Duration;
-use tillgate_api::schema::time;
 
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tillgate_api::schema::time;
 use uuid::Uuid;
 
 use super::event::Event;

@@ -2,10 +2,10 @@
 //! the events of each of its own types have.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, schema_of, uuid};
 
 use super::schema::envelope;
 use crate::webhooks::registry::webhook::DisabledReason;
-use tillgate_api::schema::{component, schema_of, uuid};
 
 /// The envelope of events of a type, whose data is of a schema.
 pub(crate) fn envelope_of(

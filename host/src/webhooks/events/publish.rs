@@ -1,9 +1,9 @@
 //! Publishing: events that a caller sends, those of the service's own features, and test events.
 
-use schemars::JsonSchema;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;

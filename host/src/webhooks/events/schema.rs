@@ -1,10 +1,10 @@
 //! The schemas of events, and of the consumers that ask for them.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, time};
 
 use crate::webhooks::registry::body::short_text_schema;
 use crate::webhooks::registry::event_type;
-use tillgate_api::schema::{component, time};
 
 /// An event as receivers get it.
 pub(crate) fn envelope(generator: &mut SchemaGenerator) -> Schema {

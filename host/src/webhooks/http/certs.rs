@@ -1,17 +1,15 @@
 //! The certificates that verify the bearer tokens of deliveries, for everyone: a map from key id to certificate
 //! (`given.md` 5.2).
 
-use crate::http::Operation;
-use crate::http::Tag;
-use schemars::{Schema, SchemaGenerator, json_schema};
 use std::sync::Arc;
-use tillgate_api::schema::component;
 
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::component;
 
 use crate::error::Result;
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Operation, Reply, Request, Route, Tag, Takes};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery::identity_provider::CERTIFICATES_MAX_AGE;
 

@@ -3,25 +3,22 @@
 //! A request for events is a GET that changes something. That it makes a consumer has a line in the audit log, as removing
 //! one has. That it acknowledges has none: how far a consumer has read is progress, not configuration, and the list shows it.
 
-use crate::http::Operation;
-use crate::http::Tag;
-use crate::webhooks::events::schema;
-use crate::webhooks::pull::EventPage;
-use crate::webhooks::pull::consumers::Entry;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_api::schema::{duration, limit, schema_of};
 
 use ::http::{Method, StatusCode};
+use tillgate_api::schema::{duration, limit, schema_of};
+use tillgate_api::values::parse_duration;
 
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
-use crate::webhooks::pull::{Asked, CURSOR_RULE, Cursor, MAX_WAIT, no_consumer};
+use crate::webhooks::events::schema;
+use crate::webhooks::pull::consumers::Entry;
+use crate::webhooks::pull::{Asked, CURSOR_RULE, Cursor, EventPage, MAX_WAIT, no_consumer};
 use crate::webhooks::registry::consumer::{ConsumerName, NAME_RULE};
-use tillgate_api::values::parse_duration;
 
 const WAIT_RULE: &str = "must be a duration such as 20s, of at most 60s";
 

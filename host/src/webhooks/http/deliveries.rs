@@ -1,34 +1,30 @@
 //! The journal, and replays.
 
-use crate::http::Operation;
-use crate::http::Tag;
-use crate::webhooks::events::schema::event_id;
-use crate::webhooks::journal::body::filter_schema;
-use crate::webhooks::journal::replay::ReplayAnswer;
-use crate::webhooks::journal::{Details, Entry, Page};
-use crate::webhooks::registry::event_type;
 use std::sync::Arc;
-use tillgate_api::read;
-use tillgate_api::schema::{limit, schema_of, time, uuid};
 
 use ::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tillgate_api::schema::uuid as uuid_schema;
+use tillgate_api::read;
+use tillgate_api::schema::{limit, schema_of, time, uuid, uuid as uuid_schema};
+use tillgate_api::values::TIME_RULE;
 use uuid::Uuid;
 
 use crate::body::parse_time;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::{STATUS_RULE, Status};
 use crate::webhooks::events::delivery_id::DeliveryId;
-use crate::webhooks::journal::{self, Filter, body, no_delivery};
+use crate::webhooks::events::schema::event_id;
+use crate::webhooks::journal::body::filter_schema;
+use crate::webhooks::journal::replay::ReplayAnswer;
+use crate::webhooks::journal::{self, Details, Entry, Filter, Page, body, no_delivery};
 use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
+use crate::webhooks::registry::event_type;
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
-use tillgate_api::values::TIME_RULE;
 
 const NO_DELIVERY: &str = "The tenant has no such delivery.";
 

@@ -1,22 +1,19 @@
 //! Publishing events. Those of the caller's own tenant are the traffic of the service; what an operator publishes for another
 //! tenant has a line in the audit log.
 
-use crate::http::Operation;
-use crate::http::Tag;
-use crate::webhooks::events::body::event_schema;
-use crate::webhooks::events::publish::Published;
 use std::sync::Arc;
-use tillgate_api::schema::schema_of;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::schema::schema_of;
 
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::INLINE;
-use crate::webhooks::events::body::publish_request;
+use crate::webhooks::events::body::{event_schema, publish_request};
+use crate::webhooks::events::publish::Published;
 
 /// The route.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {

@@ -1,17 +1,15 @@
 //! The keys of the identity provider, for operators. `tillgate keys --of webhooks` asks for them.
 
-use crate::http::Operation;
-use crate::http::Tag;
-use crate::keys::KeyState;
 use std::sync::Arc;
-use tillgate_api::schema::schema_of;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::schema::schema_of;
 
 use crate::data::etag;
 use crate::error::Result;
-use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
+use crate::keys::KeyState;
 use crate::webhooks::Webhooks;
 
 /// The routes.

@@ -1,29 +1,27 @@
 //! Listeners: temporary webhooks whose deliveries are forwarded by a developer's own machine.
 
-use super::path::NO_WEBHOOK;
-use super::path::with_webhook;
-use crate::http::Operation;
-use crate::http::Tag;
-use crate::webhooks::journal::Entry;
-use crate::webhooks::listener::{listener_schema, report_schema};
-use crate::webhooks::registry::answer::Answer;
 use std::sync::Arc;
-use tillgate_api::read;
-use tillgate_api::schema::{schema_of, text, uuid};
 
 use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
 use futures_util::StreamExt;
+use tillgate_api::read;
+use tillgate_api::schema::{schema_of, text, uuid};
 use uuid::Uuid;
 
-use super::path::webhook_of;
+use super::path::{NO_WEBHOOK, webhook_of, with_webhook};
 use super::webhooks::{WEBHOOKS, answer_of};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{
+    Access, Audited, Followed, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::Permission;
 use crate::webhooks::Webhooks;
-use crate::webhooks::journal::no_delivery;
-use crate::webhooks::listener::{Offered, read_listener, read_report};
+use crate::webhooks::journal::{Entry, no_delivery};
+use crate::webhooks::listener::{
+    Offered, listener_schema, read_listener, read_report, report_schema,
+};
+use crate::webhooks::registry::answer::Answer;
 use crate::webhooks::registry::audit::line;
 
 /// The most bytes of a report: the beginning of an answer, and why there is none.

@@ -1,33 +1,28 @@
 //! The routes of webhooks (`webhooks.md`, "Resource"): how they are configured, tried out and paused, and their health.
 
-use super::path::{NO_WEBHOOK, webhook_of, with_webhook};
-use crate::http::Operation;
-use crate::http::Tag;
-use crate::webhooks::delivery::health::Health;
-use crate::webhooks::events::delivery::Attempt;
-use crate::webhooks::registry::answer::Answer;
-use crate::webhooks::registry::body::{settings_schema, trial_schema};
 use std::sync::Arc;
-use tillgate_api::schema::duration;
-use tillgate_api::schema::schema_of;
 
 use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_api::read;
-use tillgate_api::schema::{time, uuid};
+use tillgate_api::schema::{duration, schema_of, time, uuid};
 use uuid::Uuid;
 
+use super::path::{NO_WEBHOOK, webhook_of, with_webhook};
 use crate::data::etag;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery::health;
+use crate::webhooks::delivery::health::Health;
+use crate::webhooks::events::delivery::Attempt;
+use crate::webhooks::registry::answer::Answer;
 use crate::webhooks::registry::audit::line;
-use crate::webhooks::registry::body::{self, NewWebhook};
+use crate::webhooks::registry::body::{self, NewWebhook, settings_schema, trial_schema};
 use crate::webhooks::registry::secrets::standard_webhooks_secret;
 use crate::webhooks::registry::shared_keys::overlap;
 use crate::webhooks::registry::webhook::Webhook;

@@ -1,6 +1,5 @@
 //! The body of a request that replays deliveries: the filter that names them (`webhooks.md`, "Journal").
 
-use crate::webhooks::registry::event_type;
 use schemars::{Schema, SchemaGenerator};
 use tillgate_api::values::uuid;
 use tillgate_api::{Value, describe};
@@ -9,6 +8,7 @@ use super::Filter;
 use crate::body::time;
 use crate::webhooks::events::delivery::{STATUS_RULE, Status};
 use crate::webhooks::registry::body::{SHORT_TEXT_RULE, short_text};
+use crate::webhooks::registry::event_type;
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
 
 /// Reads `{ webhookId?, status?, eventType?, eventId?, since?, until? }`.

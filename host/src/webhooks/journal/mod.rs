@@ -5,11 +5,11 @@ pub(super) mod release;
 pub(super) mod replay;
 pub(super) mod retention;
 
-use schemars::JsonSchema;
 use std::collections::BTreeMap;
-use tillgate_api::schema::{time, uuid};
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::schema::{time, uuid};
 use uuid::Uuid;
 
 use super::Webhooks;

@@ -3,12 +3,12 @@
 //! Many are replayed by a job, a page in each commit, together with how far it has come. A replay goes through the
 //! journal backwards from the time when it was asked for, so it meets each delivery once, and none that came later.
 
-use schemars::JsonSchema;
 use std::sync::Arc;
-use tillgate_api::schema::{time, uuid};
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tillgate_api::schema::{time, uuid};
 use uuid::Uuid;
 
 use super::{Entry, Filter, no_delivery};

@@ -11,11 +11,10 @@ mod cursor;
 mod progress;
 mod waiting;
 
-use super::events::schema::envelopes;
-use schemars::JsonSchema;
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -26,6 +25,7 @@ pub(super) use self::waiting::MAX_WAIT;
 use super::Webhooks;
 use super::events::event::{Event, event_key};
 use super::events::log::Logged;
+use super::events::schema::envelopes;
 use super::registry::consumer::{Consumer, ConsumerName};
 use crate::data::records::{Records, decode_entry};
 use crate::error::Result;

@@ -1,8 +1,9 @@
 //! The names of event types: what a webhook may want, and what an event may have (`webhooks.md`, "Resource"). Those of the
 //! service's own events are reserved: a receiver of one knows who has published it.
 
-use crate::error::{Error, Result};
 use schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::error::{Error, Result};
 
 /// The event type that stands for all.
 pub(super) const ALL: &str = "*";

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tillgate_api::values::parse_duration;
 use tillgate_engine::signature::SharedKey;
 
 use super::webhook::{PreviousKey, Secret, Settings, Webhook};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use tillgate_api::values::parse_duration;
 
 /// The longest overlap.
 const MAX_OVERLAP: Duration = Duration::from_secs(7 * 24 * 60 * 60);

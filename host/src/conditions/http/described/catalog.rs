@@ -1,8 +1,9 @@
 //! The catalog.
 
+use tillgate_api::schema::flag;
+
 use super::schema;
 use crate::http::{Operation, Tag};
-use tillgate_api::schema::flag;
 
 pub(in crate::conditions::http) fn get_catalog() -> Operation {
     let operation = Operation::new(

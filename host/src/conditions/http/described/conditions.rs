@@ -1,8 +1,9 @@
 //! Conditions, their findings and their history.
 
+use tillgate_api::schema::flag;
+
 use super::{ACCEPT_FAILING, deleted, paged, schema, with_condition_id};
 use crate::http::{Operation, Tag};
-use tillgate_api::schema::flag;
 
 pub(in crate::conditions::http) fn list_conditions() -> Operation {
     let operation = Operation::new("listConditions", Tag::Conditions, "List the conditions that a tenant sees")

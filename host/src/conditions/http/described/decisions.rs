@@ -1,8 +1,9 @@
 //! Decisions.
 
+use tillgate_api::schema::flag;
+
 use super::{engine, schema, with_condition_id};
 use crate::http::{Operation, Tag};
-use tillgate_api::schema::flag;
 
 const EXPLAIN: &str = "Whether each result says what was compared.";
 

@@ -5,6 +5,8 @@ mod conditions;
 mod decisions;
 mod projects;
 
+use tillgate_api::schema::{cursor, limit};
+
 pub(super) use self::catalog::{catalog_changes, get_catalog};
 pub(super) use self::conditions::{
     condition_findings, condition_history, delete_condition, delete_global_condition,
@@ -18,7 +20,6 @@ pub(super) use self::projects::{
 };
 use super::schema;
 use crate::http::Operation;
-use tillgate_api::schema::{cursor, limit};
 
 const ENGINE: (&str, &str) = ("Tillgate-Engine", "The SHA-256 of the module that decided.");
 const ACCEPT_FAILING: &str = "`accept`: store it although tests of it fail.";

@@ -1,11 +1,12 @@
 //! What the API's documents say of decisions on record.
 
+use tillgate_api::describe;
+use tillgate_api::schema::{limit, tenant_id};
+
 use super::schema;
 use crate::conditions::choice::read_choice;
 use crate::conditions::decision_log::{report, till_schema};
 use crate::http::{Operation, Tag};
-use tillgate_api::describe;
-use tillgate_api::schema::{limit, tenant_id};
 
 fn of_tenant(operation: Operation) -> Operation {
     operation

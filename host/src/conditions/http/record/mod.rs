@@ -6,7 +6,6 @@ mod schema;
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-
 use tillgate_api::read;
 
 use crate::conditions::Conditions;

@@ -1,9 +1,9 @@
 //! The schemas of decisions on record, for the documents of the API.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, time};
 
 use crate::conditions::decision_log::till_schema as till;
-use tillgate_api::schema::{component, time};
 
 /// The greatest number of a decision.
 const MAX_SEQUENCE: u64 = (1 << 53) - 1;

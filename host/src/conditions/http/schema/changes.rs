@@ -1,10 +1,10 @@
 //! The schemas of the catalog and of what has changed.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, made_by, note};
 
 use super::conditions::{condition, conditions};
 use super::projects::{project, projects};
-use tillgate_api::schema::{component, made_by, note};
 
 /// The history of a rule, whose versions are of this schema.
 fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> Schema {

@@ -1,11 +1,11 @@
 //! The schemas of conditions, their tests and findings.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 use tillgate_engine::decision::Reason;
 
 use super::condition_id;
 use super::decisions::condition_request;
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 
 /// Tests beside a rule.
 pub(super) fn tests(

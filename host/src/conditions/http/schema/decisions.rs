@@ -1,9 +1,9 @@
 //! The schemas of requests to decide, and of decisions.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::component;
 
 use super::{body_condition_id, decision, project_id};
-use tillgate_api::schema::component;
 
 pub(super) fn item_id() -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 256 })

@@ -7,10 +7,8 @@ mod conditions;
 mod decisions;
 mod projects;
 
-pub(in crate::conditions) use crate::conditions::ids::{
-    CONDITION_ID, body_condition_id, project_id,
-};
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::component;
 
 pub(super) use self::changes::{catalog, condition_history, deleted, project_history};
 pub(crate) use self::changes::{catalog_event, condition_event, project_event};
@@ -21,7 +19,9 @@ pub(super) use self::decisions::{
     basket_decision, basket_request, condition_request, item_decision, project_request,
 };
 pub(super) use self::projects::{project, project_put, projects, restrictions};
-use tillgate_api::schema::component;
+pub(in crate::conditions) use crate::conditions::ids::{
+    CONDITION_ID, body_condition_id, project_id,
+};
 
 /// The id of a condition.
 pub(super) fn condition_id(_: &mut SchemaGenerator) -> Schema {

@@ -1,11 +1,11 @@
 //! The schemas of projects and their restrictions.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 
 use super::conditions::tests;
 use super::decisions::{item_id, properties};
 use super::project_id;
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
 
 /// A restriction of a project.
 pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {

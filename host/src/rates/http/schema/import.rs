@@ -1,10 +1,10 @@
 //! The schemas of documents of reference rates.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::component;
 
 use super::set::dry_run;
 use super::unit_id;
-use tillgate_api::schema::component;
 
 /// The unit at which rates are set.
 pub(in crate::rates::http) fn importing_unit(generator: &mut SchemaGenerator) -> Schema {

@@ -7,10 +7,8 @@ mod topic;
 mod units;
 mod used;
 
-pub(in crate::rates) use crate::rates::body::{
-    UNIT_ID, currency_schema as currency, rate_type_schema as rate_type, unit_id_schema as unit_id,
-};
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::component;
 
 pub(super) use self::import::{
     document, import_form, imported, importing_unit, rate_types, source,
@@ -22,7 +20,9 @@ pub(super) use self::topic::topic_cursor;
 pub(crate) use self::topic::{topic_event, topic_reset};
 pub(super) use self::units::{unit, unit_or_dry_run, units};
 pub(super) use self::used::{converted, used_rates, values};
-use tillgate_api::schema::component;
+pub(in crate::rates) use crate::rates::body::{
+    UNIT_ID, currency_schema as currency, rate_type_schema as rate_type, unit_id_schema as unit_id,
+};
 
 /// The entity tag of a unit's list of rates.
 pub(super) fn rates_entity_tag(_: &mut SchemaGenerator) -> Schema {

@@ -1,10 +1,10 @@
 //! The schemas of rates that are set, of changes of them, and of what a change would do.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, managed_by};
 
 use super::topic::message_lists;
 use super::{date_time, of_rate, rate_value};
-use tillgate_api::schema::{component, managed_by};
 
 /// The document that a rate was imported from.
 pub(super) fn reference() -> Schema {

@@ -1,11 +1,12 @@
 //! What the API's documents say of clients.
 
+use tillgate_api::describe;
+use tillgate_api::schema::duration;
+
 use super::super::schema::{client_id, clients as schema, status};
 use super::{ENTITY_TAG, NO_STORE, with_limit, with_tenant};
 use crate::http::{Operation, Tag};
 use crate::tokens::body;
-use tillgate_api::describe;
-use tillgate_api::schema::duration;
 
 const UNKNOWN: &str = "The tenant has no client with this id.";
 const MAY_GRANT: &str = "The caller must be able to grant every permission that the client has.";

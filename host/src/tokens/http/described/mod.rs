@@ -5,9 +5,10 @@ pub(super) mod platform;
 pub(super) mod public;
 pub(super) mod templates;
 
+use tillgate_api::schema::{limit, tenant_id};
+
 use super::schema;
 use crate::http::Operation;
-use tillgate_api::schema::{limit, tenant_id};
 
 /// What examples have in common: the id of a client, and its secret.
 

@@ -1,12 +1,13 @@
 //! What the API's documents say of tenants, roles and signing keys.
 
+use tillgate_api::describe;
+use tillgate_api::schema::schema_of;
+
 use super::super::schema::{platform as schema, role_id};
 use super::with_tenant;
 use crate::http::{Operation, Tag};
 use crate::keys::KeyState;
 use crate::tokens::body;
-use tillgate_api::describe;
-use tillgate_api::schema::schema_of;
 
 const NO_ROLE: &str = "There is no such role.";
 const BUILT_IN: &str = "The role is built in.";

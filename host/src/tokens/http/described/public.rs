@@ -1,10 +1,11 @@
 //! What the API's documents say of tokens, of the keys that verify them, and of registrations.
 
+use tillgate_api::describe;
+
 use super::super::schema::public as schema;
 use super::NO_STORE;
 use crate::http::{Operation, Tag};
 use crate::tokens::body;
-use tillgate_api::describe;
 
 const MAX_AGE: &str = "How long it may be cached: `public, max-age=300`.";
 

@@ -1,11 +1,12 @@
 //! What the API's documents say of registration templates and software statements.
 
+use tillgate_api::describe;
+use tillgate_api::schema::uuid;
+
 use super::super::schema::{clients as schema, software_id, software_version};
 use super::{ENTITY_TAG, with_limit, with_owner, with_tenant};
 use crate::http::{Operation, Tag};
 use crate::tokens::body;
-use tillgate_api::describe;
-use tillgate_api::schema::uuid;
 
 const UNKNOWN: &str = "There is no such template.";
 

@@ -1,9 +1,9 @@
 //! The schemas of clients, registration templates and software statements.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, managed_by, tenant_id, time, title, uuid};
 
 use super::{claims, client_id, name, page, roles_of, secret, status};
-use tillgate_api::schema::{component, managed_by, tenant_id, time, title, uuid};
 
 /// A client's new secret.
 pub(in crate::tokens::http) fn credentials(generator: &mut SchemaGenerator) -> Schema {

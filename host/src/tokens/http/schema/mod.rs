@@ -5,11 +5,11 @@ pub(super) mod clients;
 pub(super) mod platform;
 pub(super) mod public;
 
-use crate::tokens::body::{claims_schema as claims, name_schema as name};
 use schemars::{Schema, SchemaGenerator, json_schema};
-
-use crate::tokens::client::Status;
 use tillgate_api::schema::schema_of;
+
+use crate::tokens::body::{claims_schema as claims, name_schema as name};
+use crate::tokens::client::Status;
 
 fn name_such_as(generator: &mut SchemaGenerator, example: &str) -> Schema {
     let mut name = name(generator);

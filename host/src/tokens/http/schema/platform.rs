@@ -1,9 +1,9 @@
 //! The schemas of tenants, roles and signing keys.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, managed_by, tenant_id, time, title};
 
 use super::name;
-use tillgate_api::schema::{component, managed_by, tenant_id, time, title};
 
 fn permissions() -> Schema {
     json_schema!({

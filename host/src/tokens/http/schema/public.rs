@@ -1,9 +1,9 @@
 //! The schemas of tokens, of the keys that verify them, and of registrations.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{component, tenant_id};
 
 use super::{client_id, name, secret, status};
-use tillgate_api::schema::{component, tenant_id};
 
 /// The form of a token request.
 pub(in crate::tokens::http) fn token_request(generator: &mut SchemaGenerator) -> Schema {
