@@ -207,9 +207,15 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         default: T,
         read: impl FnOnce(Value<'_, 'd, 'a>) -> Option<T>,
     ) -> Option<T> {
-        let value = self.read(name, about, true, read);
-        self.set(name, "default", json!(default));
-        Some(value?.unwrap_or(default))
+        if matches!(self.0, Side::Described { .. }) {
+            // In words: generators of types take a member with a `default` for one that is always there.
+            let shown = json!(default);
+            let shown = shown.as_str().map_or(shown.to_string(), str::to_owned);
+            let about = format!("{about} Without it: `{shown}`.");
+            self.read(name, about.trim_start(), true, read);
+            return None;
+        }
+        Some(self.read(name, about, true, read)?.unwrap_or(default))
     }
 
     /// An optional member for which null has a meaning of its own.

@@ -38,6 +38,13 @@ fn never_null(schema: &mut Value) {
         Value::Array(all) => all.iter_mut().for_each(never_null),
         Value::Object(members) => {
             members.values_mut().for_each(never_null);
+            // The formats of unsigned integers are those of Rust.
+            if members
+                .get("format")
+                .is_some_and(|format| format.as_str().is_some_and(|it| it.starts_with("uint")))
+            {
+                members.remove("format");
+            }
             if let Some(Value::Array(types)) = members.get_mut("type") {
                 types.retain(|name| name != "null");
                 if let [one] = types.as_slice() {

@@ -71,6 +71,13 @@ pub(in crate::webhooks) fn is_event_type(text: &str) -> bool {
     text.len() <= MAX_TYPE && is_version && names.split('.').all(is_name)
 }
 
+/// An event type.
+pub(in crate::webhooks) fn schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": r"^[a-z0-9-]+(\.[a-z0-9-]+)*\.v[0-9]+$", "maxLength": 256, "examples": ["x.order-updates.v1"],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_event_type;
@@ -91,11 +98,4 @@ mod tests {
             assert!(!is_event_type(text), "{text}");
         }
     }
-}
-
-/// An event type.
-pub(in crate::webhooks) fn schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string", "pattern": r"^[a-z0-9-]+(\.[a-z0-9-]+)*\.v[0-9]+$", "maxLength": 256, "examples": ["x.order-updates.v1"],
-    })
 }

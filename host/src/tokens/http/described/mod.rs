@@ -10,8 +10,6 @@ use tillgate_api::schema::{limit, tenant_id};
 use super::schema;
 use crate::http::Operation;
 
-/// What examples have in common: the id of a client, and its secret.
-
 const ENTITY_TAG: (&str, &str) = ("ETag", "The version of what is answered, for `If-Match`.");
 
 const NO_STORE: (&str, &str) = ("Cache-Control", "`no-store`: the answer has a secret.");
