@@ -17,5 +17,5 @@ pub(crate) fn parse_time(text: &str) -> Option<Timestamp> {
 
 /// The id of a tenant.
 pub(crate) fn tenant(value: Value<'_, '_, '_>) -> Option<TenantId> {
-    value.parsed(schema::tenant_id, TenantId::new, TENANT_RULE)
+    value.parsed(schema::tenant_id_in_body, TenantId::new, TENANT_RULE)
 }

@@ -46,7 +46,13 @@ pub fn read<T>(
     let mut faults = Faults::lenient(body.lenient);
     let value = description(Value::given(document.root(), &mut faults));
     faults.none_or_error()?;
-    value.ok_or_else(|| Error::new(Code::Invalid, "$", "has a fault that has no name"))
+    value.ok_or_else(|| {
+        Error::new(
+            Code::UnknownHandle,
+            "$",
+            "a description answered nothing, without a fault",
+        )
+    })
 }
 
 /// The schema of the bodies that a description reads.

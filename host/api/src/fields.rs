@@ -111,8 +111,11 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         } = &mut self.0
         {
             let mut schema = schema(generator);
-            if !about.is_empty() {
-                schema.insert("description".to_owned(), json!(about));
+            let own = schema.get("description").and_then(|it| it.as_str());
+            let all: Vec<&str> = [about].into_iter().chain(own).collect();
+            let description = all.join(" ").trim().to_owned();
+            if !description.is_empty() {
+                schema.insert("description".to_owned(), json!(description));
             }
             properties.insert(name.to_owned(), schema.to_value());
         }
@@ -124,11 +127,13 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    fn set(&mut self, name: &str, keyword: &str, value: serde_json::Value) {
+    /// Adds null to the type of a member.
+    fn or_null(&mut self, name: &str) {
         if let Side::Described { properties, .. } = &mut self.0
             && let Some(schema) = properties.get_mut(name).and_then(|it| it.as_object_mut())
+            && let Some(one) = schema.get("type").cloned()
         {
-            schema.insert(keyword.to_owned(), value);
+            schema.insert("type".to_owned(), json!([one, "null"]));
         }
     }
 
@@ -230,9 +235,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
             return Some(Member::Null);
         }
         let value = self.read(name, about, false, read);
-        if matches!(self.0, Side::Described { .. }) {
-            self.set(name, "type", json!(["string", "null"]));
-        }
+        self.or_null(name);
         Some(value?.map_or(Member::Absent, Member::Value))
     }
 
@@ -273,13 +276,6 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
                 Some(member) => faults.add(member, rule),
                 None => faults.add_member(*node, name, rule),
             }
-        }
-    }
-
-    /// Adds a fault of a member that is missing, or as good as missing.
-    pub fn refuse_missing(&mut self, name: &str, rule: &'static str) {
-        if let Side::Given { node, faults, .. } = &mut self.0 {
-            faults.add_member(*node, name, rule);
         }
     }
 

@@ -18,7 +18,8 @@ pub const MAX_LIMIT: usize = 1_000;
 /// Makes the schema of something; what has a name is added to the components of the document.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// The schema of a type that answers are written from. A member of it that is `None` is left out, so none is null.
+/// The schema of a type that answers are written from. A member of it that is `None` is left out, so none is null: also not in
+/// the schemas that it refers to.
 pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let known: BTreeSet<String> = generator.definitions().keys().cloned().collect();
     let mut schema = generator.subschema_for::<T>();
@@ -186,7 +187,7 @@ pub fn title(max: usize) -> Schema {
 #[must_use]
 pub fn managed_by() -> Schema {
     json_schema!({
-        "type": ["string", "null"], "pattern": "^[A-Za-z0-9._-]{1,64}$",
+        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$",
         "description": "Which program manages it, such as `tillgate-apply`. It decides nothing. A PUT without it removes it; an answer has it only where it is set.",
     })
 }
@@ -204,5 +205,12 @@ pub fn duration(_: &mut SchemaGenerator) -> Schema {
 pub fn tenant_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", "..", "_"] }, "examples": ["acme"],
+    })
+}
+
+/// The id of a tenant in a body, where dot segments are ids as well.
+pub fn tenant_id_in_body(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "const": "_" }, "examples": ["acme"],
     })
 }

@@ -58,7 +58,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// A string that means something else.
+    /// A string that `parse` makes something of.
     pub fn parsed<T>(
         self,
         schema: impl FnOnce(&mut SchemaGenerator) -> Schema,

@@ -32,9 +32,7 @@ impl ManagedBy {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
 
-impl ManagedBy {
     /// Reads the member of a body: `Some(None)` if it is missing or null, `None` if it has a fault.
     pub(crate) fn read(object: Node<'_, '_>, faults: &mut Faults) -> Option<Option<Self>> {
         let Some(node) = object.member(MEMBER).filter(|node| !node.is_null()) else {

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::values::{boolean, title};
@@ -27,8 +26,6 @@ const MAX_PAIRS: usize = 1_000;
 /// The most rates of a bulk change.
 const MAX_BULK: usize = 1_000;
 
-/// As many as there may be, of which [`TOO_MANY`] is counted afterwards, in both lists together.
-const ANY: RangeInclusive<usize> = 0..=usize::MAX;
 const TOO_MANY: &str = "must have 1 to 1,000 rates in set and delete together";
 
 /// The ids of business units.
@@ -63,7 +60,7 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
                 }
                 (Some(UnitType::Group | UnitType::Store), false) => {
                     let rule = "is required: only a COMPANY stands at the top";
-                    fields.refuse_missing("parentId", rule);
+                    fields.refuse_member("parentId", rule);
                 }
                 _ => {}
             }
@@ -193,9 +190,19 @@ pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
     };
     value.component("RatesChange", |value| {
         value.object(|fields| {
+            let count: usize = ["set", "delete"]
+                .iter()
+                .filter_map(|name| fields.member(name))
+                .map(|list| list.children().take(MAX_BULK + 1).count())
+                .sum();
+            if count > MAX_BULK {
+                fields.may_have(&["set", "delete"]);
+                fields.refuse(TOO_MANY);
+                return None;
+            }
             let about = "Rates to set: 1 to 1,000 in `set` and `delete` together, each once.";
             let set = fields.optional("set", about, |value| {
-                value.list(ANY, TOO_MANY, |value| {
+                value.list(0..=MAX_BULK, TOO_MANY, |value| {
                     value.component("RateToSet", |value| {
                         value.object(|fields| {
                             fields.may_have(&ANSWERED);
@@ -215,7 +222,7 @@ pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
                 })
             });
             let delete = fields.optional("delete", "Rates to delete.", |value| {
-                value.list(ANY, TOO_MANY, |value| {
+                value.list(0..=MAX_BULK, TOO_MANY, |value| {
                     value.component("RateToDelete", |value| {
                         value.object(|fields| {
                             fields.may_have(&ANSWERED);
@@ -230,12 +237,7 @@ pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
                 set: set?.unwrap_or_default(),
                 delete: delete?.unwrap_or_default(),
             };
-            let count = ["set", "delete"]
-                .iter()
-                .filter_map(|name| fields.member(name))
-                .map(|list| list.children().count())
-                .sum();
-            if !(1..=MAX_BULK).contains(&count) {
+            if count == 0 {
                 fields.refuse(TOO_MANY);
                 return None;
             }
@@ -250,10 +252,10 @@ pub(super) fn conversion(value: Value<'_, '_, '_>) -> Option<Conversion> {
         value.object(|fields| {
             let unit = fields.required("businessUnitId", "The unit whose rate is used.", unit_id);
             let rate_type = fields.required("exchangeRateType", "", rate_type);
-            let from = fields.required("from", "An ISO 4217 code, in capitals.", |value| {
+            let from = fields.required("from", "The currency of the amount.", |value| {
                 currency(value, "EUR")
             });
-            let to = fields.required("to", "An ISO 4217 code, in capitals.", |value| {
+            let to = fields.required("to", "The currency that it is converted to.", |value| {
                 currency(value, "SEK")
             });
             let amount = fields.required("amount", "In `from`.", |value| {

@@ -1,7 +1,7 @@
 //! What the API's documents say of the routes that belong to no feature: probes, metrics, usage, jobs that were set aside.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use tillgate_api::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 
 use super::ready::Ready;
@@ -54,31 +54,6 @@ pub(super) fn metrics() -> Operation {
 
 /// Usage, whose answer is of this schema.
 pub(super) fn usage(schema: SchemaOf) -> Operation {
-    let all = [
-        "conditions",
-        "projects",
-        "configurationBytes",
-        "historyBytes",
-        "tills",
-        "templates",
-        "templateBytes",
-        "clients",
-        "businessUnits",
-        "businessUnitBytes",
-        "exchangeRates",
-        "ratePasses",
-        "eventStreams",
-        "webhooks",
-        "eventConsumers",
-        "eventsPerSecond",
-        "waitingDeliveries",
-        "deliveriesPerTarget",
-    ];
-    let mut example: Map<String, Value> = all
-        .into_iter()
-        .map(|name| (name.to_owned(), json!({ "used": 3, "quota": 1000 })))
-        .collect();
-    example.insert("tenantId".to_owned(), json!("acme"));
     Operation::new(
         "getUsage",
         Tag::Platform,

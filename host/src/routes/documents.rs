@@ -24,8 +24,7 @@ const INFO: Info = Info {
     version: env!("CARGO_PKG_VERSION"),
     description: "Tillgate decides for tills whether an item may be sold, keeps the exchange rates of every shop, delivers \
         events to webhooks, and issues the tokens for all of it.\n\nGet a token with `POST /oauth2/token` and send it as \
-        `Authorization: Bearer`; it names the tenant. Errors are problem documents (RFC 9457). JSON is strict: a duplicate \
-        member is an error, and so is one that is unknown or a query parameter that is. `Prefer: handling=lenient` has unknown ones ignored. What is changed \
+        `Authorization: Bearer`; it names the tenant. Errors are problem documents (RFC 9457). JSON is strict: a duplicate or unknown member is an error, and so is an unknown query parameter. `Prefer: handling=lenient` has unknown ones ignored. What is changed \
         is stored durably, and in force, when it is answered.",
     examples: &[
         include_str!("../conditions/http/examples.json"),

@@ -127,7 +127,8 @@ pub(in crate::webhooks) struct Attempt {
     #[schemars(schema_with = "time")]
     pub(in crate::webhooks) at: Timestamp,
     pub(in crate::webhooks) duration_ms: u64,
-    /// What the receiver has answered, if it has.
+    /// The status that the receiver has answered, if it has.
+    #[schemars(range(min = 100, max = 999))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::webhooks) status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -195,9 +195,10 @@ async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited
     let span = span.transpose()?.unwrap_or_default();
     let [before, webhook] = webhooks.rotate_key(tenant, id, span).await?;
     let answer = answer_of(&webhook, true);
+    let no_key = || Error::Bug("a webhook has no key after its rotation".to_owned());
     let key = KeyAnswer {
-        shared_key: answer.shared_key.unwrap_or_default(),
-        standard_webhooks_secret: answer.standard_webhooks_secret.unwrap_or_default(),
+        shared_key: answer.shared_key.ok_or_else(no_key)?,
+        standard_webhooks_secret: answer.standard_webhooks_secret.ok_or_else(no_key)?,
         previous_shared_key_ends_at: answer.previous_shared_key_ends_at,
     };
     let reply = Reply::of(StatusCode::OK, &key)?;

@@ -118,7 +118,8 @@ struct LastAttempt {
     #[schemars(schema_with = "time")]
     at: String,
     duration_ms: u64,
-    /// What the receiver has answered, if it has.
+    /// The status that the receiver has answered, if it has.
+    #[schemars(range(min = 100, max = 999))]
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
 }

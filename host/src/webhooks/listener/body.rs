@@ -110,11 +110,10 @@ pub(in crate::webhooks) fn report(value: Value<'_, '_, '_>) -> Option<Report> {
             value.integer(0..=MAX_DURATION_MS, "must be a whole number from 0 to 600,000")
         });
         let error = fields.not_null("error", "Why there was no answer.", error);
-        let about = "What the receiver has answered: required, unless there is an `error`, beside which it does not count.";
+        let about = "What the receiver has answered: required, unless there is an `error`, beside which it is refused.";
         let answer = match &error {
             Some(None) | None => fields.not_null("answer", about, answer),
             Some(Some(_)) => {
-                fields.may_have(&["answer"]);
                 Some(None)
             }
         };

@@ -108,6 +108,7 @@ pub(in crate::webhooks) struct Answer<'a> {
     created_at: String,
     #[schemars(schema_with = "time")]
     last_modified: String,
+    /// Which program manages it, where that is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,
 }

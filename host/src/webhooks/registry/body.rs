@@ -254,7 +254,7 @@ fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
         if kind == "BEARER" {
             return Some((Authentication::Bearer, false));
         }
-        let username = fields.required("username", "It has no colon.", |value| {
+        let username = fields.required("username", "It has no colon (`:`).", |value| {
             let has_none = |text: &str| !text.contains(':');
             short_text(value, has_none, "must not contain a colon")
         });
@@ -289,7 +289,7 @@ pub(in crate::webhooks) fn short_text(
 }
 
 pub(in crate::webhooks) fn short_text_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_SHORT_TEXT, "pattern": NO_CONTROLS })
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_SHORT_TEXT, "pattern": NO_CONTROLS, "description": "At most 256 bytes of UTF-8." })
 }
 
 /// Whether a text has 1 to 256 bytes, and no control character.

@@ -133,16 +133,16 @@ fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
         let project = fields.not_null("projectId", "The project that decided.", |value| {
             value.parsed(project_id, ProjectId::new, ProjectId::RULE)
         });
-        let rule = match (condition, project) {
-            (Some(Some(condition)), Some(None)) => Some(Rule::Condition(condition)),
-            (Some(None), Some(Some(project))) => Some(Rule::Project(project)),
-            (Some(_), Some(_)) => {
-                fields.refuse("must have either a conditionId or a projectId");
-                None
-            }
-            _ => None,
-        };
-        let decision = fields.required("decision", "", |value| {
+        let named = ["conditionId", "projectId"].map(|name| fields.member(name).is_some());
+            let rule = match named {
+                [true, false] => condition.flatten().map(Rule::Condition),
+                [false, true] => project.flatten().map(Rule::Project),
+                _ => {
+                    fields.refuse("must have either a conditionId or a projectId");
+                    None
+                }
+            };
+            let decision = fields.required("decision", "", |value| {
             let known = |text: &str| {
                 let mut all = Decision::ALL.into_iter();
                 all.find(|decision| decision.as_str() == text)
@@ -159,7 +159,7 @@ fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
             if allows && reason.is_some() {
                 fields.refuse_member("reason", "must not be there: the item was allowed");
             } else if !allows && reason.is_none() {
-                fields.refuse_missing("reason", "is required, unless the item was allowed");
+                fields.refuse_member("reason", "is required, unless the item was allowed");
             }
         }
         let restriction = fields.not_null("restriction", "The restriction of the project that decided.", text);

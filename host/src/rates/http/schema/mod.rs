@@ -1,5 +1,5 @@
-//! The schemas of business units, exchange rates and their messages, for the documents of the API. They are by hand, since
-//! decimals are read and written as text, exactly. What several of them share stands here.
+//! The schemas of what is answered about business units and exchange rates, and of parameters, for the documents of the API. They
+//! are by hand, since decimals are written as text, exactly. Those of bodies are made by what reads them (`rates/body.rs`).
 
 mod import;
 mod set;

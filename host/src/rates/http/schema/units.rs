@@ -19,33 +19,33 @@ fn unit_members(generator: &mut SchemaGenerator) -> serde_json::Map<String, serd
     );
     put(
         "parentId",
-        json_schema!({ "type": ["string", "null"], "pattern": UNIT_ID, "description": "The unit above; a COMPANY has none." }),
+        json_schema!({ "type": "string", "pattern": UNIT_ID, "description": "The unit above; a COMPANY has none." }),
     );
     put(
         "name",
-        json_schema!({ "type": ["string", "null"], "minLength": 1, "maxLength": 256, "pattern": NO_CONTROLS }),
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 256, "pattern": NO_CONTROLS }),
     );
     put(
         "markupPercentage",
         json_schema!({
-            "type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 100,
+            "type": "number", "minimum": 0, "exclusiveMaximum": 100,
             "description": "Of all pairs that have no markup of their own here: at most four decimals.",
         }),
     );
     put(
         "markups",
-        json_schema!({ "type": ["array", "null"], "maxItems": 1000, "items": markups, "description": "Of single pairs, one for both directions." }),
+        json_schema!({ "type": "array", "maxItems": 1000, "items": markups, "description": "Of single pairs, one for both directions." }),
     );
     put(
         "tolerancePercentage",
         json_schema!({
-            "type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 100,
+            "type": "number", "minimum": 0, "exclusiveMaximum": 100,
             "description": "By how many percent a rate may move at once; 0 for any step.",
         }),
     );
     put(
         "tolerances",
-        json_schema!({ "type": ["array", "null"], "maxItems": 1000, "items": tolerances }),
+        json_schema!({ "type": "array", "maxItems": 1000, "items": tolerances }),
     );
     put("managedBy", managed_by());
     members

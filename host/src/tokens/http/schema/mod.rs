@@ -1,5 +1,5 @@
-//! The schemas of the token service's bodies and parameters, for the documents of the API, a file for each group of routes.
-//! They are by hand, as the readers of bodies (`tokens/body.rs`, `tokens/form.rs`) are; tests hold them to what is answered.
+//! The schemas of the token service's answers and parameters, for the documents of the API, a file for each group of routes.
+//! Those of bodies are made by what reads them (`tokens/body.rs`).
 
 pub(super) mod clients;
 pub(super) mod platform;

@@ -154,6 +154,32 @@ impl<'de> Deserialize<'de> for Filter {
         let document = Document::parse(text.as_bytes()).map_err(de::Error::custom)?;
         let mut faults = Faults::default();
         let read = Self::read(Described::given(document.root(), &mut faults));
-        read.ok_or_else(|| de::Error::custom("a filter is malformed"))
+        // Not what is left of one without the conditions that are malformed: it would let more events through.
+        match read.filter(|_| faults.is_empty()) {
+            Some(filter) => Ok(filter),
+            None => Err(de::Error::custom("a filter is malformed")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Filter;
+
+    #[test]
+    fn a_stored_filter_is_read_whole_or_not_at_all() {
+        let read = |filter: &str| {
+            let record = serde_json::to_string(filter).unwrap_or_default();
+            serde_json::from_str::<Filter>(&record)
+        };
+        let whole = read(r#"[{"path":"$.type","in":["a.v1"]},{"path":"$.id","in":["1"]}]"#);
+        assert!(whole.is_ok_and(|filter| filter.conditions.len() == 2));
+        for malformed in [
+            r#"[{"path":"$.type","in":["a.v1"]},{"path":"$.*","in":["1"]}]"#,
+            r#"[{"path":"$.type","in":["a.v1",null]}]"#,
+            r#"[{"path":"$.type","in":["a.v1"]},{"path":"$.id"}]"#,
+        ] {
+            assert!(read(malformed).is_err(), "{malformed}");
+        }
     }
 }
