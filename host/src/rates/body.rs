@@ -298,8 +298,11 @@ pub(super) fn initial_state(value: Value<'_, '_, '_>) -> Option<(TenantId, Optio
     })
 }
 
+/// The id of a unit in a body, where dot segments are ids as well: no unit has one.
 fn unit_id(value: Value<'_, '_, '_>) -> Option<UnitId> {
-    value.parsed(unit_id_schema, UnitId::new, ID_RULE)
+    let schema =
+        |_: &mut _| json_schema!({ "type": "string", "pattern": UNIT_ID, "examples": ["SE-003"] });
+    value.parsed(schema, UnitId::new, ID_RULE)
 }
 
 fn rate_type(value: Value<'_, '_, '_>) -> Option<RateType> {
