@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
+use tillgate_api::ReadError;
 use tillgate_engine::{Code, Fault};
 
 use crate::engine::EngineError;
@@ -114,6 +115,15 @@ impl Error {
             Code::UnknownHandle => {
                 Self::Bug("the module does not know a document that it has prepared".to_owned())
             }
+        }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Refused(faults) => faults.into(),
+            ReadError::Silent => Self::Bug("a body was refused without a fault".to_owned()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 use schemars::{Schema, SchemaGenerator};
-use tillgate_engine::error::{Code, Error};
+use tillgate_engine::error::Error;
 use tillgate_engine::json::{Document, Faults};
 
 use crate::value::Value;
@@ -13,7 +13,7 @@ use crate::value::Value;
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     pub bytes: Bytes,
-    /// Whether unknown members are ignored (`Prefer: handling=lenient`).
+    /// Unknown members are ignored (`Prefer: handling=lenient`).
     pub lenient: bool,
 }
 
@@ -34,25 +34,34 @@ impl Deref for Body {
     }
 }
 
+/// Why a body could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The body has faults.
+    Refused(Error),
+    /// A description answered nothing and added no fault.
+    Silent,
+}
+
+impl From<Error> for ReadError {
+    fn from(faults: Error) -> Self {
+        Self::Refused(faults)
+    }
+}
+
 /// Reads a body by its description, which answers `None` after it has added a fault.
 ///
 /// # Errors
-/// Every fault of the body, each with its path.
+/// [`ReadError::Refused`] with every fault of the body, each with its path.
 pub fn read<T>(
     body: &Body,
     description: impl for<'d> FnOnce(Value<'_, 'd, 'd>) -> Option<T>,
-) -> Result<T, Error> {
+) -> Result<T, ReadError> {
     let document = Document::parse(body)?;
     let mut faults = Faults::lenient(body.lenient);
     let value = description(Value::given(document.root(), &mut faults));
     faults.none_or_error()?;
-    value.ok_or_else(|| {
-        Error::new(
-            Code::UnknownHandle,
-            "$",
-            "a description answered nothing, without a fault",
-        )
-    })
+    value.ok_or(ReadError::Silent)
 }
 
 /// The schema of the bodies that a description reads.

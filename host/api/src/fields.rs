@@ -23,7 +23,7 @@ enum Side<'f, 'd, 'a> {
         generator: &'f mut SchemaGenerator,
         properties: Map<String, serde_json::Value>,
         required: Vec<&'static str>,
-        /// Whether unknown members are ignored in any case.
+        /// Unknown members are always ignored, so the schema allows them.
         is_open: bool,
     },
 }

@@ -17,6 +17,6 @@ pub mod schema;
 pub mod value;
 pub mod values;
 
-pub use self::body::{Body, describe, read};
+pub use self::body::{Body, ReadError, describe, read};
 pub use self::fields::{Fields, Member};
 pub use self::value::{Kind, Value};

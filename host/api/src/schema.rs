@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 /// The most characters of a note.
 pub const MAX_NOTE: usize = 500;
 
-/// How many items a page has without a limit.
+/// The number of items of a page, unless the request names a `limit`.
 pub const LIMIT: usize = 100;
 
-/// How many it has at most.
+/// The greatest `limit`.
 pub const MAX_LIMIT: usize = 1_000;
 
 /// Makes the schema of something; what has a name is added to the components of the document.
@@ -131,7 +131,7 @@ pub fn flag(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "boolean", "default": false })
 }
 
-/// How many items a page has.
+/// The `limit` of a page.
 pub fn limit(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT })
 }
@@ -156,7 +156,7 @@ pub fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "date-time", "examples": ["2026-11-20T17:40:00Z"] })
 }
 
-/// What a text matches that has no control character.
+/// The pattern of texts without control characters.
 pub const NO_CONTROLS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
 /// Who has made a change.
@@ -177,7 +177,7 @@ pub fn note(_: &mut SchemaGenerator) -> Schema {
 /// The units of a duration.
 const UNITS: &str = "ns|nsec|nanos|us|µs|usec|ms|msec|millis|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?|M|months?|y|yrs?|years?";
 
-/// A text for people, of 1 to so many characters.
+/// A text for people, of 1 to `max` characters.
 #[must_use]
 pub fn title(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max, "pattern": NO_CONTROLS })

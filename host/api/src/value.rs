@@ -295,7 +295,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
     }
 }
 
-/// What was found; without it, the rule becomes a fault of the node.
+/// Returns what was found, or adds the rule as a fault of the node.
 pub fn or_fault<T>(
     faults: &mut Faults,
     node: Node<'_, '_>,

@@ -1,5 +1,6 @@
 //! Values that bodies of several resources have.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use schemars::json_schema;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 use crate::schema;
 use crate::value::{Value, or_fault};
 
-/// What is wrong with a text that is no time.
+/// The fault of a text that is not a time.
 pub const TIME_RULE: &str = "must be a time such as 2026-11-20T17:40:00Z";
 
 /// The most digits of a duration, so that its sum stays far below what `humantime` 2.4 panics at: 2^64 seconds.
@@ -27,7 +28,7 @@ pub fn title(value: Value<'_, '_, '_>, max: usize) -> Option<String> {
         |node, faults| {
             let name = faults.name(node, max)?;
             let found = Some(name).filter(|name| !name.contains(char::is_control));
-            or_fault(faults, node, found, NO_CONTROLS).map(std::borrow::Cow::into_owned)
+            or_fault(faults, node, found, NO_CONTROLS).map(Cow::into_owned)
         },
     )
 }

@@ -48,7 +48,8 @@ impl ManagedBy {
 
 /// Which program manages a resource.
 pub(crate) fn managed_by(fields: &mut Fields<'_, '_, '_>) -> Option<Option<ManagedBy>> {
-    let about = "Which program manages it, such as `tillgate-apply`. It decides nothing. A PUT without it removes it; an answer has it only where it is set.";
+    let about = "Which program manages it, such as `tillgate-apply`. It \
+        decides nothing. A PUT without it removes it; an answer has it only where it is set.";
     fields.optional(MEMBER, about, |value| {
         value.parsed(schema, ManagedBy::new, NAME_RULE)
     })

@@ -31,7 +31,8 @@ const TOO_MANY: &str = "must have 1 to 1,000 rates in set and delete together";
 /// The ids of business units.
 pub(in crate::rates) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
 
-const RATE_VALUE: &str = "How many units of `currencyIdFrom` one unit of `currencyIdTo` is worth: at most six decimals and 15 significant digits.";
+const RATE_VALUE: &str = "How many units of `currencyIdFrom` one unit of \
+    `currencyIdTo` is worth: at most six decimals and 15 significant digits.";
 
 /// What an answer says of a rate beside what can be set: it may be sent back.
 const ANSWERED: [&str; 4] = ["createdBy", "createdDate", "lastModified", "reference"];
@@ -67,8 +68,8 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
             let name = fields.optional("name", "What people call it.", |value| {
                 title(value, MAX_NAME)
             });
-            let about =
-                "Of all pairs that have no markup of their own here: at most four decimals.";
+            let about = "Of all pairs that have no markup of their own here: at most \
+                    four decimals.";
             let markup = fields.optional("markupPercentage", about, percentage);
             let about = "Of single pairs, one for both directions.";
             let markups = fields.optional("markups", about, |value| pairs(value, &MARKUPS));
@@ -144,7 +145,11 @@ fn pairs<T>(value: Value<'_, '_, '_>, kind: &PairList<T>) -> Option<Vec<T>> {
 
 /// A percentage, as the engine writes it: 0 to less than 100.
 fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
-    let schema = |_: &mut _| json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100, "description": "At most four decimals." });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "number", "minimum": 0, "exclusiveMaximum": 100, "description": "At most four decimals."
+        })
+    };
     let percentage = value.number(schema, |text| {
         Percentage::parse(text).map_err(Invalid::as_str)
     })?;
@@ -300,8 +305,11 @@ pub(super) fn initial_state(value: Value<'_, '_, '_>) -> Option<(TenantId, Optio
 
 /// The id of a unit in a body, where dot segments are ids as well: no unit has one.
 fn unit_id(value: Value<'_, '_, '_>) -> Option<UnitId> {
-    let schema =
-        |_: &mut _| json_schema!({ "type": "string", "pattern": UNIT_ID, "examples": ["SE-003"] });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "pattern": UNIT_ID, "examples": ["SE-003"]
+        })
+    };
     value.parsed(schema, UnitId::new, ID_RULE)
 }
 
@@ -319,7 +327,11 @@ fn currency(value: Value<'_, '_, '_>, example: &str) -> Option<Currency> {
 }
 
 fn rate_value(value: Value<'_, '_, '_>) -> Option<Rate> {
-    let schema = |_: &mut _| json_schema!({ "type": "number", "exclusiveMinimum": 0 });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "number", "exclusiveMinimum": 0
+        })
+    };
     value.number(schema, |text| Rate::parse(text).map_err(Invalid::as_str))
 }
 

@@ -22,10 +22,14 @@ const ASYNCAPI: &str = "/asyncapi.json";
 /// What an integrator must know before the first request.
 const INFO: Info = Info {
     version: env!("CARGO_PKG_VERSION"),
-    description: "Tillgate decides for tills whether an item may be sold, keeps the exchange rates of every shop, delivers \
-        events to webhooks, and issues the tokens for all of it.\n\nGet a token with `POST /oauth2/token` and send it as \
-        `Authorization: Bearer`; it names the tenant. Errors are problem documents (RFC 9457). JSON is strict: a duplicate or unknown member is an error, and so is an unknown query parameter. `Prefer: handling=lenient` has unknown ones ignored. What is changed \
-        is stored durably, and in force, when it is answered.",
+    description: "Tillgate decides for tills whether an item may be sold, \
+        keeps the exchange rates of every shop, delivers events to webhooks, \
+        and issues the tokens for all of it.\n\nGet a token with `POST \
+        /oauth2/token` and send it as `Authorization: Bearer`; it names the \
+        tenant. Errors are problem documents (RFC 9457). JSON is strict: a \
+        duplicate or unknown member is an error, and so is an unknown query \
+        parameter. `Prefer: handling=lenient` has unknown ones ignored. What \
+        is changed is stored durably, and in force, when it is answered.",
     examples: &[
         include_str!("../conditions/http/examples.json"),
         include_str!("../rates/http/examples.json"),
@@ -85,11 +89,11 @@ fn describe_openapi() -> Operation {
 fn describe_asyncapi() -> Operation {
     let summary = "Get the document of what is sent without a request";
     Operation::new("getAsyncApi", Tag::Operations, summary)
-        .says("AsyncAPI 3.0: the topic of rates, the changes of the catalog, and deliveries to webhooks.")
-        .answers(
-            200,
-            "The document",
-            object)
+        .says(
+            "AsyncAPI 3.0: the topic of rates, the changes of the catalog, \
+                and deliveries to webhooks.",
+        )
+        .answers(200, "The document", object)
         .with_entity_tag()
 }
 

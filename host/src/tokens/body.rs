@@ -37,54 +37,70 @@ const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at m
 
 const GLOBAL: &str = "Whether the global template of the software is used, or the tenant's.";
 const ROLES: &str = "Roles that exist, each once.";
-const CLAIMS_SCHEMA: &str = "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.";
+const CLAIMS_SCHEMA: &str = "JSON Schema, draft-07, of the claims: at most \
+    64 KiB, no references to other documents or to itself, at most 32 \
+    patterns, which match in linear time.";
 
 /// The longest a replaced secret may stay valid.
 const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, tenantId, claims }` (`given.md` 2.7).
 pub(super) fn registration(value: Value<'_, '_, '_>) -> Option<Registration> {
-    value.component("Registration", |value| value.object(|fields| {
-        fields.ignore_unknown();
-        let software = software(fields);
-        let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
-        let tenant = fields.required("tenantId", "The tenant that the client is to be of.", tenant_id);
-        let about = "A JWT of `createSoftwareStatement`, of at most 8 KiB. Claims that it states may be left out.";
-        let statement = fields.not_null("softwareStatement", about, |value| {
-            let schema = |_: &mut _| json_schema!({ "type": "string", "maxLength": MAX_STATEMENT });
-            value.text_that(schema, |text| text.len() <= MAX_STATEMENT, STATEMENT_RULE)
-        });
-        let claims = fields.required("claims", "", claims);
-        Some(Registration {
-            software: software?,
-            using_global_template: using_global_template?,
-            tenant: tenant?,
-            claims: claims?,
-            statement: statement?,
+    value.component("Registration", |value| {
+        value.object(|fields| {
+            fields.ignore_unknown();
+            let software = software(fields);
+            let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
+            let tenant = fields.required(
+                "tenantId",
+                "The tenant that the client is to be of.",
+                tenant_id,
+            );
+            let about = "A JWT of `createSoftwareStatement`, of at most 8 \
+                KiB. Claims that it states may be left out.";
+            let statement = fields.not_null("softwareStatement", about, |value| {
+                let schema = |_: &mut _| {
+                    json_schema!({
+                        "type": "string", "maxLength": MAX_STATEMENT
+                    })
+                };
+                value.text_that(schema, |text| text.len() <= MAX_STATEMENT, STATEMENT_RULE)
+            });
+            let claims = fields.required("claims", "", claims);
+            Some(Registration {
+                software: software?,
+                using_global_template: using_global_template?,
+                tenant: tenant?,
+                claims: claims?,
+                statement: statement?,
+            })
         })
-    }))
+    })
 }
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, claims?, autoApprove?, expiresIn? }`.
 pub(super) fn statement(value: Value<'_, '_, '_>) -> Option<NewStatement> {
-    value.component("NewSoftwareStatement", |value| value.object(|fields| {
-        let software = software(fields);
-        let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
-        let claims = fields.not_null("claims", "", claims);
-        let about = "Whether clients that register with it are authorized at once. They are not by default.";
-        let auto_approve = fields.not_null("autoApprove", about, boolean);
-        let about = "How long it is valid: more than 0s, at most 365 days; without it 7 days.";
-        let lifetime = fields.not_null("expiresIn", about, |value| {
-            value.parsed(duration, lifetime, LIFETIME_RULE)
-        });
-        Some(NewStatement {
-            software: software?,
-            using_global_template: using_global_template?,
-            claims: claims?.unwrap_or_default(),
-            auto_approve: auto_approve?.unwrap_or(false),
-            lifetime: lifetime?.unwrap_or(statement::LIFETIME),
+    value.component("NewSoftwareStatement", |value| {
+        value.object(|fields| {
+            let software = software(fields);
+            let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
+            let claims = fields.not_null("claims", "", claims);
+            let about = "Whether clients that register with it are \
+                authorized at once. They are not by default.";
+            let auto_approve = fields.not_null("autoApprove", about, boolean);
+            let about = "How long it is valid: more than 0s, at most 365 days; without it 7 days.";
+            let lifetime = fields.not_null("expiresIn", about, |value| {
+                value.parsed(duration, lifetime, LIFETIME_RULE)
+            });
+            Some(NewStatement {
+                software: software?,
+                using_global_template: using_global_template?,
+                claims: claims?.unwrap_or_default(),
+                auto_approve: auto_approve?.unwrap_or(false),
+                lifetime: lifetime?.unwrap_or(statement::LIFETIME),
+            })
         })
-    }))
+    })
 }
 
 fn lifetime(text: &str) -> Option<Duration> {
@@ -123,7 +139,11 @@ fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
                 title(value, MAX_TITLE)
             });
             fields.required("claimsSchema", CLAIMS_SCHEMA, |value| {
-                let schema = |_: &mut _| json_schema!({ "type": ["object", "boolean"] });
+                let schema = |_: &mut _| {
+                    json_schema!({
+                        "type": ["object", "boolean"]
+                    })
+                };
                 value.of(schema, |_, _| Some(()))
             });
             let roles = fields.not_null("roles", ROLES, role_ids);
@@ -235,16 +255,22 @@ fn permission_schema(_: &mut SchemaGenerator) -> Schema {
 
 /// Reads `{ name?, rateTolerancePercent? }`.
 fn tenant_members(value: Value<'_, '_, '_>) -> Option<TenantSettings> {
-    value.component("TenantPut", |value| value.object(|fields| {
-        fields.may_have(&["tenantId", "createdAt"]);
-        let name = fields.not_null("name", "What people call it.", |value| title(value, MAX_TITLE));
-        let about = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
-        let tolerance = fields.not_null("rateTolerancePercent", about, percentage);
-        Some(TenantSettings {
-            name: name?,
-            rate_tolerance_percent: tolerance?,
+    value.component("TenantPut", |value| {
+        value.object(|fields| {
+            fields.may_have(&["tenantId", "createdAt"]);
+            let name = fields.not_null("name", "What people call it.", |value| {
+                title(value, MAX_TITLE)
+            });
+            let about = "By how many percent a new rate may deviate from the \
+                one before; a change that deviates by more is refused, \
+                unless it says that it may. 0: by any. At most four decimals, and no exponent.";
+            let tolerance = fields.not_null("rateTolerancePercent", about, percentage);
+            Some(TenantSettings {
+                name: name?,
+                rate_tolerance_percent: tolerance?,
+            })
         })
-    }))
+    })
 }
 
 /// The body of a PUT of a tenant.
@@ -262,8 +288,11 @@ pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
 
 /// A percentage, as the engine writes it: 0 to less than 100.
 fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
-    let schema =
-        |_: &mut _| json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "number", "minimum": 0, "exclusiveMaximum": 100
+        })
+    };
     let percentage = value.number(schema, |text| {
         Percentage::parse(text).map_err(Invalid::as_str)
     })?;
@@ -309,7 +338,8 @@ pub(in crate::tokens) fn claims_schema(generator: &mut SchemaGenerator) -> Schem
     component(generator, "Claims", |_| {
         json_schema!({
             "type": "object",
-            "description": "What a client says of itself. A number keeps the digits that it is written with.",
+            "description": "What a client says of itself. A number keeps the \
+                digits that it is written with.",
             "maxProperties": 100,
             "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
             "additionalProperties": {

@@ -66,52 +66,71 @@ fn event(
     now: Timestamp,
     correlation: Uuid,
 ) -> Option<PublishRequest> {
-    value.component("NewEvent", |value| value.object(|fields| {
-        let event_type = fields.required("type", "", |value| {
-            value.of(type_schema, |node, faults| {
-                let text = node.text().map_or("", |text| text.as_ref());
-                let rule = fault_of_type(text);
-                let found = rule.is_none().then(|| text.to_owned());
-                or_fault(faults, node, found, rule.unwrap_or_default())
-            })
-        });
-        let about = "Any JSON, which reaches receivers as it is written; a string where `datacontenttype` is not JSON. At most 256 KiB.";
-        let data = fields.required("data", about, |value| {
-            value.of(|_| Schema::default(), |_, _| Some(()))
-        });
-        let about = "At most 256 bytes of UTF-8. An event with an id that was accepted in the last 24 hours is not delivered again. Without one it gets a UUID.";
-        let id = fields.optional("id", about, |value| short_text(value, |_| true, SHORT_TEXT_RULE));
-        let time = fields.optional("time", "When it happened, not before 1970. Without one, now.", time);
-        let about = "The tenant that it is for: the caller's own, or any where the caller is the platform's.";
-        let tenant = fields.optional("tenantId", about, tenant);
-        let json = "application/json".to_owned();
-        let content_type = fields.with_default("datacontenttype", "The media type of the data.", json, |value| {
-            let fits = |text: &str| text.len() <= MAX_TYPE && is_media_type(text);
-            let rule = "must be a media type of at most 255 bytes, such as application/json";
-            value.text_that(media_type_schema, fits, rule)
-        });
-        let (content_type, node) = (content_type?, fields.node()?);
-        let data = match is_json(&content_type) {
-            true => data.and_then(|()| json_data(body, node)),
-            false => data.and_then(|()| {
-                let text = node.member("data").and_then(Node::text);
-                if text.is_none() {
-                    fields.refuse_member("data", "must be a string: datacontenttype is not JSON");
-                }
-                text.map(|text| Bytes::from(text.clone().into_owned()))
-            }),
-        };
-        let event = NewEvent {
-            id: id?,
-            event_type: event_type?,
-            time: time?.unwrap_or(now),
-            datacontenttype: content_type,
-            data: data?,
-            correlation,
-        };
-        let tenant = tenant?;
-        Some(PublishRequest { event, tenant })
-    }))
+    value.component("NewEvent", |value| {
+        value.object(|fields| {
+            let event_type = fields.required("type", "", |value| {
+                value.of(type_schema, |node, faults| {
+                    let text = node.text().map_or("", |text| text.as_ref());
+                    let rule = fault_of_type(text);
+                    let found = rule.is_none().then(|| text.to_owned());
+                    or_fault(faults, node, found, rule.unwrap_or_default())
+                })
+            });
+            let about = "Any JSON, which reaches receivers as it is written; \
+                a string where `datacontenttype` is not JSON. At most 256 KiB.";
+            let data = fields.required("data", about, |value| {
+                value.of(|_| Schema::default(), |_, _| Some(()))
+            });
+            let about = "At most 256 bytes of UTF-8. An event with an id \
+                that was accepted in the last 24 hours is not delivered \
+                again. Without one it gets a UUID.";
+            let id = fields.optional("id", about, |value| {
+                short_text(value, |_| true, SHORT_TEXT_RULE)
+            });
+            let time = fields.optional(
+                "time",
+                "When it happened, not before 1970. Without one, now.",
+                time,
+            );
+            let about = "The tenant that it is for: the caller's own, or any \
+                where the caller is the platform's.";
+            let tenant = fields.optional("tenantId", about, tenant);
+            let json = "application/json".to_owned();
+            let content_type = fields.with_default(
+                "datacontenttype",
+                "The media type of the data.",
+                json,
+                |value| {
+                    let fits = |text: &str| text.len() <= MAX_TYPE && is_media_type(text);
+                    let rule = "must be a media type of at most 255 bytes, such as \
+                            application/json";
+                    value.text_that(media_type_schema, fits, rule)
+                },
+            );
+            let (content_type, node) = (content_type?, fields.node()?);
+            let data = match is_json(&content_type) {
+                true => data.and_then(|()| json_data(body, node)),
+                false => data.and_then(|()| {
+                    let text = node.member("data").and_then(Node::text);
+                    if text.is_none() {
+                        fields
+                            .refuse_member("data", "must be a string: datacontenttype is not JSON");
+                    }
+                    text.map(|text| Bytes::from(text.clone().into_owned()))
+                }),
+            };
+            let event = NewEvent {
+                id: id?,
+                event_type: event_type?,
+                time: time?.unwrap_or(now),
+                datacontenttype: content_type,
+                data: data?,
+                correlation,
+            };
+            let tenant = tenant?;
+            Some(PublishRequest { event, tenant })
+        })
+    })
 }
 
 fn type_schema(generator: &mut SchemaGenerator) -> Schema {

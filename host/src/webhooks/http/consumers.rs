@@ -120,14 +120,42 @@ fn line(request: &Request, name: &ConsumerName) -> Result<Line> {
 
 fn describe_pull() -> Operation {
     Operation::new("pullEvents", Tag::Events, "Get events as a consumer")
-        .says("For receivers that cannot be called: the tenant's events in the order in which they were accepted. The first request makes the consumer, which gets what comes from then on. A page is answered again until it is acknowledged; events of a page have 1 MiB together at most, where there are several.")
-        .required_query("consumer", "The name of the consumer.", schema::consumer_name)
-        .query("after", "`next` of a page that this consumer was given, which acknowledges that page and all before it, durably.", schema::cursor)
+        .says(
+            "For receivers that cannot be called: the tenant's events in the \
+                order in which they were accepted. The first request makes \
+                the consumer, which gets what comes from then on. A page is \
+                answered again until it is acknowledged; events of a page \
+                have 1 MiB together at most, where there are several.",
+        )
+        .required_query(
+            "consumer",
+            "The name of the consumer.",
+            schema::consumer_name,
+        )
+        .query(
+            "after",
+            "`next` of a page that this consumer was given, which \
+                acknowledges that page and all before it, durably.",
+            schema::cursor,
+        )
         .query("limit", "How many events the page has at most.", limit)
-        .query("wait", "How long to wait for the first event, such as `20s`: at most 60s, and not at all without it.", duration)
-        .answers(200, "A page of events, which may be empty", schema_of::<EventPage>)
+        .query(
+            "wait",
+            "How long to wait for the first event, such as `20s`: at most \
+                60s, and not at all without it.",
+            duration,
+        )
+        .answers(
+            200,
+            "A page of events, which may be empty",
+            schema_of::<EventPage>,
+        )
         .refuses(409, "The tenant has as many consumers as it may.")
-        .refuses(429, "Too many requests of the tenant wait for events. Try again after `Retry-After` seconds.")
+        .refuses(
+            429,
+            "Too many requests of the tenant wait for events. Try again \
+                after `Retry-After` seconds.",
+        )
 }
 
 fn describe_list_consumers() -> Operation {

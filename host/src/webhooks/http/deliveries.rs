@@ -196,20 +196,37 @@ fn describe_get() -> Operation {
 }
 
 fn describe_replay() -> Operation {
-    with_delivery(Operation::new("replayDelivery", Tag::Deliveries, "Send a delivery again"))
-        .says("The same event is sent, with the same id. One that waits for its next attempt is sent at once.")
-        .answers(202, "It is sent again", schema_of::<Entry>)
-        .refuses(404, NO_DELIVERY)
-        .refuses(409, "Its webhook is deleted or disabled.")
-        .refuses(429, "Too many deliveries of the tenant wait. Try again after `Retry-After` seconds.")
+    with_delivery(Operation::new(
+        "replayDelivery",
+        Tag::Deliveries,
+        "Send a delivery again",
+    ))
+    .says(
+        "The same event is sent, with the same id. One that waits for its \
+            next attempt is sent at once.",
+    )
+    .answers(202, "It is sent again", schema_of::<Entry>)
+    .refuses(404, NO_DELIVERY)
+    .refuses(409, "Its webhook is deleted or disabled.")
+    .refuses(
+        429,
+        "Too many deliveries of the tenant wait. Try again after `Retry-After` seconds.",
+    )
 }
 
 fn describe_replay_all() -> Operation {
-    Operation::new("replayDeliveries", Tag::Deliveries, "Send the deliveries that a filter names again")
-        .says("It goes on in the background; `getReplay` says how far it has come. Of those that the filter names, the ones that are `DELIVERED` or `FAILED` are sent again, unless their webhook is deleted or disabled.")
-        .takes(
-            filter_schema)
-        .answers(202, "It has begun", schema_of::<ReplayId>)
+    Operation::new(
+        "replayDeliveries",
+        Tag::Deliveries,
+        "Send the deliveries that a filter names again",
+    )
+    .says(
+        "It goes on in the background; `getReplay` says how far it has come. \
+            Of those that the filter names, the ones that are `DELIVERED` or \
+            `FAILED` are sent again, unless their webhook is deleted or disabled.",
+    )
+    .takes(filter_schema)
+    .answers(202, "It has begun", schema_of::<ReplayId>)
 }
 
 fn describe_replay_state() -> Operation {

@@ -72,13 +72,30 @@ async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 
 fn describe_publish() -> Operation {
     Operation::new("publishEvent", Tag::Events, "Publish an event")
-        .says("It is stored durably, with its deliveries, when it is answered. The types `entity-conditions.events.v1`, `projects.events.v1`, `webhooks.events.v1`, `deliveries.events.v1` and `exe.events.v1` are published by the service alone.")
+        .says(
+            "It is stored durably, with its deliveries, when it is answered. \
+                The types `entity-conditions.events.v1`, \
+                `projects.events.v1`, `webhooks.events.v1`, \
+                `deliveries.events.v1` and `exe.events.v1` are published by the service alone.",
+        )
         .takes(event_schema)
         .answers(
             202,
             "It was accepted, now or before",
-            schema_of::<Published>)
-        .refuses(403, "The caller lacks the permission, may not act for that tenant, or the type is published by the service alone.")
-        .refuses(409, "Another event was published with this id in the last 24 hours.")
-        .refuses(429, "The tenant publishes too often, or too many of its deliveries wait. Try again after `Retry-After` seconds.")
+            schema_of::<Published>,
+        )
+        .refuses(
+            403,
+            "The caller lacks the permission, may not act for that tenant, \
+                or the type is published by the service alone.",
+        )
+        .refuses(
+            409,
+            "Another event was published with this id in the last 24 hours.",
+        )
+        .refuses(
+            429,
+            "The tenant publishes too often, or too many of its deliveries \
+                wait. Try again after `Retry-After` seconds.",
+        )
 }

@@ -49,8 +49,15 @@ fn describe_list_keys() -> Operation {
 }
 
 fn describe_rotate_identity_key() -> Operation {
-    Operation::new("rotateWebhookKey", Tag::Platform, "Publish a new key for the tokens of deliveries")
-        .says("It signs once every cache of the certificates has it. The key before it is removed when the last token that it signed has expired.")
-        .answers(201, "The new key", schema_of::<KeyState>)
-        .refuses(409, "A new key is published already and does not sign yet.")
+    Operation::new(
+        "rotateWebhookKey",
+        Tag::Platform,
+        "Publish a new key for the tokens of deliveries",
+    )
+    .says(
+        "It signs once every cache of the certificates has it. The key \
+            before it is removed when the last token that it signed has expired.",
+    )
+    .answers(201, "The new key", schema_of::<KeyState>)
+    .refuses(409, "A new key is published already and does not sign yet.")
 }

@@ -101,28 +101,44 @@ async fn report(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 }
 
 fn describe_create() -> Operation {
-    Operation::new("createListener", Tag::Webhooks, "Create a temporary webhook, whose deliveries a developer's machine forwards")
-        .says("`tillgate listen` does this. It is removed when nobody follows its deliveries for a minute.")
-        .takes(
-            listener_schema)
-        .answers(
-            201,
-            "It was created",
-            schema_of::<Answer<'_>>)
-        .with_header("Location", "The path of the webhook.")
-        .refuses(409, "The tenant has as many webhooks, or temporary ones, as it may.")
+    Operation::new(
+        "createListener",
+        Tag::Webhooks,
+        "Create a temporary webhook, whose deliveries a developer's machine forwards",
+    )
+    .says(
+        "`tillgate listen` does this. It is removed when nobody follows its \
+            deliveries for a minute.",
+    )
+    .takes(listener_schema)
+    .answers(201, "It was created", schema_of::<Answer<'_>>)
+    .with_header("Location", "The path of the webhook.")
+    .refuses(
+        409,
+        "The tenant has as many webhooks, or temporary ones, as it may.",
+    )
 }
 
 fn describe_follow() -> Operation {
-    with_webhook(Operation::new("followListener", Tag::Webhooks, "Follow the deliveries of a temporary webhook"))
-        .says("Server-sent events. `delivery` has, as JSON, `deliveryId`, `eventId`, `eventType`, `attempt`, `at`, `receipt`, `deadlineMs` and the `request` to be made: `method`, `url`, `headers`, `body`. Its outcome is reported with `reportDeliveryOutcome`. `removed` is the last: the webhook is gone. A comment comes every 15 seconds. The newest request that follows a webhook ends those before it.")
-        .answers_as(
-            "text/event-stream",
-            200,
-            "Events without end",
-            text)
-        .refuses(404, NO_WEBHOOK)
-        .refuses(409, "The webhook is not temporary, or the tenant has as many event streams as it may.")
+    with_webhook(Operation::new(
+        "followListener",
+        Tag::Webhooks,
+        "Follow the deliveries of a temporary webhook",
+    ))
+    .says(
+        "Server-sent events. `delivery` has, as JSON, `deliveryId`, \
+            `eventId`, `eventType`, `attempt`, `at`, `receipt`, `deadlineMs` \
+            and the `request` to be made: `method`, `url`, `headers`, \
+            `body`. Its outcome is reported with `reportDeliveryOutcome`. \
+            `removed` is the last: the webhook is gone. A comment comes \
+            every 15 seconds. The newest request that follows a webhook ends those before it.",
+    )
+    .answers_as("text/event-stream", 200, "Events without end", text)
+    .refuses(404, NO_WEBHOOK)
+    .refuses(
+        409,
+        "The webhook is not temporary, or the tenant has as many event streams as it may.",
+    )
 }
 
 fn describe_report() -> Operation {
@@ -132,7 +148,8 @@ fn describe_report() -> Operation {
         "Report what became of a delivery that was forwarded",
     ))
     .says(
-        "It counts as if this service had made the attempt. A report that comes twice counts once.",
+        "It counts as if this service had made the attempt. A report that \
+            comes twice counts once.",
     )
     .path("deliveryId", "The id of the delivery.", uuid)
     .takes(report_schema)

@@ -299,7 +299,12 @@ fn describe_get() -> Operation {
 fn describe_replace() -> Operation {
     let operation = Operation::new("putWebhook", Tag::Webhooks, "Replace a webhook");
     takes(with_webhook(operation))
-        .says("A shared key that is left out stays. A password that is left out stays while scheme, host and port of the URL do. Enabling it sends the deliveries that were held. The answer has the shared key if it was made.")
+        .says(
+            "A shared key that is left out stays. A password that is left \
+                out stays while scheme, host and port of the URL do. \
+                Enabling it sends the deliveries that were held. The answer \
+                has the shared key if it was made.",
+        )
         .answers(200, "It was replaced", schema_of::<Answer<'_>>)
         .with_preconditions()
         .refuses(404, NO_WEBHOOK)
@@ -319,38 +324,57 @@ fn describe_remove() -> Operation {
 }
 
 fn describe_rotate_key() -> Operation {
-    with_webhook(Operation::new("rotateSharedKey", Tag::Webhooks, "Give a webhook a new shared key"))
-        .says("With an overlap `webhook-signature` carries a signature under each of both keys, and headers that hold one value are signed with the old one, until the overlap ends. A key before the old one ends at once.")
-        .query(
-            "overlap",
-            "How long the old key goes on signing, at most 7 days; without it, not at all.",
-            duration,
-        )
-        .answers(
-            200,
-            "The new key",
-            schema_of::<KeyAnswer<'_>>)
-        .refuses(404, NO_WEBHOOK)
+    with_webhook(Operation::new(
+        "rotateSharedKey",
+        Tag::Webhooks,
+        "Give a webhook a new shared key",
+    ))
+    .says(
+        "With an overlap `webhook-signature` carries a signature under each \
+            of both keys, and headers that hold one value are signed with \
+            the old one, until the overlap ends. A key before the old one ends at once.",
+    )
+    .query(
+        "overlap",
+        "How long the old key goes on signing, at most 7 days; without it, not at all.",
+        duration,
+    )
+    .answers(200, "The new key", schema_of::<KeyAnswer<'_>>)
+    .refuses(404, NO_WEBHOOK)
 }
 
 fn describe_ping() -> Operation {
-    with_webhook(Operation::new("pingWebhook", Tag::Webhooks, "Send a test event to a webhook"))
-        .says("It is of the type `exe.events.v1`, and delivered like any other, to this webhook alone.")
-        .answers(
-            202,
-            "It was accepted",
-            schema_of::<Ping>)
-        .refuses(404, NO_WEBHOOK)
-        .refuses(409, "The webhook is disabled.")
-        .refuses(429, "The tenant publishes too often, or too many of its deliveries wait. Try again after `Retry-After` seconds.")
+    with_webhook(Operation::new(
+        "pingWebhook",
+        Tag::Webhooks,
+        "Send a test event to a webhook",
+    ))
+    .says("It is of the type `exe.events.v1`, and delivered like any other, to this webhook alone.")
+    .answers(202, "It was accepted", schema_of::<Ping>)
+    .refuses(404, NO_WEBHOOK)
+    .refuses(409, "The webhook is disabled.")
+    .refuses(
+        429,
+        "The tenant publishes too often, or too many of its deliveries wait. \
+            Try again after `Retry-After` seconds.",
+    )
 }
 
 fn describe_resume() -> Operation {
-    with_webhook(Operation::new("resumeWebhook", Tag::Webhooks, "Send again to a webhook that is paused"))
-        .says("A webhook is paused after five failed attempts in a row: `pausedSince` and `pausedUntil` in its health. Deliveries that were tried before are tried at once, and those that were put off before their first attempt within five minutes. If they fail, it is paused again.")
-        .empty(204, "It is sent to again")
-        .refuses(404, NO_WEBHOOK)
-        .refuses(409, "The webhook is disabled.")
+    with_webhook(Operation::new(
+        "resumeWebhook",
+        Tag::Webhooks,
+        "Send again to a webhook that is paused",
+    ))
+    .says(
+        "A webhook is paused after five failed attempts in a row: \
+            `pausedSince` and `pausedUntil` in its health. Deliveries that \
+            were tried before are tried at once, and those that were put off \
+            before their first attempt within five minutes. If they fail, it is paused again.",
+    )
+    .empty(204, "It is sent to again")
+    .refuses(404, NO_WEBHOOK)
+    .refuses(409, "The webhook is disabled.")
 }
 
 fn describe_try_out() -> Operation {

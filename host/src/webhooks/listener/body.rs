@@ -28,8 +28,9 @@ const MAX_REASON: usize = 1_000;
 /// The longest that an attempt may have taken, in milliseconds.
 const MAX_DURATION_MS: u64 = 10 * 60 * 1_000;
 
-const LOCAL_RULE: &str = "must be a URL of your own machine, such as http://127.0.0.1:3000/hook, or of an address in a \
-                          private network that this service does not reach";
+const LOCAL_RULE: &str = "must be a URL of your own machine, such as \
+    http://127.0.0.1:3000/hook, or of an address in a private network that \
+    this service does not reach";
 
 /// The headers of an answer that matter.
 const HEADERS: [HeaderName; 2] = [LOCATION, RETRY_AFTER];
@@ -49,28 +50,43 @@ pub(in crate::webhooks) fn listener(
     value: Value<'_, '_, '_>,
     reached: &[IpNet],
 ) -> Option<NewListener> {
-    value.component("NewListener", |value| value.object(|fields| {
-        let types = fields.required("eventTypes", "The types of the events that it gets; `*` stands for all.", event_types);
-        let about = "Where the listener forwards deliveries to: a URL of its own machine, or of an address in a private network that this service does not reach. It is the audience of the tokens of these deliveries.";
-        let url = fields.required("forwardTo", about, |value| url(value, |text| {
-            check_url(text, true)?;
-            match is_local(text, reached) {
-                true => Ok(()),
-                false => Err(LOCAL_RULE),
-            }
-        }));
-        let name = fields.with_default("name", "What it is called.", NAME.to_owned(), name);
-        let key = fields.optional("sharedKey", "The key of the signatures; one is made when there is none.", shared_key);
-        Some(NewListener {
-            name: name?,
-            event_types: types?,
-            forward_to: url?,
-            shared_key: match key? {
-                Some(SharedKeyChange::Set(key)) => Some(key),
-                _ => None,
-            },
+    value.component("NewListener", |value| {
+        value.object(|fields| {
+            let types = fields.required(
+                "eventTypes",
+                "The types of the events that it gets; `*` stands for all.",
+                event_types,
+            );
+            let about = "Where the listener forwards deliveries to: a URL of \
+                its own machine, or of an address in a private network that \
+                this service does not reach. It is the audience of the \
+                tokens of these deliveries.";
+            let url = fields.required("forwardTo", about, |value| {
+                url(value, |text| {
+                    check_url(text, true)?;
+                    match is_local(text, reached) {
+                        true => Ok(()),
+                        false => Err(LOCAL_RULE),
+                    }
+                })
+            });
+            let name = fields.with_default("name", "What it is called.", NAME.to_owned(), name);
+            let key = fields.optional(
+                "sharedKey",
+                "The key of the signatures; one is made when there is none.",
+                shared_key,
+            );
+            Some(NewListener {
+                name: name?,
+                event_types: types?,
+                forward_to: url?,
+                shared_key: match key? {
+                    Some(SharedKeyChange::Set(key)) => Some(key),
+                    _ => None,
+                },
+            })
         })
-    }))
+    })
 }
 
 /// The body that creates a listener.
@@ -100,32 +116,44 @@ fn is_local(url: &str, reached: &[IpNet]) -> bool {
 /// Reads `{ receipt, durationMs, answer: { status, headers?, body? } }`, or with `error: { kind, message }` in place of
 /// an answer.
 pub(in crate::webhooks) fn report(value: Value<'_, '_, '_>) -> Option<Report> {
-    value.component("DeliveryOutcome", |value| value.object(|fields| {
-        let receipt = fields.required("receipt", "What came with the delivery.", |value| {
-            let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": "^[0-9]{1,20}-[0-9]{1,20}$" });
-            let rule = "must be the receipt that came with the delivery";
-            value.parsed(schema, Receipt::parse, rule)
-        });
-        let duration = fields.required("durationMs", "How long the attempt has taken, in milliseconds.", |value| {
-            value.integer(0..=MAX_DURATION_MS, "must be a whole number from 0 to 600,000")
-        });
-        let error = fields.not_null("error", "Why there was no answer.", error);
-        let about = "What the receiver has answered: required, unless there is an `error`, beside which it is refused.";
-        let answer = match &error {
-            Some(None) | None => fields.not_null("answer", about, answer),
-            Some(Some(_)) => {
-                Some(None)
+    value.component("DeliveryOutcome", |value| {
+        value.object(|fields| {
+            let receipt = fields.required("receipt", "What came with the delivery.", |value| {
+                let schema = |_: &mut _| {
+                    json_schema!({
+                        "type": "string", "pattern": "^[0-9]{1,20}-[0-9]{1,20}$"
+                    })
+                };
+                let rule = "must be the receipt that came with the delivery";
+                value.parsed(schema, Receipt::parse, rule)
+            });
+            let duration = fields.required(
+                "durationMs",
+                "How long the attempt has taken, in milliseconds.",
+                |value| {
+                    value.integer(
+                        0..=MAX_DURATION_MS,
+                        "must be a whole number from 0 to 600,000",
+                    )
+                },
+            );
+            let error = fields.not_null("error", "Why there was no answer.", error);
+            let about = "What the receiver has answered: required, unless there \
+            is an `error`, beside which it is refused.";
+            let answer = match &error {
+                Some(None) | None => fields.not_null("answer", about, answer),
+                Some(Some(_)) => Some(None),
+            };
+            if let (Some(None), Some(None)) = (&error, &answer) {
+                fields.refuse_member("answer", "is required");
             }
-        };
-        if let (Some(None), Some(None)) = (&error, &answer) {
-            fields.refuse_member("answer", "is required");
-        }
-        Some(Report {
-            receipt: receipt?,
-            duration_ms: duration?,
-            answered: error?.or(answer?)?,
+            Some(Report {
+                receipt: receipt?,
+                duration_ms: duration?,
+                answered: error?.or(answer?)?,
+            })
         })
-    }))
+    })
 }
 
 /// The report of a listener.
@@ -137,8 +165,11 @@ fn answer(value: Value<'_, '_, '_>) -> Option<Answered> {
     value.component("ReceiverAnswer", |value| {
         value.object(|fields| {
             let status = fields.required("status", "", |value| {
-                let schema =
-                    |_: &mut _| json_schema!({ "type": "integer", "minimum": 100, "maximum": 999 });
+                let schema = |_: &mut _| {
+                    json_schema!({
+                        "type": "integer", "minimum": 100, "maximum": 999
+                    })
+                };
                 value.of(schema, |node, faults| {
                     let number = node.number().and_then(|number| number.parse().ok());
                     let found = number.and_then(|number| StatusCode::from_u16(number).ok());

@@ -126,17 +126,28 @@ pub(in crate::webhooks) fn webhook(
     value.object(|fields| {
         fields.may_have(&ANSWERED);
         let name = fields.required("name", "What its owner calls it.", name);
-        let about = "Where events are sent: an https URL, or an http one where the configuration allows it, of at most 2,048 bytes, without a user name, a password or a fragment.";
-        let url = fields.required("callbackUrl", about, |value| url(value, |text| check_url(text, allows_http)));
-        let about = "The types of the events that it gets; `*` stands for all. The topic of rate changes, `cer.public.event.rates-changed.v1`, is none: its messages are no events.";
+        let about = "Where events are sent: an https URL, or an http one \
+            where the configuration allows it, of at most 2,048 bytes, \
+            without a user name, a password or a fragment.";
+        let url = fields.required("callbackUrl", about, |value| {
+            url(value, |text| check_url(text, allows_http))
+        });
+        let about = "The types of the events that it gets; `*` stands for \
+            all. The topic of rate changes, \
+            `cer.public.event.rates-changed.v1`, is none: its messages are no events.";
         let types = fields.required("eventTypes", about, event_types);
-        let about = "Conditions that must all hold when an event is accepted: at most 16 KiB of JSON.";
+        let about = "Conditions that must all hold when an event is \
+            accepted: at most 16 KiB of JSON.";
         let filter = fields.optional("filter", about, Filter::read);
-        let about = "How a delivery proves where it comes from: with a token of the service's identity provider, or with a name and a password.";
+        let about = "How a delivery proves where it comes from: with a token \
+            of the service's identity provider, or with a name and a password.";
         let authentication = fields.required("authentication", about, authentication);
-        let about = "The key of the signatures: 16 to 128 printable characters, or `generate` to have one made, which the answer shows once. Left out, the one that is stored stays; null removes it.";
+        let about = "The key of the signatures: 16 to 128 printable \
+            characters, or `generate` to have one made, which the answer \
+            shows once. Left out, the one that is stored stays; null removes it.";
         let key = fields.nullable("sharedKey", about, shared_key);
-        let about = "The header that carries the signature of the data, in place of those that are configured: none that has another meaning in a delivery.";
+        let about = "The header that carries the signature of the data, in \
+            place of those that are configured: none that has another meaning in a delivery.";
         let header = fields.optional("signatureHeader", about, signature_header);
         let about = "How many deliveries it takes in a second.";
         let rate = fields.optional("maxPerSecond", about, |value| {
@@ -182,7 +193,11 @@ pub(in crate::webhooks) fn url(
     value: Value<'_, '_, '_>,
     check: impl FnOnce(&str) -> Result<(), &'static str>,
 ) -> Option<String> {
-    let schema = |_: &mut _| json_schema!({ "type": "string", "maxLength": MAX_URL, "pattern": r"^[Hh][Tt][Tt][Pp][Ss]?:[^\s#]+$" });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "maxLength": MAX_URL, "pattern": r"^[Hh][Tt][Tt][Pp][Ss]?:[^\s#]+$"
+        })
+    };
     value.checked(schema, |text| check(text).map(|()| text.to_owned()))
 }
 
@@ -258,7 +273,8 @@ fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
             let has_none = |text: &str| !text.contains(':');
             short_text(value, has_none, "must not contain a colon")
         });
-        let about = "It is never answered. A request may leave it out where one is stored for the same scheme, host and port.";
+        let about = "It is never answered. A request may leave it out where \
+            one is stored for the same scheme, host and port.";
         let password = fields.not_null("password", about, |value| {
             short_text(value, |_| true, SHORT_TEXT_RULE)
         });
@@ -302,7 +318,11 @@ pub(in crate::webhooks) fn shared_key(value: Value<'_, '_, '_>) -> Option<Shared
         "generate" => Some(SharedKeyChange::Generate),
         key => SharedKey::parse(key).map(|_| SharedKeyChange::Set(Secret(key.to_owned()))),
     };
-    let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": r"^(generate|([^\s\x00-\x1f\x7f-\x9f]| ){16,128})$" });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "pattern": r"^(generate|([^\s\x00-\x1f\x7f-\x9f]| ){16,128})$"
+        })
+    };
     value.parsed(schema, found, KEY_RULE)
 }
 
@@ -311,7 +331,11 @@ fn signature_header(value: Value<'_, '_, '_>) -> Option<String> {
         let is_name = text.len() <= MAX_HEADER_NAME && text.parse::<HeaderName>().is_ok();
         is_name && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
     };
-    let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$" });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$"
+        })
+    };
     let rule = "must be the name of a header that has no other meaning in a delivery";
     value.text_that(schema, fits, rule)
 }

@@ -123,17 +123,20 @@ pub(in crate::conditions) fn till_schema(_: &mut SchemaGenerator) -> Schema {
 
 /// Reads a decision, whose number must be greater than that of the one before.
 fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
-    value.component("ReportedDecision", |value| value.object(|fields| {
-        let sequence = fields.required("sequence", "Its number at the till.", number);
-        let at = fields.required("at", "When the till decided.", time);
-        let item = fields.required("itemId", "", text);
-        let condition = fields.not_null("conditionId", "The condition that decided; either this or `projectId` is required.", |value| {
-            value.text_that(body_condition_id, ConditionId::is_id, ConditionId::RULE)
-        });
-        let project = fields.not_null("projectId", "The project that decided.", |value| {
-            value.parsed(project_id, ProjectId::new, ProjectId::RULE)
-        });
-        let named = ["conditionId", "projectId"].map(|name| fields.member(name).is_some());
+    value.component("ReportedDecision", |value| {
+        value.object(|fields| {
+            let sequence = fields.required("sequence", "Its number at the till.", number);
+            let at = fields.required("at", "When the till decided.", time);
+            let item = fields.required("itemId", "", text);
+            let condition = fields.not_null(
+                "conditionId",
+                "The condition that decided; either this or `projectId` is required.",
+                |value| value.text_that(body_condition_id, ConditionId::is_id, ConditionId::RULE),
+            );
+            let project = fields.not_null("projectId", "The project that decided.", |value| {
+                value.parsed(project_id, ProjectId::new, ProjectId::RULE)
+            });
+            let named = ["conditionId", "projectId"].map(|name| fields.member(name).is_some());
             let rule = match named {
                 [true, false] => condition.flatten().map(Rule::Condition),
                 [false, true] => project.flatten().map(Rule::Project),
@@ -143,67 +146,82 @@ fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
                 }
             };
             let decision = fields.required("decision", "", |value| {
-            let known = |text: &str| {
-                let mut all = Decision::ALL.into_iter();
-                all.find(|decision| decision.as_str() == text)
-            };
-            value.name_of(&["ALLOW", "SOFT_DENY", "HARD_DENY"], known, DECISION_RULE)
-        });
-        let about = "Why the item was not allowed: required then, and refused otherwise.";
-        let reason = fields.not_null("reason", about, |value| {
-            let schema = |_: &mut _| json_schema!({ "type": "string", "maxLength": MAX_REASON, "pattern": r"^[a-z_]+\.[a-z_]+$" });
-            value.text_that(schema, is_reason, REASON_RULE)
-        });
-        if let (Some(decision), Some(reason)) = (decision, &reason) {
-            let allows = decision == Decision::Allow;
-            if allows && reason.is_some() {
-                fields.refuse_member("reason", "must not be there: the item was allowed");
-            } else if !allows && reason.is_none() {
-                fields.refuse_member("reason", "is required, unless the item was allowed");
+                let known = |text: &str| {
+                    let mut all = Decision::ALL.into_iter();
+                    all.find(|decision| decision.as_str() == text)
+                };
+                value.name_of(&["ALLOW", "SOFT_DENY", "HARD_DENY"], known, DECISION_RULE)
+            });
+            let about = "Why the item was not allowed: required then, and refused otherwise.";
+            let reason = fields.not_null("reason", about, |value| {
+                let schema = |_: &mut _| {
+                    json_schema!({
+                        "type": "string", "maxLength": MAX_REASON, "pattern": r"^[a-z_]+\.[a-z_]+$"
+                    })
+                };
+                value.text_that(schema, is_reason, REASON_RULE)
+            });
+            if let (Some(decision), Some(reason)) = (decision, &reason) {
+                let allows = decision == Decision::Allow;
+                if allows && reason.is_some() {
+                    fields.refuse_member("reason", "must not be there: the item was allowed");
+                } else if !allows && reason.is_none() {
+                    fields.refuse_member("reason", "is required, unless the item was allowed");
+                }
             }
-        }
-        let restriction = fields.not_null("restriction", "The restriction of the project that decided.", text);
-        let etag = fields.not_null("etag", "The version of the rule.", digest);
-        let engine = fields.not_null("engine", "The module, by its SHA-256.", digest);
-        let catalog = fields.not_null("catalog", "The version of the catalog.", digest);
-        let unit = fields.not_null("businessUnitId", "The business unit of the till.", text);
-        let correlation = fields.not_null("correlationId", "", uuid);
-        let about = "How many decisions the till has lost before this one.";
-        let dropped_before = fields.not_null("droppedBefore", about, number);
-        let sequence = sequence?;
-        if sequence <= *before {
-            fields.refuse_member("sequence", "must be greater than the one before");
-        }
-        *before = sequence;
-        Some(Reported {
-            sequence,
-            at: at?,
-            item: item?,
-            rule: rule?,
-            decision: decision?,
-            reason: reason?,
-            restriction: restriction?,
-            etag: etag?,
-            engine: engine?,
-            catalog: catalog?,
-            unit: unit?,
-            correlation: correlation?,
-            dropped_before: dropped_before?,
+            let restriction = fields.not_null(
+                "restriction",
+                "The restriction of the project that decided.",
+                text,
+            );
+            let etag = fields.not_null("etag", "The version of the rule.", digest);
+            let engine = fields.not_null("engine", "The module, by its SHA-256.", digest);
+            let catalog = fields.not_null("catalog", "The version of the catalog.", digest);
+            let unit = fields.not_null("businessUnitId", "The business unit of the till.", text);
+            let correlation = fields.not_null("correlationId", "", uuid);
+            let about = "How many decisions the till has lost before this one.";
+            let dropped_before = fields.not_null("droppedBefore", about, number);
+            let sequence = sequence?;
+            if sequence <= *before {
+                fields.refuse_member("sequence", "must be greater than the one before");
+            }
+            *before = sequence;
+            Some(Reported {
+                sequence,
+                at: at?,
+                item: item?,
+                rule: rule?,
+                decision: decision?,
+                reason: reason?,
+                restriction: restriction?,
+                etag: etag?,
+                engine: engine?,
+                catalog: catalog?,
+                unit: unit?,
+                correlation: correlation?,
+                dropped_before: dropped_before?,
+            })
         })
-    }))
+    })
 }
 
 fn text(value: Value<'_, '_, '_>) -> Option<String> {
-    let schema =
-        |_: &mut _| json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_TEXT });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "minLength": 1, "maxLength": MAX_TEXT
+        })
+    };
     value.of(schema, |node, faults| {
         faults.name(node, MAX_TEXT).map(Cow::into_owned)
     })
 }
 
 fn number(value: Value<'_, '_, '_>) -> Option<u64> {
-    let schema =
-        |_: &mut _| json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE
+        })
+    };
     value.of(schema, |node, faults| {
         let number = node.integer().and_then(|number| u64::try_from(number).ok());
         let fits = number.filter(|number| (1..=MAX_SEQUENCE).contains(number));
@@ -214,7 +232,11 @@ fn number(value: Value<'_, '_, '_>) -> Option<u64> {
 fn digest(value: Value<'_, '_, '_>) -> Option<String> {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let is_digest = |text: &str| text.len() == 64 && text.bytes().all(is_digit);
-    let schema = |_: &mut _| json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$" });
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "pattern": "^[0-9a-f]{64}$"
+        })
+    };
     value.text_that(schema, is_digest, DIGEST_RULE)
 }
 

@@ -97,27 +97,32 @@ pub(super) fn filter_schema(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn condition(value: Described<'_, '_, '_>) -> Option<(Condition, Written)> {
-    value.component("EventFilterCondition", |value| value.object(|fields| {
-        let about = "`$.type`, `$.id`, or a member of JSON data such as `$.data.businessUnitId` or `$.data['a.b']`: at most 512 bytes and 16 names, no wildcards and no elements of arrays. A member that is absent matches nothing.";
-        let path = fields.required("path", about, |value| {
-            value.of(path_schema, |node, faults| {
-                let text = node.text().map_or("", |text| text.as_ref());
-                let path = Path::parse(text).map(|path| (path, text.to_owned()));
-                or_fault(faults, node, path, PATH_RULE)
-            })
-        });
-        let about = "The values that it may have, equal by type and value.";
-        let values = fields.required("in", about, |value| {
-            value.list(1..=MAX_VALUES, "must have 1 to 100 values", one_value)
-        });
-        let ((path, text), values) = (path?, values?);
-        let (values, written) = values.into_iter().unzip();
-        let written = Written {
-            path: text,
-            values: written,
-        };
-        Some((Condition { path, values }, written))
-    }))
+    value.component("EventFilterCondition", |value| {
+        value.object(|fields| {
+            let about = "`$.type`, `$.id`, or a member of JSON data such as \
+                `$.data.businessUnitId` or `$.data['a.b']`: at most 512 \
+                bytes and 16 names, no wildcards and no elements of arrays. \
+                A member that is absent matches nothing.";
+            let path = fields.required("path", about, |value| {
+                value.of(path_schema, |node, faults| {
+                    let text = node.text().map_or("", |text| text.as_ref());
+                    let path = Path::parse(text).map(|path| (path, text.to_owned()));
+                    or_fault(faults, node, path, PATH_RULE)
+                })
+            });
+            let about = "The values that it may have, equal by type and value.";
+            let values = fields.required("in", about, |value| {
+                value.list(1..=MAX_VALUES, "must have 1 to 100 values", one_value)
+            });
+            let ((path, text), values) = (path?, values?);
+            let (values, written) = values.into_iter().unzip();
+            let written = Written {
+                path: text,
+                values: written,
+            };
+            Some((Condition { path, values }, written))
+        })
+    })
 }
 
 fn path_schema(_: &mut SchemaGenerator) -> Schema {
@@ -128,7 +133,8 @@ fn one_value(value: Described<'_, '_, '_>) -> Option<(Value, Box<RawValue>)> {
     let schema = |_: &mut _| {
         json_schema!({
             "type": ["string", "number", "boolean"], "maxLength": 512,
-            "description": "A string of at most 512 bytes, or a number of at most 64 characters, compared by its decimal value.",
+            "description": "A string of at most 512 bytes, or a number of at \
+                most 64 characters, compared by its decimal value.",
         })
     };
     value.of(schema, |node: Node<'_, '_>, faults| {
