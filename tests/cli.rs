@@ -299,11 +299,11 @@ async fn an_operator_is_told_in_which_tenant_something_was_not_found() {
     let import = ["import-rates", document, "--unit", "eu", "--type", "SALES"];
     let told = failed(&shop.run(&import));
     assert!(
-        told.ends_with("no business unit has this id (in platform, the tenant of the caller)"),
+        told.ends_with("there is no business unit \"eu\" (in platform, the tenant of the caller)"),
         "{told}"
     );
     let told = failed(&shop.run(&["clients", "revoke", "nobody", "--tenant", "acme"]));
-    assert!(told.ends_with("no client has this id"), "{told}");
+    assert!(told.ends_with("there is no client \"nobody\""), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

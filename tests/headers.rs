@@ -105,6 +105,21 @@ async fn the_most_specific_range_that_is_accepted_decides_on_every_kind_of_answe
     }
 }
 
+/// Generated clients accept what the document lists, which is problem documents alone where the answer has no body.
+#[tokio::test]
+async fn a_client_that_accepts_problem_documents_alone_is_answered() {
+    let (host, token) = open().await;
+    for (accept, expected) in [
+        ("application/problem+json", 200),
+        ("application/problem+json;q=0", 406),
+        ("text/html, application/problem+xml", 406),
+    ] {
+        let line = "GET /api/v1/entity-conditions";
+        let asked = request(line, &token, "accept", &[accept], "");
+        assert_eq!(status_of(&host.url, &asked).await, expected, "{accept}");
+    }
+}
+
 #[tokio::test]
 async fn a_body_of_two_media_types_or_two_codings_is_refused() {
     let (host, token) = open().await;

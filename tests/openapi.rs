@@ -1,6 +1,6 @@
 //! The OpenAPI document: every route is in it or says why not, whole, with examples that fit their schemas.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use tillgate::http::{Access, Audits, Describes, Route};
@@ -94,6 +94,7 @@ async fn an_operation_that_changes_nothing_although_it_is_a_post_says_so() {
 async fn an_operation_says_who_may_call_it_and_what_it_is_asked_and_answers() {
     let (_host, routes, document) = host().await;
     let (mut ids, tags) = (BTreeSet::new(), document["tags"].as_array().unwrap());
+    let mut statuses = BTreeMap::new();
     for (name, operation) in operations(&document) {
         let route = routes
             .iter()
@@ -176,9 +177,31 @@ async fn an_operation_says_who_may_call_it_and_what_it_is_asked_and_answers() {
                     problem.is_object(),
                     "{name}: {status} has a problem document"
                 );
+                for code in codes(answer) {
+                    assert_eq!(*statuses.entry(code).or_insert(status), status, "{code}");
+                }
+                for example in problem["examples"].as_object().unwrap().values() {
+                    let problem = &example["value"];
+                    assert_eq!(problem["status"].to_string(), *status, "{name}");
+                    let code = problem["code"].as_str().unwrap();
+                    assert!(codes(answer).contains(code), "{name}: {code}");
+                }
             }
         }
     }
+}
+
+/// The problem codes of an answer: one at least, whose meanings its description says.
+fn codes(answer: &Value) -> BTreeSet<&str> {
+    let codes = answer["x-problem-codes"].as_array().unwrap();
+    let names: BTreeSet<_> = codes.iter().map(|code| code.as_str().unwrap()).collect();
+    assert!(!names.is_empty() && names.len() == codes.len(), "{codes:?}");
+    let description = answer["description"].as_str().unwrap();
+    for name in &names {
+        let meaning = format!("`{name}`: ");
+        assert!(description.contains(&meaning), "{name}: {description}");
+    }
+    names
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ use tillgate::data::outbox::Action;
 use tillgate::error::Error;
 use tillgate::identity::TenantId;
 use tillgate::store::Position;
+use tillgate_api::problem::CHANGED_MEANWHILE;
 
 use crate::support::host::Host;
 
@@ -125,7 +126,7 @@ async fn a_listener_that_fails_keeps_the_change_from_happening() {
     let host = Host::start().await;
     host.app.outbox.subscribe(|_, _, change| {
         change.put_bytes("half", Bytes::from_static(b"done"));
-        Box::pin(async { Err(Error::Conflict("not now".to_owned())) })
+        Box::pin(async { Err(Error::Conflict(CHANGED_MEANWHILE, "not now".to_owned())) })
     });
     let token = host.token("acme", &["ecs.editor"]).await;
     let rule = json!({ "rule": "LICENSE_REQUIREMENT", "condition_value": {} });

@@ -149,11 +149,11 @@ about("deciding", () => {
   test("a member that is not known is an error, unless it is to be ignored", () => {
     const basket = { items: [{ id: "beer", conditionId: ["alcohol"] }], context: {} };
     const error = thrown(() => catalog.evaluateBasket(basket));
-    assert.deepEqual([error.code, error.message], ["invalid", "$.items[0].conditionId is unknown: is conditionIds meant?"]);
+    assert.deepEqual([error.code, error.message], ["unknown_member", "$.items[0].conditionId is unknown: is conditionIds meant?"]);
     assert.equal(catalog.evaluateBasket(basket, { lenient: true }).decision, "ALLOW");
     const { explanation } = catalog.evaluateCondition("alcohol", { ...aged(18), till: 4 }, { lenient: true, explain: true }).results[0];
     assert.deepEqual(explanation, { minimumAge: 18, customerAge: 18 });
-    assert.throws(() => catalog.evaluateMany({ conditionId: "alcohol" }, [{ id: "a", age: 4 }]), { code: "invalid" });
+    assert.throws(() => catalog.evaluateMany({ conditionId: "alcohol" }, [{ id: "a", age: 4 }]), { code: "unknown_member" });
     assert.equal(catalog.evaluateMany({ conditionId: "alcohol" }, [{ id: "a", age: 4 }], { lenient: true })[0].decision, "SOFT_DENY");
     assert.throws(() => catalog.evaluateBasket(basket, { explian: true }), { code: "invalid", path: "$.explian" });
   });
@@ -223,7 +223,7 @@ about("errors", () => {
     const error = thrown(() => catalog.evaluateCondition("nope", aged(17)));
     assert.equal(error.message, '$.conditionId matches no enabled condition: "nope"');
     assert.ok(error instanceof TillgateError && error instanceof Error);
-    assert.deepEqual([error.name, error.code, error.status, error.path], ["TillgateError", "not_found", 404, "$.conditionId"]);
+    assert.deepEqual([error.name, error.code, error.status, error.path], ["TillgateError", "condition_not_found", 404, "$.conditionId"]);
   });
 
   test("every fault is listed, and a printed error names its path", () => {
@@ -245,7 +245,7 @@ about("errors", () => {
     };
     assert.deepEqual(by({ conditionId: "alcohol" }, [{ id: "a" }, { id: "b", customer_age: -1 }]).slice(0, 2), ["invalid", "$.rows[1].customer_age"]);
     assert.deepEqual(by({ conditionId: "alcohol" }, Array(10_001).fill({ id: "a" })), ["invalid", "$.rows", "$.rows must have at most 10000 rows"]);
-    assert.deepEqual(by({ conditionId: "nope" }), ["not_found", "$.conditionId", '$.conditionId matches no enabled condition: "nope"']);
+    assert.deepEqual(by({ conditionId: "nope" }), ["condition_not_found", "$.conditionId", '$.conditionId matches no enabled condition: "nope"']);
     assert.deepEqual(by({ projectId: "nope" }).slice(0, 2), ["invalid", "$.projectId"]);
     for (const neither of [undefined, {}, { conditionId: "alcohol", projectId: PROJECT }]) assert.equal(by(neither)[0], "invalid");
     assert.equal(thrown(() => catalog.evaluateMany({ conditionId: "alcohol" })).code, "invalid");

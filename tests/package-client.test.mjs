@@ -60,7 +60,7 @@ describe("following", () => {
     const members = ({ code, path, message, faults, status }) => ({ code, path, message, faults, status });
     for (const question of [["nope", aged(17)], ["alcohol", { item: {}, context: 1 }], ["no id", aged(17)]]) {
       const here = await client.evaluateCondition(...question).catch(members);
-      assert.equal(here.code in { invalid: 1, not_found: 1 }, true);
+      assert.equal(here.code in { invalid: 1, condition_not_found: 1 }, true);
       assert.deepEqual(here, await client.host.evaluateCondition(...question).catch(members));
     }
   });
@@ -74,7 +74,7 @@ describe("following", () => {
     assert.ok(document.tenant.some(({ id }) => id === "knives"));
     assert.equal((await client.evaluateCondition("knives", aged(17))).allow, false);
     await host.api("DELETE", "/api/v1/entity-conditions/knives");
-    await until(() => client.evaluateCondition("knives", aged(17)).then(() => false, ({ code }) => code === "not_found"), "it is deleted");
+    await until(() => client.evaluateCondition("knives", aged(17)).then(() => false, ({ code }) => code === "condition_not_found"), "it is deleted");
   });
 
   test("a paused client receives no changes until it is resumed", async () => {
@@ -83,7 +83,7 @@ describe("following", () => {
     client.pause();
     await until(() => client.state === "STALE", "it is stale");
     await host.api("PUT", "/api/v1/entity-conditions/saws", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
-    await assert.rejects(client.evaluateCondition("saws", aged(17)), { code: "not_found" });
+    await assert.rejects(client.evaluateCondition("saws", aged(17)), { code: "condition_not_found" });
     client.resume();
     await until(() => client.state === "READY", "it is ready again");
     assert.equal((await client.evaluateCondition("saws", aged(17))).allow, false);
@@ -143,7 +143,7 @@ describe("asking the host", () => {
   test("for a till that may evaluate but not read the catalog", async () => {
     const till = await clientWith(host, ["ecs.evaluator"]);
     const client = connect({ token: credentials(till) });
-    await assert.rejects(client.ready(), { code: "denied", status: 403 });
+    await assert.rejects(client.ready(), { code: "permission_missing", status: 403 });
     assert.equal((await client.evaluateCondition("alcohol", aged(18))).allow, true);
   });
 
@@ -158,7 +158,7 @@ describe("asking the host", () => {
   test("a path that the host does not have is told from an unknown condition, which is named", async () => {
     const token = credentials();
     await assert.rejects(new Host({ url: `${host.url}/tills`, token }).evaluateCondition("nope", aged(17)), { code: "wrong_host", status: 404 });
-    const unknown = { code: "not_found", status: 404, message: '$.conditionId matches no enabled condition: "nope"' };
+    const unknown = { code: "condition_not_found", status: 404, message: '$.conditionId matches no enabled condition: "nope"' };
     await assert.rejects(new Host({ url: host.url, token }).evaluateCondition("nope", aged(17)), unknown);
   });
 
@@ -213,7 +213,7 @@ describe("when the host cannot be reached", () => {
     await until(() => client.state === "STALE", "it is stale");
     assert.equal((await client.evaluateCondition("alcohol", aged(17))).allow, false);
     await host.api("PUT", "/api/v1/entity-conditions/axes", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
-    await assert.rejects(client.evaluateCondition("axes", aged(17)), { code: "not_found" });
+    await assert.rejects(client.evaluateCondition("axes", aged(17)), { code: "condition_not_found" });
     gate.restore();
     client.retry();
     await until(() => client.state === "READY", "it is ready again");

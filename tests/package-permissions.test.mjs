@@ -84,7 +84,7 @@ for (const [index, [client, use]] of Object.entries(USES).entries()) {
     await use(await withRoles([role]));
     for (const missing of permissions) {
       await put(without, permissions.filter((permission) => permission !== missing));
-      const denied = { code: "denied", message: new RegExp(`^the permission ${missing} is needed, which the role (${roles.join("|")}) has$`) };
+      const denied = { code: "permission_missing", message: new RegExp(`^the permission ${missing} is needed, which the role (${roles.join("|")}) has$`) };
       await assert.rejects(async () => use(await withRoles([without])), denied);
     }
   });

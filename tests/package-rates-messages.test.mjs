@@ -22,7 +22,7 @@ describe("messages", () => {
     send({ updatedRates: [row("1", "USD")] }, first);
     send({ deletedRates: [row("2")] }, first);
     await settled(client);
-    assert.deepEqual(["EUR", "DKK", "USD"].map((to) => valueOf(client, to)), ["3", "2", "not_found"]);
+    assert.deepEqual(["EUR", "DKK", "USD"].map((to) => valueOf(client, to)), ["3", "2", "rate_not_found"]);
     send({ createdRates: [row("5", "USD")] }, host.time());
     await settled(client);
     assert.equal(valueOf(client, "USD"), "5");
@@ -35,7 +35,7 @@ describe("messages", () => {
     for (let turn = 0; turn < 3; turn += 1) host.publish(message);
     await settled(client);
     assert.equal(client.changes.length, before + 2);
-    assert.deepEqual([valueOf(client), valueOf(client, "USD")], ["4", "not_found"]);
+    assert.deepEqual([valueOf(client), valueOf(client, "USD")], ["4", "rate_not_found"]);
   });
 
   test("lists may be missing, null or empty, and unknown members are ignored", async () => {

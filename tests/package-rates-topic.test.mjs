@@ -19,7 +19,7 @@ describe("the start", () => {
     await set("SEK/USD");
     gate.open();
     await within(client.ready(), "the client is ready");
-    await until(() => valueOf(client) === "11.2" && valueOf(client, "USD") === "not_found", "the change is applied");
+    await until(() => valueOf(client) === "11.2" && valueOf(client, "USD") === "rate_not_found", "the change is applied");
   });
 
   test("a change that the list contains already changes nothing", async () => {
@@ -65,7 +65,7 @@ describe("the start", () => {
 
   test("a caller that may not read the rates is told so", async () => {
     const client = connect({ token: () => host.token("exr.rate.read") });
-    await assert.rejects(client.ready(), { code: "denied", status: 403 });
+    await assert.rejects(client.ready(), { code: "permission_missing", status: 403 });
     assert.equal(client.state, "STARTING");
   });
 
@@ -135,7 +135,7 @@ describe("resuming", () => {
     await set("SEK/EUR", 11.5);
     await set("SEK/USD");
     client.retry();
-    await until(() => valueOf(client) === "11.5" && valueOf(client, "USD") === "not_found", "the changes are received");
+    await until(() => valueOf(client) === "11.5" && valueOf(client, "USD") === "rate_not_found", "the changes are received");
     assert.equal(asked(RATES), 1);
     assert.deepEqual(client.errors, []);
   });
@@ -158,7 +158,7 @@ describe("resuming", () => {
     assert.deepEqual([client.state, client.asOf, valueOf(client, "USD")], ["STALE", asOf, "9.5"]);
     gate.open();
     await until(() => client.state === "READY", "it is ready again");
-    assert.deepEqual([valueOf(client), valueOf(client, "USD")], ["11.8", "not_found"]);
+    assert.deepEqual([valueOf(client), valueOf(client, "USD")], ["11.8", "rate_not_found"]);
     assert.deepEqual(seen, ["11.8"], "no older value was used");
     assert.equal(asked(RATES), 2);
   });
@@ -174,7 +174,7 @@ describe("resuming", () => {
     await until(() => client.state === "READY" && valueOf(client) === "11.05", "the rates are read again");
     host.publish(host.message(SHOP, { updatedRates: [row("3")], createdRates: [row("4", "DKK")] }, { publishTime: early }));
     await settled(client);
-    assert.deepEqual([valueOf(client), valueOf(client, "DKK")], ["11.05", "not_found"]);
+    assert.deepEqual([valueOf(client), valueOf(client, "DKK")], ["11.05", "rate_not_found"]);
   });
 
   test("where the host knows nothing of the cursor, everything is read again", async () => {
@@ -257,9 +257,9 @@ describe("a tenant", () => {
     await set("SEK/EUR", 13, "shop-4");
     host.proceed();
     await until(() => client.state === "READY", "it is ready again");
-    assert.deepEqual(["EUR", "USD"].map((to) => valueOf(client, to, SHOP)), ["11.05", "not_found"]);
+    assert.deepEqual(["EUR", "USD"].map((to) => valueOf(client, to, SHOP)), ["11.05", "rate_not_found"]);
     assert.equal(valueOf(client, "EUR", "shop-4"), "13");
-    assert.equal(valueOf(client, "EUR", OTHER), "not_found");
+    assert.equal(valueOf(client, "EUR", OTHER), "business_unit_not_found");
     const dropped = client.changes.find((it) => it.businessUnitId === SHOP && it.deletedRates.length > 0);
     assert.deepEqual(dropped.deletedRates.map(({ currencyIdTo }) => currencyIdTo).sort(), ["SEK", "USD"]);
   });
@@ -272,7 +272,7 @@ describe("a tenant", () => {
     host.publish(host.message(SHOP, { updatedRates: [row("20")], deletedRates: [row("1", "USD")] }, { publishTime: later }));
     host.proceed();
     await within(client.ready(), "the client is ready");
-    assert.deepEqual(["EUR", "USD"].map((to) => valueOf(client, to, SHOP)), ["20", "not_found"]);
+    assert.deepEqual(["EUR", "USD"].map((to) => valueOf(client, to, SHOP)), ["20", "rate_not_found"]);
   });
 
   test("a message that cannot be read is an error, and requests no other initial state", async () => {
@@ -284,7 +284,7 @@ describe("a tenant", () => {
   });
 
   test("that does not exist is an error", async () => {
-    await assert.rejects(connect({ tenantId: "nowhere" }).ready(), { code: "not_found" });
+    await assert.rejects(connect({ tenantId: "nowhere" }).ready(), { code: "tenant_not_found" });
   });
 });
 
@@ -299,7 +299,7 @@ describe("snapshots", () => {
     host.publish(host.message(SHOP, { updatedRates: [row("1"), row("1", "USD")], createdRates: [row("1", "DKK")] }, { publishTime: old }));
     const next = connect({ snapshot });
     await settled(next);
-    assert.deepEqual(["EUR", "USD", "DKK"].map((to) => valueOf(next, to)), ["14", "not_found", "1"]);
+    assert.deepEqual(["EUR", "USD", "DKK"].map((to) => valueOf(next, to)), ["14", "rate_not_found", "1"]);
     assert.equal(asked(RATES), 1);
   });
 

@@ -114,7 +114,7 @@ for (const [name, start] of HOSTS) {
       await unit(shop, { markupPercentage: 10 });
       await until(() => client.rate(SEK_EUR).rateValueWithMarkup === "9.99", "there is a markup");
       await set(shop, SEK_EUR);
-      await until(() => value(client, EUR_SEK) === "not_found", "it is deleted in both directions");
+      await until(() => value(client, EUR_SEK) === "rate_not_found", "it is deleted in both directions");
       assert.ok(await isAsListed(client, shop));
       const counts = changes.map(({ createdRates, updatedRates, deletedRates }) => [createdRates.length, updatedRates.length, deletedRates.length]);
       assert.deepEqual(counts, [[2, 0, 0], [0, 2, 0], [0, 4, 0], [0, 0, 2]]);
@@ -135,7 +135,7 @@ for (const [name, start] of HOSTS) {
       await set(shop, SEK_EUR, 11.5);
       await until(() => value(client, SEK_EUR) === "11.5", "the shop's own is received");
       assert.deepEqual(client.businessUnitIds, [shop]);
-      assert.throws(() => client.rate({ ...SEK_EUR, businessUnitId: other }), { code: "not_found", path: "$.businessUnitId" });
+      assert.throws(() => client.rate({ ...SEK_EUR, businessUnitId: other }), { code: "business_unit_not_found", path: "$.businessUnitId" });
     });
 
     test("an amount is converted as the host converts it", async () => {
@@ -163,9 +163,9 @@ for (const [name, start] of HOSTS) {
       await within(client.ready(), "the client is ready");
       const asked = { amount: "1", from: "EUR", to: "SEK", exchangeRateType: "SALES" };
       for (const [change, code, path] of [
-        [{ exchangeRateType: "PURCHASE" }, "not_found", "$"],
-        [{ to: "USD" }, "not_found", "$"],
-        [{ businessUnitId: "nowhere" }, "not_found", "$.businessUnitId"],
+        [{ exchangeRateType: "PURCHASE" }, "rate_not_found", "$"],
+        [{ to: "USD" }, "rate_not_found", "$"],
+        [{ businessUnitId: "nowhere" }, "business_unit_not_found", "$.businessUnitId"],
         [{ exchangeRateType: "sales" }, "invalid", "$.exchangeRateType"],
         [{ from: "euro" }, "invalid", "$.from"],
         [{ to: "EUR" }, "invalid", "$.to"],
@@ -186,7 +186,7 @@ for (const [name, start] of HOSTS) {
 
     test("a shop that does not exist is an error, and so is a client that is closed early", async () => {
       const client = connect({ businessUnitId: "nowhere" });
-      await assert.rejects(client.ready(), { code: "not_found", status: 404 });
+      await assert.rejects(client.ready(), { code: "business_unit_not_found", status: 404 });
       client.close();
       const early = connect({ businessUnitId: "nowhere" });
       early.close();
@@ -258,7 +258,7 @@ for (const [name, start] of HOSTS) {
       const late = await newShop();
       await until(() => value(client, SEK_EUR, late) === "11.05", "the new shop's rates are received");
       await send("DELETE", `/api/v1/business-units/${other}`);
-      await until(() => value(client, SEK_EUR, other) === "not_found", "a shop's rates go with the shop");
+      await until(() => value(client, SEK_EUR, other) === "rate_not_found", "a shop's rates go with the shop");
       for (const shop of [one, late]) assert.ok(await isAsListed(client, shop), shop);
     });
 

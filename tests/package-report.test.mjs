@@ -171,7 +171,7 @@ describe("decisions on record", () => {
   });
 
   test("what the host refuses is told, and the next decision says that it is missing", async () => {
-    const refused = () => Promise.resolve(Response.json({ statusCode: 400, message: ["$.till is wrong"] }, { status: 400, headers: { "Content-Type": "application/problem+json" } }));
+    const refused = () => Promise.resolve(Response.json({ statusCode: 400, code: "invalid", message: ["$.till is wrong"] }, { status: 400, headers: { "Content-Type": "application/problem+json" } }));
     let refuses = true;
     const client = await connect({ till: "refused" }, { fetch: handingIn((url, options) => (refuses ? refused() : fetch(url, options))) });
     await client.evaluateCondition("beer", aged("a", 17));

@@ -67,7 +67,7 @@ test("a till that is switched on without its host decides with the rules of its 
   assert.ok(till.ageMs >= 0);
   assert.equal((await till.evaluateCondition("alcohol", aged(17))).allow, false);
   assert.equal((await till.evaluateCondition("alcohol", aged(18))).allow, true);
-  await assert.rejects(till.evaluateCondition("knives", aged(17)), { code: "not_found" });
+  await assert.rejects(till.evaluateCondition("knives", aged(17)), { code: "condition_not_found" });
 
   await host.api("PUT", PATH, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
   gate.restore();

@@ -121,7 +121,7 @@ describe("global rules", () => {
 
 test("after a refusal the badge says what is missing", () => visit(on, "", async (page) => {
   await agrees(page);
-  const refusal = { statusCode: 403, error: "Forbidden", message: "the permission ecs.condition.evaluate is required" };
+  const refusal = { statusCode: 403, code: "permission_missing", error: "Forbidden", message: "the permission ecs.condition.evaluate is required" };
   await page.route("**/evaluate", (route) => route.fulfill({ status: 403, json: refusal }));
   await page.getByLabel("Customer’s age", { exact: true }).fill("30");
   await page.getByText("Not checked with the host: it needs the permission ecs.condition.evaluate").waitFor();

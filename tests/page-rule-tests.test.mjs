@@ -249,7 +249,7 @@ describe("in the editor of a condition", () => {
 
   test("what only the host finds to fail is reviewed again, and not saved silently", () => visit(on, "#/conditions", async (page) => {
     const message = ['$.tests[0] "fourteen may not": expected HARD_DENY, is ALLOW'];
-    const problem = { statusCode: 409, error: "Conflict", message };
+    const problem = { statusCode: 409, code: "tests_failed", error: "Conflict", message };
     let asked = 0;
     await page.route("**/api/v1/entity-conditions/energy-drink*", (route) => {
       if (route.request().method() !== "PUT" || (asked += 1) > 1) return route.fallback();

@@ -151,12 +151,13 @@ describe("who has signed in at the provider stays so until they sign out", () =>
       await page.getByRole("button", { name: "Use another account" }).click();
       await page.getByRole("button", { name: "Sign out here" }).click();
       await atProvider(page).click();
-      await accept(page).click();
-      // This provider lets choose.
+      await accept(page).waitFor();
+      // This provider lets choose, which the page learns when it is back.
       await page.route(`${own.provider.issuer}/.well-known/openid-configuration`, async (route) => {
         const response = await route.fetch();
         return route.fulfill({ response, json: { ...(await response.json()), prompt_values_supported: ["none", "login", "select_account"] } });
       });
+      await accept(page).click();
       const sent = page.waitForRequest(`${own.provider.issuer}/auth?*prompt=select_account*`);
       await page.getByRole("button", { name: "Use another account" }).click();
       await sent;
@@ -286,7 +287,7 @@ describe("a provider that gives none", () => {
     await page.getByLabel("Minimum age").fill("16");
     await page.getByText("If you saved this:").waitFor();
     expected(page, 401);
-    const refusal = { statusCode: 401, error: "Unauthorized", message: "the token has expired" };
+    const refusal = { statusCode: 401, code: "unauthenticated", error: "Unauthorized", message: "the token has expired" };
     await page.route("**/api/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", json: refusal }));
     // A draft is decided in the page alone, and is in the address: elsewhere the host is asked, and the draft is in memory only.
     await page.evaluate(() => (location.hash = "#/preview/condition/fireworks"));

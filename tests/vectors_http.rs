@@ -155,6 +155,8 @@ struct Shop {
     /// Whether requests ask for unknown members to be ignored.
     lenient: bool,
     faults: Vec<String>,
+    /// Whether all of them are members that do not exist.
+    is_only_unknown: bool,
     paths: Vec<String>,
 }
 
@@ -171,6 +173,7 @@ impl Shop {
             document: Vec::new(),
             lenient: false,
             faults: Vec::new(),
+            is_only_unknown: true,
             paths: Vec::new(),
         }
     }
@@ -190,8 +193,8 @@ impl Shop {
         (response.status, response.body)
     }
 
-    /// Holds the document of a call, and no other. Answers the faults with which it was refused.
-    async fn hold(&mut self, line: &str, document: &[u8], project: &str) -> &[String] {
+    /// Holds the document of a call, and no other. `faults` are those with which it was refused.
+    async fn hold(&mut self, line: &str, document: &[u8], project: &str) {
         let held = self.line == line && self.document == document && !self.lenient;
         if !held || line == "project" {
             for path in std::mem::take(&mut self.paths).iter().rev() {
@@ -200,13 +203,13 @@ impl Shop {
             }
             (self.line, self.document) = (line.to_owned(), document.to_owned());
             self.faults = Vec::new();
+            self.is_only_unknown = true;
             if line == "project" {
                 self.put(project_path(project), document, "$").await;
             } else {
                 self.put_catalog(document).await;
             }
         }
-        &self.faults
     }
 
     async fn put_catalog(&mut self, document: &[u8]) {
@@ -239,6 +242,7 @@ impl Shop {
         match status {
             201 => self.paths.push(path),
             400 => {
+                self.is_only_unknown &= code(&answer) == "unknown_member";
                 let faults = messages(&answer).into_iter();
                 self.faults
                     .extend(faults.map(|fault| fault.replacen('$', place, 1)));
@@ -261,9 +265,13 @@ impl Shop {
         let project = project.unwrap_or(PROJECT.to_owned());
         let plain = line.strip_prefix("lenient ");
         self.lenient = plain.is_some();
-        let faults = self.hold(plain.unwrap_or(line), document, &project).await;
-        if !faults.is_empty() {
-            return format!("400 {faults:#?}");
+        self.hold(plain.unwrap_or(line), document, &project).await;
+        if !self.faults.is_empty() {
+            let code = match self.is_only_unknown {
+                true => "unknown_member",
+                false => "invalid",
+            };
+            return format!("400 {code} {:#?}", self.faults);
         }
         let Some((call, request)) = evaluate else {
             return "200 null".to_owned();
@@ -284,8 +292,8 @@ impl Shop {
         let (status, body) = self.send(Method::POST, &path, request).await;
         match status {
             200 => format!("200 {body}"),
-            400 => format!("400 {:#?}", messages(&body)),
-            _ => status.to_string(),
+            400 => format!("400 {} {:#?}", code(&body), messages(&body)),
+            _ => format!("{status} {}", code(&body)),
         }
     }
 }
@@ -297,19 +305,24 @@ fn expected(vector: &Vector) -> String {
         return format!("200 {}", String::from_utf8_lossy(text));
     }
     let error: Value = serde_json::from_slice(text).unwrap();
-    if error["code"] == "not_found" {
-        return "404".to_owned();
+    let code = error["code"].as_str().unwrap();
+    if code == "condition_not_found" {
+        return format!("404 {code}");
     }
-    assert_eq!(error["code"], "invalid", "{}", vector.name);
     let text = |fault: &Value, member: &str| fault[member].as_str().unwrap().to_owned();
     let faults = error["faults"].as_array().unwrap().iter();
     let faults: Vec<String> = faults
         .map(|fault| format!("{} {}", text(fault, "path"), text(fault, "message")))
         .collect();
-    format!("400 {faults:#?}")
+    format!("400 {code} {faults:#?}")
 }
 
 /// The messages of a problem.
+fn code(body: &str) -> String {
+    let problem: Value = serde_json::from_str(body).unwrap();
+    problem["code"].as_str().unwrap().to_owned()
+}
+
 fn messages(body: &str) -> Vec<String> {
     let problem: Value = serde_json::from_str(body).unwrap();
     serde_json::from_value(problem["message"].clone()).unwrap()

@@ -17,7 +17,7 @@ pub enum Code {
     /// The input is invalid: correct it.
     Invalid,
     /// No enabled condition has the id: use another.
-    NotFound,
+    ConditionNotFound,
     /// The handle is unknown, was released or is of the wrong kind: prepare first.
     UnknownHandle,
 }
@@ -28,7 +28,7 @@ impl Code {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
-            Self::NotFound => "not_found",
+            Self::ConditionNotFound => "condition_not_found",
             Self::UnknownHandle => "unknown_handle",
         }
     }
@@ -41,6 +41,17 @@ pub struct Fault {
     pub path: String,
     /// What is wrong; continues a sentence that the path begins: `must be a string`.
     pub message: Cow<'static, str>,
+}
+
+/// What the message of a fault about an unknown name begins with.
+pub(crate) const UNKNOWN: &str = "is unknown";
+
+impl Fault {
+    /// Whether it is about a member or a parameter that does not exist.
+    #[must_use]
+    pub fn is_of_unknown_name(&self) -> bool {
+        self.message.starts_with(UNKNOWN)
+    }
 }
 
 impl fmt::Display for Fault {
@@ -75,6 +86,17 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The code as it is written in JSON. An input whose only faults are members that do not exist has one of its own.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.code {
+            Code::Invalid if self.faults.iter().all(Fault::is_of_unknown_name) => "unknown_member",
+            code => code.as_str(),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
@@ -94,7 +116,7 @@ impl Serialize for Error {
             .first()
             .map_or(("$", ""), |first| (&first.path, &first.message));
         let mut out = serializer.serialize_struct("Error", 4)?;
-        out.serialize_field("code", self.code.as_str())?;
+        out.serialize_field("code", self.name())?;
         out.serialize_field("path", path)?;
         out.serialize_field("message", message)?;
         out.serialize_field("faults", &self.faults)?;

@@ -262,7 +262,7 @@ proptest! {
                 match ask(&catalog, &format!("condition {}", id.as_str().unwrap()), &request) {
                     Ok(answer) => results.extend(answer["results"].as_array().unwrap().clone()),
                     Err(error) => {
-                        prop_assert_eq!(&error["code"], "not_found");
+                        prop_assert_eq!(&error["code"], "condition_not_found");
                         errors.push(json!({ "conditionId": id, "status": 404 }));
                     }
                 }

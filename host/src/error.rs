@@ -1,10 +1,15 @@
-//! The host's errors, by what the caller can do about them. How they become statuses stands in `http/reply.rs`.
+//! The host's errors, by what the caller can do about them. Each has a problem code, which has a status. How they are answered
+//! stands in `http/reply.rs`.
 
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tillgate_api::ReadError;
-use tillgate_engine::{Code, Fault};
+use tillgate_api::problem::{
+    BUSY, CHANGED_MEANWHILE, CLIENT_GONE, CONDITION_NOT_FOUND, INTERNAL, INVALID, OVERLOADED,
+    QUOTA_EXCEEDED, STORE_UNAVAILABLE, TESTS_FAILED, UNAUTHENTICATED, UNKNOWN_MEMBER,
+};
+use tillgate_api::{Code, ReadError};
+use tillgate_engine::{self as engine, Fault};
 
 use crate::engine::EngineError;
 use crate::store::{CommitError, Refusal, Unavailable};
@@ -19,17 +24,19 @@ pub enum Error {
     #[error("{0}")]
     Unauthenticated(&'static str),
     /// The caller lacks a permission: ask for it.
-    #[error("{0}")]
-    Denied(String),
+    #[error("{1}")]
+    Denied(Code, String),
     /// It does not exist.
-    #[error("{0}")]
-    NotFound(String),
+    #[error("{1}")]
+    NotFound(Code, String),
     /// It contradicts the current state.
-    #[error("{0}")]
-    Conflict(String),
+    #[error("{1}")]
+    Conflict(Code, String),
     /// It contradicts the current state, and the answer lists how.
     #[error("{detail}")]
     ConflictList {
+        /// The code of its problem document.
+        code: Code,
         /// What contradicts what.
         detail: String,
         /// The member of the answer that lists it.
@@ -41,11 +48,13 @@ pub enum Error {
     #[error("tests fail: {}", list(.0))]
     FailingTests(Vec<Fault>),
     /// It has changed since it was read: read again.
-    #[error("{0}")]
-    Outdated(String),
+    #[error("{1}")]
+    Outdated(Code, String),
     /// The caller asks too often: wait.
     #[error("{detail}")]
     TooMany {
+        /// The code of its problem document.
+        code: Code,
         /// What there are too many of.
         detail: String,
         /// How long to wait.
@@ -80,10 +89,39 @@ fn list(faults: &[Fault]) -> String {
 }
 
 impl Error {
+    /// The code of its problem document.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Invalid(faults) if faults.iter().all(Fault::is_of_unknown_name) => UNKNOWN_MEMBER,
+            Self::Invalid(_) => INVALID,
+            Self::Unauthenticated(_) => UNAUTHENTICATED,
+            Self::Denied(code, _)
+            | Self::NotFound(code, _)
+            | Self::Conflict(code, _)
+            | Self::Outdated(code, _)
+            | Self::ConflictList { code, .. }
+            | Self::TooMany { code, .. } => *code,
+            Self::FailingTests(_) => TESTS_FAILED,
+            Self::Busy => BUSY,
+            Self::Overloaded(_) => OVERLOADED,
+            Self::Gone => CLIENT_GONE,
+            Self::Unavailable(_) => STORE_UNAVAILABLE,
+            Self::Bug(_) => INTERNAL,
+        }
+    }
+
+    /// There is nothing with the id or name that was asked for.
+    #[must_use]
+    pub fn missing(code: Code, id: impl AsRef<str>) -> Self {
+        Self::NotFound(code, code.missing(id.as_ref()))
+    }
+
     /// A tenant has as many of something as it may.
     #[must_use]
     pub fn quota(of: &str, most: impl std::fmt::Display) -> Self {
-        Self::Conflict(format!("a tenant may have at most {most} {of}"))
+        let detail = format!("a tenant may have at most {most} {of}");
+        Self::Conflict(QUOTA_EXCEEDED, detail)
     }
 
     /// Whether what has failed may have taken effect all the same.
@@ -108,11 +146,14 @@ impl From<tillgate_engine::Error> for Error {
 }
 
 impl Error {
-    fn from_engine(code: Code, faults: Vec<Fault>) -> Self {
+    fn from_engine(code: engine::Code, faults: Vec<Fault>) -> Self {
         match code {
-            Code::Invalid => Self::Invalid(faults),
-            Code::NotFound => Self::NotFound("no condition with this id is in force".to_owned()),
-            Code::UnknownHandle => {
+            engine::Code::Invalid => Self::Invalid(faults),
+            engine::Code::ConditionNotFound => {
+                let detail = "no condition with this id is in force";
+                Self::NotFound(CONDITION_NOT_FOUND, detail.to_owned())
+            }
+            engine::Code::UnknownHandle => {
                 Self::Bug("the module does not know a document that it has prepared".to_owned())
             }
         }
@@ -150,7 +191,8 @@ impl From<CommitError> for Error {
                 Self::Unavailable(Unavailable(cause))
             }
             CommitError::Conflict(_) | CommitError::LeaseLost { .. } => {
-                Self::Conflict("another request changed it at the same time".to_owned())
+                let detail = "another request changed it at the same time";
+                Self::Conflict(CHANGED_MEANWHILE, detail.to_owned())
             }
             CommitError::Refused(Refusal::TooLarge) => {
                 Self::invalid("$", "must be smaller than 32 MiB as it is stored")

@@ -27,15 +27,19 @@ LEAST = 2_000
 class Host:
     """A host on a store in memory, with its operator."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, **settings):
         self.operator_file = Path(folder, "operator.json")
         arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", self.operator_file]
         self.log = open(Path(folder, "log"), "w+")
         # Without a record, what is handed in for it is refused with 503.
-        environment = {**os.environ, "TILLGATE_DECISIONS__LOG": "decisions.jsonl"}
+        environment = {**os.environ, "TILLGATE_DECISIONS__LOG": "decisions.jsonl", **settings}
         self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd=folder, env=environment)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
         self.operator = json.loads(self.operator_file.read_text())
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path) as answer:
+            return answer.read()
 
     def call(self, method, path, token, body=None):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -77,6 +81,8 @@ def generate(host, who, client_id, token, seed, examples):
     made = re.search(r"([\d,]+) generated", run.stdout)
     made = int(made[1].replace(",", "")) if made else 0
     print(run.stdout if run.returncode else f"{made} requests", run.stderr, flush=True)
+    if run.returncode:
+        print(f"FAILED: requests of {who}", flush=True)
     return run.returncode == 0, made
 
 
@@ -108,4 +114,5 @@ def main():
     sys.exit(0 if all(results) else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

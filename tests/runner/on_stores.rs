@@ -13,6 +13,7 @@ use tillgate::error::{Error, Result};
 use tillgate::jobs::set_aside::{discard, list, retry};
 use tillgate::jobs::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
 use tillgate::store::{Op, Partition, Store};
+use tillgate_api::problem::CONDITION_NOT_FOUND;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -172,7 +173,7 @@ pub async fn a_job_that_fails_is_tried_again_later_and_holds_up_no_other(on: Ope
             if work.job.id == "bad" {
                 seen.lock().unwrap().push(work.job.attempt);
                 if work.job.attempt < 3 {
-                    return Err(Error::NotFound("not yet".to_owned()));
+                    return Err(Error::NotFound(CONDITION_NOT_FOUND, "not yet".to_owned()));
                 }
             }
             count(store, &work).await
@@ -377,7 +378,7 @@ pub async fn a_job_that_was_set_aside_is_tried_again_as_if_it_never_was(on: Open
     let retried = retry(&on.store, id, START).await.unwrap();
     assert_eq!((retried.job.as_str(), retried.attempts), ("a", 1));
     let again = retry(&on.store, id, START).await;
-    assert!(matches!(again, Err(Error::NotFound(_))), "{again:?}");
+    assert!(matches!(again, Err(Error::NotFound(..))), "{again:?}");
     assert_eq!(listed(&on, 9).await, names(&[("shop", "b")]));
     let claimed = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
     let jobs = claimed.unwrap().jobs;
@@ -392,7 +393,7 @@ pub async fn a_job_that_was_set_aside_and_is_dropped_is_gone(on: Opened) {
     let id = &page.items[1].id;
     assert_eq!(discard(&on.store, id).await.unwrap().job, "b");
     let again = discard(&on.store, id).await;
-    assert!(matches!(again, Err(Error::NotFound(_))), "{again:?}");
+    assert!(matches!(again, Err(Error::NotFound(..))), "{again:?}");
     assert_eq!(listed(&on, 9).await, names(&[("shop", "a")]));
     let claimed = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
     assert!(claimed.unwrap().jobs.is_empty());

@@ -168,8 +168,12 @@ impl Documented {
             return faults;
         };
         if media_type.ends_with("json") {
-            let body = serde_json::from_slice(exchange.body).unwrap();
+            let body: Value = serde_json::from_slice(exchange.body).unwrap();
             faults.extend(self.faults_of(&content["schema"], &body));
+            let codes = answer["x-problem-codes"].as_array();
+            if codes.is_some_and(|codes| !codes.contains(&body["code"])) {
+                faults.push(format!("the code {} is not documented", body["code"]));
+            }
         }
         faults
     }

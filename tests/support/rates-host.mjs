@@ -11,6 +11,9 @@ export const TENANT = "demo";
 const RATES = "/api/v1/exchange-rates";
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
+/** The problem codes of its errors. */
+const CODES = { 400: "invalid", 401: "unauthenticated", 403: "permission_missing" };
+
 /** Amounts are JSON numbers on the wire: their text is written as it is. */
 const toJson = (value) => JSON.stringify(value).replace(/"(rateValue|rateValueWithMarkup|amount)":"([\d.]+)"/g, '"$1":$2');
 
@@ -173,7 +176,7 @@ class RatesHost {
     const [status, value] = answer;
     const isProblem = status >= 400;
     response.writeHead(status, { "Content-Type": isProblem ? "application/problem+json" : "application/json" });
-    response.end(value === undefined ? undefined : toJson(isProblem ? { statusCode: status, ...value } : value));
+    response.end(value === undefined ? undefined : toJson(isProblem ? { statusCode: status, code: CODES[status], ...value } : value));
   }
 
   #route({ method, pathname, searchParams, headers, body, without, response }) {
@@ -193,10 +196,10 @@ class RatesHost {
     if (pathname === `${RATES}/convert`) return this.#convert(body);
     if (pathname.startsWith(`${RATES}/changes/`)) {
       const change = this.#changes.get(decodeURIComponent(pathname.slice(`${RATES}/changes/`.length)));
-      return change ? [200, change] : [404, { message: "there is no such change" }];
+      return change ? [200, change] : [404, { code: "change_not_found", message: "there is no such change" }];
     }
     const unit = this.#units.get(searchParams.get("businessUnit"));
-    return unit ? [200, unit.rates] : [404, { message: "there is no such business unit" }];
+    return unit ? [200, unit.rates] : [404, { code: "business_unit_not_found", message: "there is no such business unit" }];
   }
 
   #setUnit(method, id, body) {
@@ -264,7 +267,7 @@ class RatesHost {
   }
 
   #initialState({ tenantId, businessUnitId }) {
-    if (tenantId !== TENANT) return [404, { message: "there is no such tenant" }];
+    if (tenantId !== TENANT) return [404, { code: "tenant_not_found", message: "there is no such tenant" }];
     const correlationId = `state-${this.time()}`;
     const ids = businessUnitId === undefined ? [...this.#units.keys()] : [businessUnitId];
     const change = { correlationId, state: "RUNNING", businessUnits: { total: ids.length, done: 0, published: 0 } };
@@ -287,7 +290,7 @@ class RatesHost {
     const amount = /"amount": *([\d.]+)/.exec(body)[1];
     const isApplied = (row) => row.exchangeRateType === exchangeRateType && row.currencyIdFrom === to && row.currencyIdTo === from;
     const rate = this.#units.get(businessUnitId).rates.find(isApplied);
-    if (rate === undefined) return [404, { message: "there is no such rate" }];
+    if (rate === undefined) return [404, { code: "rate_not_found", message: "there is no such rate" }];
     const value = withMarkup ? rate.rateValueWithMarkup : rate.rateValue;
     return [200, { amount: convert(amount, value, { currency: to }), currency: to, rate }];
   }

@@ -46,7 +46,7 @@ export function decisionLog(desk) {
       const { isLost } = await settled(() => desk.host.recordDecisions(tenant, wanted, stored.etag), { whether: `it was saved for ${tenant}`, yes, no, look });
       if (!isLost) notify(yes);
     } catch (error) {
-      notify(error.code === "outdated" ? `Another user has just chosen something else for ${tenant}. Choose again.` : explain(error));
+      notify(error.status === 412 ? `Another user has just chosen something else for ${tenant}. Choose again.` : explain(error));
     }
     save.disabled = false;
     // Meanwhile another tenant may be shown, with a choice of its own.

@@ -67,7 +67,7 @@ function keyRing(desk, ring, { title, question, about, effect }) {
         list.replaceChildren(...keys.toReversed().map(keyRow));
       } catch (error) {
         // A host may have one of the rings alone.
-        if (error.code === "unavailable") throw error;
+        if (error.isTemporary) throw error;
         message.textContent = explain(error);
       }
     },

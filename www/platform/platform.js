@@ -145,7 +145,7 @@ class PlatformView {
       }
       await part.read();
     } catch (error) {
-      if (error.code === "unavailable") throw error;
+      if (error.isTemporary) throw error;
       if (isShown() && error.code !== "unauthenticated") part.fail(explain(error));
     }
   }

@@ -27,7 +27,7 @@ export async function makeRole(desk) {
     async save(role) {
       if (role.roleId === "") throw refused(ID_FAULT);
       await desk.host.writeRole(role).catch((error) => {
-        const isTaken = error.code === "outdated" || error.code === "conflict";
+        const isTaken = error.code === "already_exists" || error.code === "role_built_in";
         throw isTaken ? refused(TAKEN) : error.path === "$.roleId" ? refused(ID_FAULT) : error;
       });
     },
@@ -94,5 +94,5 @@ const isSame = (stored, role) => sorted(stored) === sorted(role);
 const sorted = ({ permissions }) => permissions.toSorted().join(" ");
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

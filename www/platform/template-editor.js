@@ -30,7 +30,7 @@ export async function createTemplate(desk, owner) {
       },
       latest: () => desk.host.template(owner, fields.value()).catch(ignoreNotFound),
       isSaved: (stored, template) => stored.name === template.name && claimNames(stored.claimsSchema).join() === claimNames(template.claimsSchema).join(),
-      explain: (error) => (error.code === "conflict" ? "There is a template for this software and version already." : explain(error)),
+      explain: (error) => (error.code === "template_exists" ? "There is a template for this software and version already." : explain(error)),
     });
     if (isMade) desk.reread();
   } catch (error) {
@@ -70,5 +70,5 @@ function templateFields(roles) {
 const schemaOf = (names) => (names.length === 0 ? { type: "object" } : { type: "object", properties: Object.fromEntries(names.map((name) => [name, {}])), required: names, additionalProperties: false });
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

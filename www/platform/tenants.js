@@ -69,7 +69,7 @@ async function makeTenant(desk) {
     async save(tenant) {
       if (tenant.id === "") throw new TillgateError({ code: "invalid", path: "$.tenantId", message: ID_FAULT });
       await desk.host.makeTenant(tenant).catch((error) => {
-        throw error.code === "outdated" ? new TillgateError({ code: "conflict", message: TAKEN }) : error;
+        throw error.code === "already_exists" ? new TillgateError({ code: "taken", message: TAKEN }) : error;
       });
     },
     latest: () => desk.host.tenant(id.value.trim()).catch(ignoreNotFound),
@@ -80,5 +80,5 @@ async function makeTenant(desk) {
 }
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

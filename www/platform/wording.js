@@ -99,9 +99,9 @@ export const mayText = (roles) => (roles.length === 0 ? "It has no role, so it m
 
 /** What went wrong, and what to do about it. */
 export function explain(error) {
-  if (error.code === "denied" && /this tenant/.test(error.message)) return "You may see and change your own tenant only.";
-  if (error.code === "conflict" && /revoked client/.test(error.message)) return "It was revoked in the meantime. Delete it, and it can register again.";
-  if (error.code === "conflict" && /already published/.test(error.message)) return "A new key was published already, and does not sign yet.";
+  if (error.code === "other_tenant") return "You may see and change your own tenant only.";
+  if (error.code === "client_revoked") return "It was revoked in the meantime. Delete it, and it can register again.";
+  if (error.code === "key_waiting") return "A new key was published already, and does not sign yet.";
   return errorText(error);
 }
 

@@ -26,7 +26,7 @@ const MAX_SHOWN = 200;
 export const DRAFT = "units:";
 
 /** What keeps every unit from being created, and not one alone. */
-const ENDS = new Set(["unavailable", "unauthenticated", "denied"]);
+const endsAll = (error) => error.isTemporary || error.code === "unauthenticated" || error.status === 403;
 
 /** Opens the dialog. */
 export async function pasteUnits(desk) {
@@ -156,7 +156,7 @@ async function createAll(desk, rows, { progress, reason }) {
     else {
       const error = await create(desk, unit, reason);
       if (error) failed.set(unit.id, explain(error));
-      if (ENDS.has(error?.code)) end = failed.get(unit.id);
+      if (error && endsAll(error)) end = failed.get(unit.id);
     }
   }
   await desk.reread();
@@ -173,11 +173,11 @@ async function create(desk, { id, ...unit }, reason) {
     await desk.host.writeUnit(id, unit, undefined, reason);
     return undefined;
   } catch (error) {
-    if (!["lost", "outdated"].includes(error.code)) return error;
+    if (error.code !== "lost" && error.status !== 412) return error;
     // Another user has created it, or it was created and the answer was lost.
     const there = await desk.host.unit(id).catch(() => undefined);
     if (there !== undefined && isSameUnit(there.body, unit)) return undefined;
-    return there === undefined ? error : new TillgateError({ code: "conflict", message: "another user has just created a unit with this id" });
+    return there === undefined ? error : new TillgateError({ code: "taken", message: "another user has just created a unit with this id" });
   }
 }
 

@@ -104,7 +104,7 @@ function markRefused(rows) {
   try {
     if (asked.length > 0) calculate([{ op: "check", rates }]);
   } catch (error) {
-    if (!(error instanceof TillgateError) || error.code !== "invalid") throw error;
+    if (!(error instanceof TillgateError) || error.status !== 400) throw error;
     for (const fault of error.faults.filter(({ message }) => !message.startsWith("has an opposite"))) {
       const [, at] = /rates\[(\d+)\]/.exec(fault.path) ?? [];
       if (asked[at]) asked[at].fault ??= faultText(fault);

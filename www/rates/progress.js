@@ -24,7 +24,7 @@ export function progressList(host, ondone) {
     const line = progressLine(title, () => line.element.remove());
     for (let pause = FIRST_MS; !isClosed; pause = Math.min(LAST_MS, pause * 1.4)) {
       const change = await host.progress(correlationId).catch((error) => error);
-      if (change.code === "not_found" || isClosed) break;
+      if (change.status === 404 || isClosed) break;
       const isDone = change.state === "DONE";
       const isSmall = isDone && !line.element.isConnected && Number(change.businessUnits.total) <= 1;
       if (isSmall) break;

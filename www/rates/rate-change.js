@@ -58,12 +58,12 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
   /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
   const save = async (change, reason, attempts = 5) => {
     const { body, etag } = await desk.host.setAtWithVersion(id);
-    if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "outdated", message: "the rates have changed" });
+    if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "version_outdated", status: 412, message: "the rates have changed" });
     try {
       const { correlationId } = await desk.host.changeRates(id, change, etag, { acceptDeviation: hasSlips || isRestoring, reason });
       desk.track(correlationId, title);
     } catch (error) {
-      if (error.code !== "outdated" || attempts === 1) throw error;
+      if (error.status !== 412 || attempts === 1) throw error;
       await save(change, reason, attempts - 1);
     }
   };
@@ -92,7 +92,7 @@ function check({ set = [] }) {
   try {
     calculate([{ op: "check", rates: set }]);
   } catch (error) {
-    if (error.code !== "invalid") throw error;
+    if (error.status !== 400) throw error;
     // Whether the opposite is set at the unit is known to the host.
     const faults = error.faults.filter(({ message }) => !message.startsWith("has an opposite"));
     if (faults.length === 0) return;

@@ -179,9 +179,9 @@ class RatesView {
 
   #fail(error) {
     // The connection says so already, and what is known stays.
-    if (error.code === "unauthenticated" || error.code === "unavailable") return;
+    if (error.code === "unauthenticated" || error.isTemporary) return;
     this.#drawn = [];
-    if (error.code === "not_found") this.#page.fail("There is no such business unit", `Nothing has the id “${this.#place.id}”. It may have been deleted.`);
+    if (error.status === 404) this.#page.fail("There is no such business unit", `Nothing has the id “${this.#place.id}”. It may have been deleted.`);
     else this.#page.fail("This cannot be shown", explain(error));
   }
 

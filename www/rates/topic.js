@@ -10,8 +10,6 @@ import { Follower, emit } from "../../js/src/shared/follower.js";
 
 const PATH = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
-const REFUSALS = new Set(["denied", "unauthenticated"]);
-
 /** Events: those of a follower, `message` with `message` and its `text`, `reset` when messages may have been missed. */
 export class Topic extends Follower {
   #filter = {};
@@ -20,7 +18,7 @@ export class Topic extends Follower {
 
   /** Is paused at first. */
   constructor({ url, token }) {
-    super({ url, token, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
+    super({ url, token, listen: (connection) => this.#listen(connection) });
     super.pause();
   }
 
@@ -58,7 +56,7 @@ export class Topic extends Follower {
     try {
       return await this.host.request(`${PATH}?${new URLSearchParams(this.#filter)}`, { headers, signal });
     } catch (error) {
-      if (error.code === "invalid" && this.#cursor !== undefined) {
+      if (error.status === 400 && this.#cursor !== undefined) {
         // A cursor that the host does not know any more: from now on, and what was missed is read again.
         this.#cursor = undefined;
         emit(this, "reset", {});

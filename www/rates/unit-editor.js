@@ -64,7 +64,7 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
       },
       latest: () =>
         desk.host.unit(id).catch((error) => {
-          if (error.code !== "not_found") throw error;
+          if (error.status !== 404) throw error;
         }),
       isSaved: (body, unit) => unitChanges(desk, body, unit).length === 0,
       describe: (unit) => describe(desk, unit),

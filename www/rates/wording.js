@@ -69,8 +69,8 @@ export function effectText({ businessUnits }, kind) {
 
 /** An error of the host in words. */
 export function explain(error) {
-  if (error.code === "conflict") return `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
-  if (error.code === "not_found") return "This business unit no longer exists, or has no such rate.";
+  if (error.status === 409) return `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
+  if (error.status === 404) return "This business unit no longer exists, or has no such rate.";
   return errorText(error);
 }
 

@@ -3,6 +3,7 @@
  * operators, a global one.
  */
 
+import { TillgateError } from "../../js/src/shared/error.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
@@ -133,8 +134,8 @@ export async function editCondition(session, condition, { given, isNew = false, 
       try {
         await checks.write(conditionPath(id, scopeOf({ scope })), body, version, reason);
       } catch (error) {
-        if (named || !["outdated", "conflict"].includes(error.code) || !(await read(id).catch(() => undefined))) throw error;
-        throw Object.assign(error, { code: "taken" });
+        if (named || ![409, 412].includes(error.status) || !(await read(id).catch(() => undefined))) throw error;
+        throw new TillgateError({ code: "taken", message: "another condition has this id" });
       }
     },
     latest: () => read(fields.value().id).catch(ignoreNotFound),
@@ -234,5 +235,5 @@ function draw(chart, value) {
 }
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

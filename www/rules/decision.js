@@ -46,7 +46,7 @@ export function verdict(answer, { by, isOff = false, ontry, onrule }) {
 
 function refusal(error, isOff) {
   const none = { tone: "none", image: "alert", rows: [] };
-  if (error.code !== "not_found") return { ...none, title: "Cannot be decided yet", why: error.faults?.map(faultText).join(" ") ?? error.message };
+  if (error.status !== 404) return { ...none, title: "Cannot be decided yet", why: error.faults?.map(faultText).join(" ") ?? error.message };
   if (isOff) return { ...none, image: "pause", title: "Switched off", why: "Tills that ask for this condition get an error, as if it did not exist." };
   return { ...none, title: "No such condition", why: "No condition has this id. Tills that ask for it get an error." };
 }

@@ -33,7 +33,7 @@ export function hostCheck(session) {
       answer = { text: JSON.stringify(decision), engine };
     } catch (error) {
       if (signal.aborted) return;
-      if (error.code !== "invalid" && error.code !== "not_found") return showUnchecked(error);
+      if (error.status !== 400 && error.status !== 404) return showUnchecked(error);
       answer = { text: errorKey(error), engine: error.engine };
     }
     if (!signal.aborted) show(...comparison(answer, expected));
@@ -43,7 +43,7 @@ export function hostCheck(session) {
   const showUnchecked = (error) => {
     // The session has ended, which the whole page says.
     if (error.code === "unauthenticated") return session.learn(error);
-    if (error.code === "denied") {
+    if (error.status === 403) {
       session.learn(error);
       return showDenied(missingPermission(error) ?? EVALUATE);
     }

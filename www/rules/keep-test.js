@@ -59,7 +59,7 @@ async function add(session, { read, write }, { test, reason }) {
     try {
       return await writeAccepting((query) => session.write(withReason(`${write}${query}`, reason), body, etag), body);
     } catch (error) {
-      if (error.code !== "outdated") throw error;
+      if (error.status !== 412) throw error;
       if (tries === MAX_TRIES) throw Object.assign(error, { code: "changed", sentence: "Others are changing this rule right now. Try again in a moment." });
     }
   }

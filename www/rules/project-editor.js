@@ -87,7 +87,7 @@ export async function editProject(session, project, { given, restored, at, isTri
     save: (body, version, reason) => checks.write(projectPath(id), body, version, reason),
     latest: () =>
       read().catch((error) => {
-        if (error.code !== "not_found") throw error;
+        if (error.status !== 404) throw error;
       }),
     isSaved: isSameProject,
   });

@@ -212,7 +212,7 @@ const failing = (failures) =>
   );
 
 /** Whether the host has refused a rule because of its tests. */
-export const isOfTests = ({ code, faults = [] }) => code === "conflict" && faults.length > 0 && faults.every(({ path }) => path.startsWith("$.tests["));
+export const isOfTests = ({ code }) => code === "tests_failed";
 
 /** Which tests failed then, by their position. */
 export const failingIndexes = ({ faults }) => faults.map(({ path }) => Number(/^\$\.tests\[(\d+)\]/.exec(path)[1]));

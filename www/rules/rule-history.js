@@ -91,8 +91,8 @@ class RuleHistory {
       const response = await this.#session.request(`${this.#path}/history?limit=${AT_ONCE}${cursor}`);
       this.#draw(await response.json());
     } catch (error) {
-      this.#status.textContent = error.code === "not_found" ? `There is no ${this.#noun} with this id, and no history of one.` : errorText(error);
-      this.#more.hidden = error.code === "not_found";
+      this.#status.textContent = error.status === 404 ? `There is no ${this.#noun} with this id, and no history of one.` : errorText(error);
+      this.#more.hidden = error.status === 404;
       this.#more.textContent = "Try again";
     }
     this.#more.disabled = false;

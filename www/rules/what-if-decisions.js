@@ -76,7 +76,7 @@ function decideBoth(read, deciders, fault) {
     const [before, after] = deciders.map(({ decide }) => decide(rows));
     return read.map(({ cells, row }, at) => ({ cells, row, text: textOf(cells), before: before[at], after: after[at] }));
   } catch (error) {
-    if (error.code !== "invalid") throw error;
+    if (error.status !== 400) throw error;
     if (read.length === 1) return fault(read[0].line, "It has a value that rules cannot check."), [];
     const middle = Math.ceil(read.length / 2);
     return [read.slice(0, middle), read.slice(middle)].flatMap((half) => decideBoth(half, deciders, fault));

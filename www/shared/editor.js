@@ -249,7 +249,7 @@ class Editor {
       if (saved) notify(saved);
     } catch (error) {
       if (error.code === "lost") await this.#lookAgain(value);
-      else if (error.code === "outdated") await this.#showConflict();
+      else if (error.status === 412) await this.#showConflict();
       else if (error.deviations || error.isToReview) await this.#reviewAgain();
       else this.#fail(error);
     } finally {
@@ -304,7 +304,7 @@ class Editor {
     const { fields, explain } = this.#given;
     if (fields.element.hidden) this.#showForm();
     this.#actions.hidden = fields.element.inert = false;
-    if (!(error.code === "invalid" && fields.showFaults(error.faults))) this.#showError(explain(error));
+    if (!(error.status === 400 && fields.showFaults(error.faults))) this.#showError(explain(error));
   }
 
   #showError(sentence) {

@@ -18,24 +18,15 @@ export function valueText(value) {
 
 /** What went wrong, and what to do about it. */
 export function errorText(error) {
-  switch (error.code) {
-    case "denied":
-      return deniedText(missingPermission(error));
-    case "unauthenticated":
-      return "Your session has expired. Sign in again.";
-    case "unavailable":
-      return "The host cannot be reached right now. Nothing was changed.";
-    case "lost":
-      return "The host’s answer was lost, so it is not known whether this took effect.";
-    case "conflict":
-      return /global/.test(error.message) ? "A global condition has this id. Choose another one." : sentence(error.message);
-    case "not_found":
-      return "It no longer exists.";
-    case "invalid":
-      return error.faults?.map(faultText).join(" ") ?? error.message;
-    default:
-      return sentence(error.message);
-  }
+  const { code, status, message, faults } = error;
+  if (code === "lost") return "The host’s answer was lost, so it is not known whether this took effect.";
+  if (code === "unauthenticated") return "Your session has expired. Sign in again.";
+  if (code === "id_is_global") return "A global condition has this id. Choose another one.";
+  if (error.isTemporary) return "The host cannot be reached right now. Nothing was changed.";
+  if (status === 403) return deniedText(missingPermission(error));
+  if (status === 404) return "It no longer exists.";
+  if (status === 400) return faults?.map(faultText).join(" ") ?? message;
+  return sentence(message);
 }
 
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;

@@ -22,7 +22,7 @@ export async function removeAfterAsking({ name: given, detail, read, remove, mor
     if (!isLost) notify(more ? [`${yes} `, more()] : yes);
     return isDone === true;
   } catch (error) {
-    notify(error.code === "outdated" ? ["It was not deleted, because ", (await lastBy?.().catch(() => undefined)) ?? "another user", " has just changed it. Check it again."] : explain(error));
+    notify(error.status === 412 ? ["It was not deleted, because ", (await lastBy?.().catch(() => undefined)) ?? "another user", " has just changed it. Check it again."] : explain(error));
     return false;
   }
 }
@@ -32,7 +32,7 @@ async function isGone(read) {
     await read();
     return false;
   } catch (error) {
-    if (error.code === "not_found") return true;
+    if (error.status === 404) return true;
     throw error;
   }
 }

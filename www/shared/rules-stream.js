@@ -11,8 +11,6 @@ import { Rules } from "./rules.js";
 
 const PATH = "/api/v1/catalog";
 
-const REFUSALS = new Set(["denied", "unauthenticated"]);
-
 /** How often, and after which pause, a document is read that is not the announced one yet: hosts may differ for a second. */
 const MAX_READS = 8;
 const PAUSE_MS = 250;
@@ -22,7 +20,7 @@ export class RulesStream extends Follower {
   rules = new Rules();
 
   constructor({ url, token }) {
-    super({ url, token, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
+    super({ url, token, listen: (connection) => this.#listen(connection) });
   }
 
   async #listen({ signal, upToDate }) {

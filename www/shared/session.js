@@ -92,7 +92,7 @@ export class Session extends EventTarget {
   /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
   learn(error) {
     if (error.code === "unauthenticated") this.#emit("error", { error });
-    const missing = error.code === "denied" ? missingPermission(error) : undefined;
+    const missing = error.status === 403 ? missingPermission(error) : undefined;
     if (missing === undefined || this.#refused.has(missing)) return;
     this.#refused.add(missing);
     if (missing === SUBSCRIBE) this.#closeTopic();
@@ -307,7 +307,7 @@ export class Session extends EventTarget {
 }
 
 /** Whether a request may have taken effect although it failed. A 429 is answered before anything is done. */
-const isLost = (error) => !error.isUnsent && (!(error instanceof TillgateError) || (error.code === "unavailable" && error.status !== 429));
+const isLost = (error) => !error.isUnsent && (!(error instanceof TillgateError) || (error.isTemporary && error.status !== 429));
 
 /** A token source whose errors say that the request was not sent. */
 const markingUnsent = (source) => (options) =>

@@ -138,7 +138,7 @@ class Grant {
     try {
       await this.#renewal;
     } catch (error) {
-      if (fresh || error.code !== "unavailable" || now >= this.#endsAt) throw error;
+      if (fresh || !error.isTemporary || now >= this.#endsAt) throw error;
     }
     return this.#access;
   }

@@ -68,7 +68,7 @@ export function signInForm({ open, signIn, ready, reason, arriving, ask, keep, d
         signIn(session);
       }
     } catch (error) {
-      if (arriving && REFUSALS.has(error.code)) drop?.();
+      if (arriving && isRefusal(error)) drop?.();
       showError(refusalText(error, method));
       ask?.();
     } finally {
@@ -147,7 +147,7 @@ async function openSession(open, credentials, { isStopped, onunavailable }) {
       if (!isStopped()) return session;
       session.close();
     } catch (error) {
-      if (error.code !== "unavailable") throw error;
+      if (!error.isTemporary) throw error;
       onunavailable();
       await new Promise((resolve) => setTimeout(resolve, error.retryAfterMs ?? AGAIN_MS));
     } finally {
@@ -166,21 +166,15 @@ const UNACCEPTED = {
   provider: "You are signed in at the identity provider, but the host does not accept its token: the audience, the tenant or your groups are not what the host expects. Tell those who run it.",
 };
 
-/** Codes of errors after which the same credentials are not tried again. */
-const REFUSALS = new Set(["invalid", "unauthenticated", "denied", "refused"]);
+/** Whether the same credentials are not tried again. */
+const isRefusal = ({ code, status }) => code === "unauthenticated" || code === "refused" || status === 400 || status === 403;
 
 /** The tenant that the host says does not exist, if it does. */
 const missingTenant = ({ message }) => /the tenant (\S+), which does not exist/.exec(message)?.[1];
 
 function refusalText(error, method) {
-  switch (error.code) {
-    // What is typed is empty but for white space.
-    case "invalid":
-    case "unauthenticated":
-      return UNACCEPTED[method];
-    case "denied":
-      return missingTenant(error) ? `The tenant “${missingTenant(error)}” does not exist on this host, so nobody can sign in to it. Tell those who run the host.` : error.message;
-    default:
-      return error.message;
-  }
+  // What is typed may be empty but for white space.
+  if (error.status === 400 || error.code === "unauthenticated") return UNACCEPTED[method];
+  if (error.code === "tenant_unknown") return `The tenant “${missingTenant(error)}” does not exist on this host, so nobody can sign in to it. Tell those who run the host.`;
+  return error.message;
 }

@@ -124,5 +124,5 @@ export class Deliveries {
 }
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

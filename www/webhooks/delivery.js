@@ -82,7 +82,7 @@ class DeliveryPage {
       this.#readAt = Date.now();
       this.#draw();
     } catch (error) {
-      if (error.code !== "not_found" || asked !== this.#id) throw error;
+      if (error.status !== 404 || asked !== this.#id) throw error;
       this.#refuse("There is no such delivery", "Deliveries are kept for 30 days.");
     }
   }

@@ -75,5 +75,5 @@ async function recentEvents(host, types) {
 }
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

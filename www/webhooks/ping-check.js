@@ -28,7 +28,7 @@ export function pingCheck(desk, { fields, id }) {
       fields.showFaults([]);
       if (isKnown(fields.makeKey())) await send();
     } catch (error) {
-      const isShown = error.code === "invalid" && fields.showFaults(error.faults);
+      const isShown = error.status === 400 && fields.showFaults(error.faults);
       result.replaceChildren(h("p", { class: "message" }, icon("alert"), isShown ? "Nothing was sent. Correct what is marked first." : explain(error)));
     } finally {
       isRunning = false;

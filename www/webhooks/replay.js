@@ -109,7 +109,7 @@ export function replayList(desk, ondone) {
     element.hidden = false;
     for (let pause = FIRST_MS; line.isConnected; pause = Math.min(LAST_MS, pause * 1.4)) {
       const replay = await desk.host.replayProgress(id).catch((error) => error);
-      const isOver = replay.state === "DONE" || replay.code === "not_found" || replay.code === "denied";
+      const isOver = replay.state === "DONE" || replay.status === 404 || replay.status === 403;
       const sentence = replay instanceof Error ? explain(replay) : progressText(replay);
       text.replaceChildren(isOver ? icon(replay instanceof Error ? "alert" : "check") : spinner, sentence);
       line.classList.toggle("done", isOver);

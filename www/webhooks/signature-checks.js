@@ -119,7 +119,7 @@ function answerOf(call) {
   try {
     return signature(call);
   } catch (error) {
-    if (!(error instanceof TillgateError) || error.code !== "invalid") throw error;
+    if (!(error instanceof TillgateError) || error.status !== 400) throw error;
     const isKey = error.faults.some(({ path }) => path === "$.sharedKey");
     return { valid: false, reason: isKey ? "key" : "unreadable" };
   }

@@ -81,9 +81,9 @@ async function openEditor(desk, { title, id, base, etag, write, ...versions }) {
 /** Another user may have deleted the webhook: then there is no version to replace. */
 function required(version) {
   if (version !== undefined) return version;
-  throw new TillgateError({ code: "not_found", message: "the webhook does not exist" });
+  throw new TillgateError({ code: "webhook_not_found", status: 404, message: "the webhook does not exist" });
 }
 
 const ignoreNotFound = (error) => {
-  if (error.code !== "not_found") throw error;
+  if (error.status !== 404) throw error;
 };

@@ -160,7 +160,7 @@ class WebhooksView {
       await reader.read();
       this.#session.changed();
     } catch (error) {
-      if (error.code === "unavailable") throw error;
+      if (error.isTemporary) throw error;
       if (reader === this.#shown && !this.#reading.isClosed && error.code !== "unauthenticated") reader.fail(explain(error));
     }
   }

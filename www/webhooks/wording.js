@@ -209,7 +209,7 @@ export const PERIODS = { "1h": "The last hour", "24h": "The last 24 hours", "7d"
 
 /** An error of the host in words; `conflict` is what a conflict means here. */
 export function explain(error, conflict) {
-  if (error.code === "conflict") return conflict ?? `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
+  if (error.status === 409) return conflict ?? `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
   return errorText(error);
 }
 

@@ -112,7 +112,7 @@ impl Catalog {
     /// Decides about an item by one condition.
     ///
     /// # Errors
-    /// [`Code::NotFound`] if no enabled condition has the id; [`Code::Invalid`] if it is not a valid id.
+    /// [`Code::ConditionNotFound`] if no enabled condition has the id; [`Code::Invalid`] if it is not a valid id.
     pub fn decide<'a>(
         &'a self,
         condition_id: &str,
@@ -157,7 +157,7 @@ impl Catalog {
 fn not_in_force(id: &str) -> Error {
     if ConditionId::is_id(id) {
         let message = "matches no enabled condition";
-        Error::new(Code::NotFound, "$.conditionId", message)
+        Error::new(Code::ConditionNotFound, "$.conditionId", message)
     } else {
         Error::new(Code::Invalid, "$.conditionId", ConditionId::RULE)
     }

@@ -225,7 +225,7 @@ impl Prepared {
     /// Decides about many items at a time; the answer is appended to `out`, unless there is an error.
     ///
     /// # Errors
-    /// [`Code::Invalid`] with all faults of the request; [`Code::NotFound`] if no enabled condition has the id.
+    /// [`Code::Invalid`] with all faults of the request; [`Code::ConditionNotFound`] if no enabled condition has the id.
     pub fn evaluate_many(
         &self,
         call: Line<'_>,
@@ -322,7 +322,7 @@ fn write_error(result: Result<(), Error>, out: &mut Vec<u8>) {
     let Err(error) = result else { return };
     out.push(FAILED);
     push("{\"code\":\"", out);
-    push(error.code.as_str(), out);
+    push(error.name(), out);
     push("\",", out);
     error
         .faults

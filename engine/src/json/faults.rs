@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::nearest::nearest;
 use super::{Node, Scalar};
-use crate::error::{Code, Error, Fault, MAX_FAULTS};
+use crate::error::{Code, Error, Fault, MAX_FAULTS, UNKNOWN};
 use crate::swar::equal;
 
 /// What is wrong with a name that has control characters.
@@ -199,8 +199,8 @@ impl Faults {
 #[must_use]
 pub fn unknown(name: &str, names: &[&str]) -> Cow<'static, str> {
     match nearest(name, names) {
-        Some(nearest) => Cow::Owned(["is unknown: is ", nearest, " meant?"].concat()),
-        None => Cow::Borrowed("is unknown"),
+        Some(nearest) => Cow::Owned([UNKNOWN, ": is ", nearest, " meant?"].concat()),
+        None => Cow::Borrowed(UNKNOWN),
     }
 }
 

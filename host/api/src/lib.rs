@@ -2,7 +2,7 @@
 //! fault and its place; and it makes the JSON Schema that `/openapi.json` and `/asyncapi.json` show.
 //!
 //! Read it in this order: [`body`] (how a body is read), [`value`] and [`fields`] (what a description is made of),
-//! [`values`] (values that many bodies have), [`schema`] (schemas of answers, which types derive).
+//! [`values`] (values that many bodies have), [`schema`] (schemas of answers, which types derive), [`problem`] (codes of errors).
 //!
 //! It knows neither HTTP nor the store.
 
@@ -13,10 +13,12 @@
 
 pub mod body;
 pub mod fields;
+pub mod problem;
 pub mod schema;
 pub mod value;
 pub mod values;
 
 pub use self::body::{Body, ReadError, describe, read};
 pub use self::fields::{Fields, Member};
+pub use self::problem::Code;
 pub use self::value::{Kind, Value};

@@ -126,6 +126,38 @@ pub fn component(
     Schema::new_ref(format!("#/components/schemas/{name}"))
 }
 
+/// One of several kinds of objects, which the member `by` tells apart: the values of that member, and references to the kinds.
+pub fn one_of(by: &str, kinds: &[(&str, Schema)]) -> Schema {
+    let mut references: Vec<&Schema> = Vec::new();
+    for (_, kind) in kinds {
+        if !references.contains(&kind) {
+            references.push(kind);
+        }
+    }
+    let target = |kind: &Schema| kind.get("$ref").cloned().unwrap_or_default();
+    let mapping = kinds
+        .iter()
+        .map(|(value, kind)| ((*value).to_owned(), target(kind)));
+    let mapping: serde_json::Map<String, Value> = mapping.collect();
+    json_schema!({
+        "oneOf": references,
+        "discriminator": { "propertyName": by, "mapping": mapping },
+    })
+}
+
+/// A scalar of any of these types. It has a name, because generators of clients do not know lists of types.
+pub fn scalar(
+    generator: &mut SchemaGenerator,
+    name: &'static str,
+    types: &[&str],
+    description: &str,
+) -> Schema {
+    component(generator, name, |_| {
+        let any = types.iter().map(|name| json!({ "type": name }));
+        json_schema!({ "description": description, "oneOf": any.collect::<Vec<_>>() })
+    })
+}
+
 /// Yes or no, no by default.
 pub fn flag(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "boolean", "default": false })

@@ -9,7 +9,7 @@ use serde_json::json;
 use tillgate_engine::json::{Faults, Node};
 
 use crate::fields::Fields;
-use crate::schema::component;
+use crate::schema::{component, one_of};
 
 /// A value that is read, or described. Where it is described, every method answers `None`.
 #[derive(Debug)]
@@ -189,8 +189,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
                 value
             }
             Side::Described(generator, place) => {
-                let mut references = Vec::new();
-                let mut mapping = serde_json::Map::new();
+                let mut described = Vec::new();
                 for kind in kinds {
                     let reference = component(generator, kind.component, |generator| {
                         let mut fields = Fields::described(generator);
@@ -198,14 +197,9 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
                         read(kind.name, &mut fields);
                         fields.schema()
                     });
-                    let target = reference.get("$ref").cloned().unwrap_or_default();
-                    mapping.insert(kind.name.to_owned(), target);
-                    references.push(reference.to_value());
+                    described.push((kind.name, reference));
                 }
-                *place = json_schema!({
-                    "oneOf": references,
-                    "discriminator": { "propertyName": by, "mapping": mapping },
-                });
+                *place = one_of(by, &described);
                 None
             }
         }

@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
             print(&format!("{}\n", String::from_utf8_lossy(&decided.answer)))?;
             Ok(ExitCode::SUCCESS)
         }
-        Err(EngineError::Refused(Code::NotFound, faults)) => {
+        Err(EngineError::Refused(Code::ConditionNotFound, faults)) => {
             told("there is no decision", &faults);
             Ok(ExitCode::from(FOUND))
         }

@@ -76,7 +76,7 @@ impl DecisionCounters {
         match &decided {
             Ok(decided) => self.count(tenant, decided.tally),
             Err(Error::Invalid(_)) => drop(self.invalid.inc()),
-            Err(Error::NotFound(_)) => drop(self.not_found.inc()),
+            Err(Error::NotFound(..)) => drop(self.not_found.inc()),
             Err(_) => drop(self.failed.inc()),
         }
         decided

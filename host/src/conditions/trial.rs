@@ -24,10 +24,10 @@ impl Conditions {
         let before = self.content(Owner::Platform).await?;
         let stored = before.conditions.get(id.as_str());
         let etag = stored.map(|stored| stored.text.etag().clone());
-        editor.preconditions.check(etag.as_ref())?;
         let on_failing = editor.on_failing_tests;
         let read = self.read_condition(before, id.clone(), Scope::Global, body, on_failing);
         let (stored, ..) = read.await?;
+        editor.preconditions.check(etag.as_ref())?;
         self.concerned(&id, Some(Arc::new(stored))).await
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tillgate_api::Body;
+use tillgate_api::problem::{CONDITION_NOT_FOUND, ID_IS_GLOBAL, PROJECT_NOT_FOUND};
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests;
@@ -134,7 +135,8 @@ impl Conditions {
             keeps_tests: false,
             failing_tests: 0,
         };
-        self.delete(write, "no condition has this id").await
+        let missing = || Error::missing(CONDITION_NOT_FOUND, id.as_str());
+        self.delete(write, missing).await
     }
 
     /// Creates or replaces a project from a PUT's body.
@@ -199,7 +201,8 @@ impl Conditions {
             keeps_tests: false,
             failing_tests: 0,
         };
-        self.delete(write, "no project has this id").await
+        let missing = || Error::missing(PROJECT_NOT_FOUND, id.to_string());
+        self.delete(write, missing).await
     }
 
     /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
@@ -210,7 +213,7 @@ impl Conditions {
         };
         if is_taken {
             let detail = "a global condition has this id";
-            return Err(Error::Conflict(detail.to_owned()));
+            return Err(Error::Conflict(ID_IS_GLOBAL, detail.to_owned()));
         }
         Ok(())
     }
@@ -272,7 +275,7 @@ impl Conditions {
         Ok(put)
     }
 
-    async fn delete(&self, write: Write<'_>, missing: &str) -> Result<Etag> {
+    async fn delete(&self, write: Write<'_>, missing: impl Fn() -> Error) -> Result<Etag> {
         let Write {
             owner,
             target,
@@ -288,7 +291,7 @@ impl Conditions {
                 used,
                 recorded,
             } = Read::of(records, &target.key).await?;
-            let stored = stored.ok_or_else(|| Error::NotFound(missing.to_owned()))?;
+            let stored = stored.ok_or_else(&missing)?;
             let etag = etag::of_text(&stored.record);
             editor.preconditions.check(Some(&etag))?;
             let action = Action::Deleted;

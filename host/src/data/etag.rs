@@ -6,6 +6,7 @@ use headers::IfNoneMatch;
 use http::HeaderValue;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use tillgate_api::problem::{ALREADY_EXISTS, VERSION_OUTDATED};
 
 use crate::error::{Error, Result};
 
@@ -100,7 +101,10 @@ impl Preconditions {
     /// [`Error::Outdated`] when they do not.
     pub fn check(&self, etag: Option<&Etag>) -> Result<()> {
         if self.absent && etag.is_some() {
-            return Err(Error::Outdated("it already exists".to_owned()));
+            return Err(Error::Outdated(
+                ALREADY_EXISTS,
+                "it already exists".to_owned(),
+            ));
         }
         let matched = match (&self.tags, etag) {
             (None, _) => true,
@@ -111,6 +115,7 @@ impl Preconditions {
             return Ok(());
         }
         Err(Error::Outdated(
+            VERSION_OUTDATED,
             "it is not the version that If-Match names".to_owned(),
         ))
     }

@@ -392,8 +392,8 @@ fn refusal(json: &[u8]) -> EngineError {
     }
     match serde_json::from_slice::<Refusal>(json) {
         Ok(Refusal { code, faults }) => match code.as_str() {
-            "invalid" => EngineError::Refused(Code::Invalid, faults),
-            "not_found" => EngineError::Refused(Code::NotFound, faults),
+            "invalid" | "unknown_member" => EngineError::Refused(Code::Invalid, faults),
+            "condition_not_found" => EngineError::Refused(Code::ConditionNotFound, faults),
             _ => EngineError::Failed(format!("the module answered {code}")),
         },
         Err(cause) => failed(cause),

@@ -108,6 +108,12 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     is_empty || accepted
 }
 
+/// Whether an `Accept` header names a media type, and not by a range alone.
+pub(super) fn names(headers: &HeaderMap, media_type: &str) -> bool {
+    let mut ranges = elements(headers, &ACCEPT).filter_map(media_type_of);
+    ranges.any(|range| specificity(&range, media_type) == 3 && weight(&range) > 0.0)
+}
+
 /// Whether an `Accept` header prefers one media type to another: by its weight, or, where both have the same, because it is
 /// named more specifically.
 pub(super) fn prefers(headers: &HeaderMap, media_type: &str, other: &str) -> bool {

@@ -26,6 +26,9 @@ use bytesize::ByteSize;
 use futures_util::Stream;
 use ipnet::IpNet;
 use tillgate_api::Body;
+use tillgate_api::problem::{
+    INVALID, METHOD_NOT_ALLOWED, NOT_ACCEPTABLE, PATH_NOT_FOUND, UNSUPPORTED_MEDIA_TYPE,
+};
 use tillgate_engine::json::BYTE_ORDER_MARK;
 use uuid::Uuid;
 
@@ -39,7 +42,7 @@ use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{
-    PREFERENCE_APPLIED, accepts, accepts_coding, behind_proxies, correlation, is_json,
+    PREFERENCE_APPLIED, accepts, accepts_coding, behind_proxies, correlation, is_json, names,
     prefers_lenient,
 };
 pub use self::query::{Faults, Query};
@@ -179,7 +182,7 @@ impl Server {
     fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Measured, Vec<String>), Box<Reply>> {
         if !head.names_host {
             let detail = "the request must have one Host header";
-            let reply = Reply::problem(StatusCode::BAD_REQUEST, detail, correlation);
+            let reply = Reply::problem(INVALID, detail, correlation);
             return Err(Box::new(reply));
         }
         // The default check of HAProxy. Only `/readyz` says whether this host can decide.
@@ -189,7 +192,7 @@ impl Server {
         }
         let Some(found) = self.table.at(head.uri.path()) else {
             let detail = self.table.why_nothing(head.uri.path());
-            let reply = Reply::problem(StatusCode::NOT_FOUND, detail, correlation);
+            let reply = Reply::problem(PATH_NOT_FOUND, detail, correlation);
             return Err(Box::new(reply));
         };
         let methods = found.value;
@@ -212,12 +215,12 @@ impl Server {
             let first = methods.values().next();
             let write_error = first.map_or(Reply::problem as _, |first| first.route.write_error);
             let detail = format!("this path takes {allow}");
-            let reply = write_error(StatusCode::METHOD_NOT_ALLOWED, &detail, correlation);
+            let reply = write_error(METHOD_NOT_ALLOWED, &detail, correlation);
             return Err(Box::new(reply.with(ALLOW, value)));
         };
         let params = values_of(&found.params).map_err(|detail| {
             let write_error = measured.route.write_error;
-            Box::new(write_error(StatusCode::BAD_REQUEST, &detail, correlation))
+            Box::new(write_error(INVALID, &detail, correlation))
         })?;
         Ok((measured, params))
     }
@@ -233,23 +236,27 @@ impl Server {
         body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
         unread: Unread,
     ) -> (Reply, Unread) {
-        let refuse = |status, detail: &str| (route.write_error)(status, detail, correlation);
+        let refuse = |code, detail: &str| (route.write_error)(code, detail, correlation);
         let (caller, staleness) = match self.authorize(route.access, &head.headers).await {
             Ok(authorized) => authorized,
             Err(error) => return (Reply::error(&error, correlation), unread),
         };
         if let Some(media_type) = route.gives
             && !accepts(&head.headers, media_type)
+            // A client of an operation whose answer has no body may know of errors alone.
+            && !names(&head.headers, problem::MEDIA_TYPE)
         {
             let detail = format!("this answers {media_type}");
-            return (refuse(StatusCode::NOT_ACCEPTABLE, &detail), unread);
+            return (refuse(NOT_ACCEPTABLE, &detail), unread);
         }
         // Public routes, those of OAuth among them, ignore what they do not know.
         let lenient =
             caller.is_none() || prefers_lenient(&head.headers).unwrap_or(self.ignores_unknown);
         let sent = head.uri.query().filter(|_| caller.is_some());
         let known = query.as_deref().filter(|_| !lenient);
-        if let Err(error) = query::check(sent.unwrap_or_default(), known) {
+        if let Some(sent) = sent
+            && let Err(error) = query::check(sent, known)
+        {
             return (Reply::error(&error, correlation), unread);
         }
         let limit = match route.takes {
@@ -258,7 +265,7 @@ impl Server {
             Takes::Json(limit) => {
                 if !is_json(&head.headers) {
                     let detail = "the body must be application/json, not encoded";
-                    return (refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail), unread);
+                    return (refuse(UNSUPPORTED_MEDIA_TYPE, detail), unread);
                 }
                 limit
             }
@@ -368,9 +375,9 @@ impl Server {
 
 /// The answer to a request whose body could not be read.
 fn refuse_body(why: &BodyError, limit: usize, route: &Route, correlation: Uuid) -> Reply {
-    let Some((status, detail)) = why.answer(limit) else {
+    let Some((code, detail)) = why.answer(limit) else {
         let error = Error::Overloaded("too many large bodies are being read");
         return Reply::error(&error, correlation);
     };
-    (route.write_error)(status, &detail, correlation)
+    (route.write_error)(code, &detail, correlation)
 }

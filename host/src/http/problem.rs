@@ -1,14 +1,17 @@
 //! Problem documents: the bodies of errors.
 //!
-//! They satisfy RFC 9457 and carry what existing clients of such a platform read: `statusCode`, `error`, and
-//! `message`, an array for 400 and for tests that fail, and a string otherwise (`platform.md`, "HTTP conventions").
+//! They satisfy RFC 9457, carry a `code` for programs, and what existing clients of such a platform read: `statusCode`,
+//! `error`, and `message`, an array for 400 and for tests that fail, and a string otherwise (`platform.md`, "HTTP conventions").
 
 use bytes::Bytes;
-use http::StatusCode;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tillgate_api::Code;
 use tillgate_engine::Fault;
 use uuid::Uuid;
+
+/// The media type of a problem document.
+pub(super) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// The most bytes of a message of an error, and of all messages of an error together. They are sent twice.
 const MAX_MESSAGE: usize = 1 << 10;
@@ -16,21 +19,22 @@ const MAX_MESSAGES: usize = 24 << 10;
 
 /// A problem document; `more` is a member that it has besides.
 pub(super) fn document(
-    status: StatusCode,
+    code: Code,
     detail: &str,
     messages: Option<Vec<String>>,
     more: Option<(&str, &RawValue)>,
     correlation: Uuid,
 ) -> Bytes {
-    let phrase = status.canonical_reason().unwrap_or("Error");
+    let phrase = phrase(code);
     let message = messages.map_or_else(|| json!(detail), |messages| json!(messages));
     let body = json!({
         "type": "about:blank",
         "title": phrase,
-        "status": status.as_u16(),
+        "status": code.status,
+        "code": code.name,
         "detail": detail,
         "instance": correlation.urn().to_string(),
-        "statusCode": status.as_u16(),
+        "statusCode": code.status,
         "error": phrase,
         "message": message,
     });
@@ -41,6 +45,13 @@ pub(super) fn document(
         body.push_str(&format!(",{}:{value}}}", json!(name)));
     }
     body.into()
+}
+
+/// The status of a code in words.
+pub(in crate::http) fn phrase(code: Code) -> &'static str {
+    let status = http::StatusCode::from_u16(code.status).ok();
+    let phrase = status.and_then(|status| status.canonical_reason());
+    phrase.unwrap_or("Error")
 }
 
 /// The messages of faults, as many as have room: names of the caller's own may be long.

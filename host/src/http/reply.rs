@@ -13,6 +13,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
+use tillgate_api::Code;
 use uuid::Uuid;
 use warp::Reply as _;
 
@@ -32,14 +33,12 @@ pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale")
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
+const INSUFFICIENT_SCOPE: &str = "Bearer error=\"insufficient_scope\"";
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
-
-/// The status of requests whose client has gone, for metrics. No standard has it, but nginx and others use it.
-const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Shorter bodies are not worth compressing.
 const COMPRESS_FROM: usize = 1024;
@@ -154,73 +153,56 @@ impl Reply {
     /// The answer to an error. A 500 says nothing of the inside; its correlation id finds the line in the log.
     #[must_use]
     pub fn error(error: &Error, correlation: Uuid) -> Self {
-        let text = error.to_string();
+        let (code, detail) = (error.code(), error.to_string());
         match error {
             Error::Invalid(faults) => {
                 let messages = problem::messages(faults);
-                let text = format!("the request has faults: {}", messages.join("; "));
-                let status = StatusCode::BAD_REQUEST;
-                problem(status, &text, Some(messages), None, correlation)
-            }
-            Error::Unauthenticated(detail) => {
-                Self::problem(StatusCode::UNAUTHORIZED, detail, correlation)
-                    .with(WWW_AUTHENTICATE, HeaderValue::from_static(INVALID_TOKEN))
-            }
-            Error::Denied(_) => Self::problem(StatusCode::FORBIDDEN, &text, correlation).with(
-                WWW_AUTHENTICATE,
-                HeaderValue::from_static("Bearer error=\"insufficient_scope\""),
-            ),
-            Error::NotFound(_) => Self::problem(StatusCode::NOT_FOUND, &text, correlation),
-            Error::Conflict(_) => Self::problem(StatusCode::CONFLICT, &text, correlation),
-            Error::ConflictList { member, list, .. } => {
-                let more = Some((*member, list.as_ref()));
-                problem(StatusCode::CONFLICT, &text, None, more, correlation)
+                let detail = format!("the request has faults: {}", messages.join("; "));
+                problem(code, &detail, Some(messages), None, correlation)
             }
             Error::FailingTests(faults) => {
                 let messages = problem::messages(faults);
-                let text = format!("tests fail: {}", messages.join("; "));
-                problem(
-                    StatusCode::CONFLICT,
-                    &text,
-                    Some(messages),
-                    None,
-                    correlation,
-                )
+                let detail = format!("tests fail: {}", messages.join("; "));
+                problem(code, &detail, Some(messages), None, correlation)
             }
-            Error::Outdated(_) => {
-                Self::problem(StatusCode::PRECONDITION_FAILED, &text, correlation)
+            Error::ConflictList { member, list, .. } => {
+                problem(code, &detail, None, Some((*member, list)), correlation)
+            }
+            Error::Unauthenticated(_) => {
+                let challenge = HeaderValue::from_static(INVALID_TOKEN);
+                Self::problem(code, &detail, correlation).with(WWW_AUTHENTICATE, challenge)
+            }
+            Error::Denied(..) => {
+                let challenge = HeaderValue::from_static(INSUFFICIENT_SCOPE);
+                Self::problem(code, &detail, correlation).with(WWW_AUTHENTICATE, challenge)
             }
             Error::TooMany { retry_after, .. } => {
                 let seconds = retry_after.as_millis().div_ceil(1000).max(1);
                 let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
-                Self::problem(StatusCode::TOO_MANY_REQUESTS, &text, correlation)
-                    .with(RETRY_AFTER, seconds.into())
+                Self::problem(code, &detail, correlation).with(RETRY_AFTER, seconds.into())
             }
             Error::Busy | Error::Overloaded(_) => {
-                Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
-                    .with(RETRY_AFTER, 1.into())
-            }
-            Error::Gone => {
-                let status = StatusCode::from_u16(CLIENT_CLOSED_REQUEST);
-                Self::problem(status.unwrap_or_default(), &text, correlation)
+                Self::problem(code, &detail, correlation).with(RETRY_AFTER, 1.into())
             }
             Error::Unavailable(cause) => {
                 tracing::debug!(%correlation, %cause, "the store is unavailable");
-                Self::problem(StatusCode::SERVICE_UNAVAILABLE, &text, correlation)
-                    .with(RETRY_AFTER, 1.into())
+                Self::problem(code, &detail, correlation).with(RETRY_AFTER, 1.into())
             }
             Error::Bug(cause) => {
                 tracing::error!(%correlation, cause, "a request failed with an internal error");
-                Self::problem(StatusCode::INTERNAL_SERVER_ERROR, &text, correlation)
+                Self::problem(code, &detail, correlation)
+            }
+            Error::NotFound(..) | Error::Conflict(..) | Error::Outdated(..) | Error::Gone => {
+                Self::problem(code, &detail, correlation)
             }
         }
     }
 
-    /// An error of HTTP itself: a status and a sentence.
+    /// A problem document of a code with a sentence.
     #[must_use]
-    pub fn problem(status: StatusCode, detail: &str, correlation: Uuid) -> Self {
-        let messages = (status == StatusCode::BAD_REQUEST).then(|| vec![detail.to_owned()]);
-        problem(status, detail, messages, None, correlation)
+    pub fn problem(code: Code, detail: &str, correlation: Uuid) -> Self {
+        let messages = (code.status == 400).then(|| vec![detail.to_owned()]);
+        problem(code, detail, messages, None, correlation)
     }
 
     /// Whether it is large, or without end, so that sending it is for the threads of lower priority.
@@ -352,17 +334,15 @@ pub const fn status_of(written: Written) -> StatusCode {
 
 /// A problem document; `more` is a member that it has besides.
 fn problem(
-    status: StatusCode,
+    code: Code,
     detail: &str,
     messages: Option<Vec<String>>,
     more: Option<(&str, &RawValue)>,
     correlation: Uuid,
 ) -> Reply {
-    let body = problem::document(status, detail, messages, more, correlation);
-    Reply::json(status, body).with(
-        CONTENT_TYPE,
-        HeaderValue::from_static("application/problem+json"),
-    )
+    let status = StatusCode::from_u16(code.status).unwrap_or_default();
+    let body = problem::document(code, detail, messages, more, correlation);
+    Reply::json(status, body).with(CONTENT_TYPE, HeaderValue::from_static(problem::MEDIA_TYPE))
 }
 
 /// Compressed, it is the same version but not the same bytes (RFC 9110, section 8.8.1).

@@ -1,6 +1,7 @@
 //! The caller of a request, and what they may do.
 
 use std::sync::Arc;
+use tillgate_api::problem::{OTHER_TENANT, PERMISSION_MISSING};
 
 use super::{DisplayName, Permission, Permissions, TenantId, built_in_with};
 use crate::error::{Error, Result};
@@ -49,6 +50,7 @@ impl Caller {
             return Ok(());
         }
         Err(Error::Denied(
+            OTHER_TENANT,
             "only callers of this tenant or of the platform may do this".to_owned(),
         ))
     }
@@ -68,7 +70,8 @@ impl Caller {
 
 fn lacks(permission: Permission) -> Error {
     let role = built_in_with(permission);
-    Error::Denied(format!(
-        "the permission {permission} is needed, which the role {role} has"
-    ))
+    Error::Denied(
+        PERMISSION_MISSING,
+        format!("the permission {permission} is needed, which the role {role} has"),
+    )
 }

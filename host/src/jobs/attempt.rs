@@ -90,7 +90,7 @@ impl Attempts {
         let deadline = self.queue.lease.mul_f64(0.8);
         let cause = match tokio::time::timeout(deadline, (self.handler)(work.clone())).await {
             // Another host has the job, or what it is about has changed meanwhile.
-            Ok(Ok(()) | Err(Error::Conflict(_))) => return,
+            Ok(Ok(()) | Err(Error::Conflict(..))) => return,
             // The store's failures are not the job's.
             Ok(Err(cause @ (Error::Unavailable(_) | Error::Busy))) => {
                 tracing::debug!(queue = work.queue, job = work.job.id, %cause, "a job waits for the store");

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use serde::{Serialize, Serializer};
+use tillgate_api::problem::JOB_NOT_FOUND;
 
 use super::queue::{DEAD_LETTERS, DeadLetter};
 use crate::clock::Timestamp;
@@ -185,6 +186,12 @@ pub async fn discard(store: &Arc<dyn Store>, id: &SetAsideId) -> Result<SetAside
     take(store, id, |_, _| Ok(())).await
 }
 
+/// No job with an id is set aside.
+#[must_use]
+pub fn no_job(id: &str) -> Error {
+    Error::missing(JOB_NOT_FOUND, id)
+}
+
 /// Removes the record of a job, together with another change.
 async fn take(
     store: &Arc<dyn Store>,
@@ -195,7 +202,7 @@ async fn take(
     let key = id.key();
     let plan = async || {
         let read = records.get::<DeadLetter>(&key).await?;
-        let none = || Error::NotFound("no job with this id is set aside".to_owned());
+        let none = || no_job(&id.to_string());
         let read = read.ok_or_else(none)?;
         let mut change = Change::default();
         change.expect(&key, Some(&read));

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tillgate_api::problem::KEY_WAITING;
 
 use super::new_key::{Jwk, NewKey};
 use crate::clock::Timestamp;
@@ -123,7 +124,7 @@ impl StoredKeys {
                 waiting.kid,
                 waiting.signs_from.to_millis_text()
             );
-            return Err(Error::Conflict(detail));
+            return Err(Error::Conflict(KEY_WAITING, detail));
         }
         self.push(key, now.plus(schedule.max_age).plus(MARGIN));
         Ok(())

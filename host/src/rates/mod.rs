@@ -45,6 +45,7 @@ use self::units::reading::{ReadCache, Reading};
 use self::units::reference_dates;
 pub use self::units::set_rates::NewRate;
 pub(crate) use self::units::unit::ID_RULE;
+use self::units::unit::no_unit;
 pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 pub use self::units::usage::RatesUsage;
 use self::units::usage::{self, Counts, Quotas};
@@ -160,7 +161,11 @@ impl Rates {
         }
         let edit = self.edits(editor);
         edit.edit(id, |before, _| {
-            plan::delete_unit(before, preconditions, rates_version)
+            plan::delete_unit(
+                before.ok_or_else(|| no_unit(id))?,
+                preconditions,
+                rates_version,
+            )
         })
         .await
     }
@@ -180,7 +185,8 @@ impl Rates {
     ) -> Result<Edited<(Written, Bytes)>> {
         let edit = self.edits(editor);
         edit.edit(id, |before, at| {
-            plan::put_rate(before, new, preconditions, edit.editor.by, at)
+            let unit = before.ok_or_else(|| no_unit(id))?;
+            plan::put_rate(unit, new, preconditions, edit.editor.by, at)
         })
         .await
     }
@@ -198,7 +204,7 @@ impl Rates {
     ) -> Result<Edited<()>> {
         let edit = self.edits(editor);
         edit.edit(id, |before, _| {
-            plan::delete_rate(before, key, preconditions)
+            plan::delete_rate(before.ok_or_else(|| no_unit(id))?, key, preconditions)
         })
         .await
     }
@@ -217,7 +223,8 @@ impl Rates {
     ) -> Result<Edited<(RateCounts, Etag)>> {
         let edit = self.edits(editor);
         edit.edit(id, |before, at| {
-            plan::change_rates(before, bulk, preconditions, edit.editor.by, at)
+            let unit = before.ok_or_else(|| no_unit(id))?;
+            plan::change_rates(unit, bulk, preconditions, edit.editor.by, at)
         })
         .await
     }

@@ -2,6 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, json};
+use tillgate_api::problem::{INTERNAL, JOB_NOT_FOUND, OVERLOADED};
 use tillgate_api::schema::{SchemaOf, component, limit, schema_of, tenant_id, text, time};
 
 use super::ready::Ready;
@@ -48,8 +49,7 @@ pub(super) fn metrics() -> Operation {
         .or_answers_as(
             TEXT)
         .with_header("Cache-Control", UNCACHED)
-        .refuses(500, "They could not be written, which is a fault on this side.")
-        .refuses(503, "Too many large answers are not read yet. Try again after `Retry-After` seconds.")
+        .refuses(&[INTERNAL, OVERLOADED])
 }
 
 /// Usage, whose answer is of this schema.
@@ -70,7 +70,6 @@ pub(super) fn usage(schema: SchemaOf) -> Operation {
 
 /// The id of a job that was set aside, and its example.
 const JOB: &str = "dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE3";
-const NO_JOB: &str = "No job with this id is set aside.";
 
 fn job_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{2,1400}$", "examples": [JOB] })
@@ -139,5 +138,5 @@ pub(super) fn drop_set_aside() -> Operation {
 fn with_job(operation: Operation) -> Operation {
     operation
         .path("jobId", "The id of the job, from the list.", job_id)
-        .refuses(404, NO_JOB)
+        .refuses(&[JOB_NOT_FOUND])
 }

@@ -6,10 +6,10 @@ use ::http::{Method, StatusCode};
 
 use super::described;
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::{Access, Audited, Query, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
-use crate::jobs::set_aside::{SetAside, SetAsideId, discard, list, retry};
+use crate::jobs::set_aside::{SetAside, SetAsideId, discard, list, no_job, retry};
 use crate::observe::audit::Line;
 
 const ALL: &str = "/v1/jobs/set-aside";
@@ -53,8 +53,8 @@ async fn drop_job(app: Arc<App>, request: Request) -> Result<Audited> {
 }
 
 fn id_of(request: &Request) -> Result<SetAsideId> {
-    let id = request.param(0)?.parse::<SetAsideId>();
-    id.map_err(|()| Error::NotFound("no job with this id is set aside".to_owned()))
+    let id = request.param(0)?;
+    id.parse().map_err(|()| no_job(id))
 }
 
 fn line(job: SetAside) -> Line {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::value::RawValue;
-use tillgate_api::schema::{NO_CONTROLS, component, duration};
+use tillgate_api::schema::{component, duration, scalar};
 use tillgate_api::value::or_fault;
 use tillgate_api::values::{boolean, parse_duration, title};
 use tillgate_api::{Body, Fields, Value, describe, read};
@@ -139,12 +139,7 @@ fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
                 title(value, MAX_TITLE)
             });
             fields.required("claimsSchema", CLAIMS_SCHEMA, |value| {
-                let schema = |_: &mut _| {
-                    json_schema!({
-                        "type": ["object", "boolean"]
-                    })
-                };
-                value.of(schema, |_, _| Some(()))
+                value.of(schema_of_claims, |_, _| Some(()))
             });
             let roles = fields.not_null("roles", ROLES, role_ids);
             let managed_by = managed_by(fields);
@@ -333,8 +328,25 @@ pub(in crate::tokens) fn name_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
 }
 
+/// A schema of claims. JSON Schema has `true` and `false` besides objects.
+pub(in crate::tokens) fn schema_of_claims(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "ClaimsSchema", |_| {
+        json_schema!({
+            "oneOf": [{ "type": "object" }, { "type": "boolean" }],
+            "description": "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.",
+        })
+    })
+}
+
 /// The claims of a client.
 pub(in crate::tokens) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
+    let about = "1 to 64 characters, none of them a control character.";
+    let value = scalar(
+        generator,
+        "ClaimValue",
+        &["string", "number", "boolean"],
+        about,
+    );
     component(generator, "Claims", |_| {
         json_schema!({
             "type": "object",
@@ -342,9 +354,7 @@ pub(in crate::tokens) fn claims_schema(generator: &mut SchemaGenerator) -> Schem
                 digits that it is written with.",
             "maxProperties": 100,
             "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
-            "additionalProperties": {
-                "type": ["string", "number", "boolean"], "minLength": 1, "maxLength": 64, "pattern": NO_CONTROLS,
-            },
+            "additionalProperties": value,
         })
     })
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tillgate_api::problem::{CLIENT_EXISTS, CLIENT_NOT_FOUND, CLIENT_REVOKED};
 
 use super::client::{Client, Credentials, Status, StatusChange, random_secret};
 use super::client_id::is_id;
@@ -104,11 +105,17 @@ pub(super) fn line(tenant: &TenantId, client: &str) -> Line {
 }
 
 pub(super) fn already_exists() -> Error {
-    Error::Conflict("a client with these claims already exists".to_owned())
+    Error::Conflict(
+        CLIENT_EXISTS,
+        "a client with these claims already exists".to_owned(),
+    )
 }
 
 fn is_revoked() -> Error {
-    Error::Conflict("a revoked client cannot be changed back".to_owned())
+    Error::Conflict(
+        CLIENT_REVOKED,
+        "a revoked client cannot be changed back".to_owned(),
+    )
 }
 
 impl Tokens {
@@ -342,7 +349,7 @@ impl Tokens {
         };
         let now = self.clock.now();
         let read = read.filter(|read| read.record.tenant == *tenant && read.record.exists(now));
-        read.ok_or_else(|| Error::NotFound("no client has this id".to_owned()))
+        read.ok_or_else(|| Error::missing(CLIENT_NOT_FOUND, id))
     }
 
     /// Succeeds when the caller may change this client. A caller that renews a client's secret can act as the client, so

@@ -1,6 +1,7 @@
 //! Clients that the host creates by itself: the operator's on an empty store, and the demo's.
 
 use std::io;
+use tillgate_api::problem::{CLIENT_EXISTS, CLIENT_NOT_FOUND};
 
 use super::client::{Client, Credentials, Status, random_secret};
 use super::client_id::{self, Claims, Software};
@@ -40,7 +41,7 @@ impl Tokens {
             return Ok(true);
         }
         let detail = "another host created the operator at the same moment: use its credentials";
-        Err(Error::Conflict(detail.to_owned()))
+        Err(Error::Conflict(CLIENT_EXISTS, detail.to_owned()))
     }
 
     /// Creates one more client for the operator: for when the credentials of all others are lost. `save` writes its
@@ -56,7 +57,7 @@ impl Tokens {
         if self.records.get::<StoredTenant>(&key).await?.is_none() {
             let detail =
                 "this store has never had an operator: the first `tillgate serve` on it makes one";
-            return Err(Error::NotFound(detail.to_owned()));
+            return Err(Error::NotFound(CLIENT_NOT_FOUND, detail.to_owned()));
         }
         for version in 1..=MAX_PROVISIONED {
             let roles = vec![OPERATOR.to_owned()];

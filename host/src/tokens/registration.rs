@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
+use tillgate_api::problem::{RATE_LIMITED, TOO_MUCH_WAITING};
 use uuid::Uuid;
 
 use super::client::{Client, Status, random_secret};
@@ -72,6 +73,7 @@ impl Tokens {
     pub fn count_registration(&self, peer: IpAddr) -> Result<()> {
         let counted = self.registrations.count(peer, self.clock.now());
         counted.map_err(|retry_after| Error::TooMany {
+            code: RATE_LIMITED,
             detail: "too many registrations from this address".to_owned(),
             retry_after,
         })
@@ -234,6 +236,7 @@ impl Tokens {
 
 fn too_many_pending(detail: &str) -> Error {
     Error::TooMany {
+        code: TOO_MUCH_WAITING,
         detail: detail.to_owned(),
         retry_after: PENDING_RETRY,
     }

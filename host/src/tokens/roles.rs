@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use tillgate_api::problem::{PLATFORM_ONLY, ROLE_BUILT_IN, ROLE_NOT_FOUND, ROLE_RESERVED};
 use tillgate_engine::Fault;
 
 use super::registry::StoredRole;
@@ -73,7 +74,9 @@ impl Tokens {
     pub fn role(&self, id: &str) -> Result<Role> {
         let roles = self.registry.roles();
         let stored = roles.stored(id).map(|stored| Role::stored(id, stored));
-        Role::built_in(id).or(stored).ok_or_else(unknown_role)
+        Role::built_in(id)
+            .or(stored)
+            .ok_or_else(|| unknown_role(id))
     }
 
     /// Creates or replaces a role. Permissions that no route here requires are stored and have no effect.
@@ -125,7 +128,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.records.get::<StoredRole>(&key).await?;
             if read.is_none() {
-                return Err(unknown_role());
+                return Err(unknown_role(role));
             }
             check_preconditions(preconditions, role, read.as_ref())?;
             change.expect(&key, read.as_ref());
@@ -140,11 +143,15 @@ impl Tokens {
     fn check_write(caller: &Caller, role: &str) -> Result<()> {
         if !caller.platform {
             return Err(Error::Denied(
+                PLATFORM_ONLY,
                 "only the platform's administrators may change roles".to_owned(),
             ));
         }
         if built_in(role).is_some() {
-            return Err(Error::Conflict(format!("the role {role} is built in")));
+            return Err(Error::Conflict(
+                ROLE_BUILT_IN,
+                format!("the role {role} is built in"),
+            ));
         }
         Ok(())
     }
@@ -182,14 +189,14 @@ impl Tokens {
         };
         if !platform && let Some(role) = roles.iter().find(reserved) {
             let detail = format!("the role {role} is for the platform's own clients");
-            return Err(Error::Denied(detail));
+            return Err(Error::Denied(ROLE_RESERVED, detail));
         }
         caller.require_grantable(all)
     }
 }
 
-fn unknown_role() -> Error {
-    Error::NotFound("no role has this id".to_owned())
+fn unknown_role(id: &str) -> Error {
+    Error::missing(ROLE_NOT_FOUND, id)
 }
 
 /// Succeeds when the preconditions hold for a role.

@@ -5,6 +5,7 @@
 //! Withdrawing it stops no client that has registered with it.
 
 use bytes::Bytes;
+use tillgate_api::problem::SOFTWARE_STATEMENT_NOT_FOUND;
 use uuid::Uuid;
 
 use super::client_id;
@@ -40,8 +41,8 @@ pub(super) fn line(tenant: &TenantId, jti: Uuid) -> Line {
     }
 }
 
-pub(super) fn unknown_id() -> Error {
-    Error::NotFound("no software statement has this id".to_owned())
+pub(super) fn unknown_id(jti: &str) -> Error {
+    Error::missing(SOFTWARE_STATEMENT_NOT_FOUND, jti)
 }
 
 /// The statement that a client presents.
@@ -176,7 +177,7 @@ impl Tokens {
             let now = self.clock.now();
             let read = read.filter(|read| read.record.is_valid(now));
             if read.is_none() {
-                return Err(unknown_id());
+                return Err(unknown_id(&jti.to_string()));
             }
             change.expect(&key, read.as_ref());
             change.delete(&key);

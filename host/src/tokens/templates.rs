@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tillgate_api::problem::{TEMPLATE_EXISTS, TEMPLATE_NOT_FOUND};
 
 use super::client_id::Software;
 use super::counts::{self, Counts};
@@ -109,6 +110,7 @@ impl Tokens {
         let is_new = |stored: Option<&Template>| match stored {
             None => Ok(()),
             Some(_) => Err(Error::Conflict(
+                TEMPLATE_EXISTS,
                 "a template for this software already exists".to_owned(),
             )),
         };
@@ -235,7 +237,8 @@ impl Tokens {
     ) -> Result<Template> {
         caller.require_tenant(tenant.map_or(NO_TENANT, TenantId::as_str))?;
         let read = self.records.get::<Template>(&key(tenant, software)).await?;
-        read.map(|read| read.record).ok_or_else(unknown_template)
+        read.map(|read| read.record)
+            .ok_or_else(|| unknown_template(&software.id, &software.version))
     }
 
     /// Removes a template; clients that registered with it stay.
@@ -257,7 +260,7 @@ impl Tokens {
                 .records
                 .get::<Template>(&key)
                 .await?
-                .ok_or_else(unknown_template)?;
+                .ok_or_else(|| unknown_template(&software.id, &software.version))?;
             preconditions.check(Some(&etag::of_json(&read.record)?))?;
             change.expect(&key, Some(&read));
             change.delete(&key);
@@ -295,6 +298,6 @@ impl Tokens {
     }
 }
 
-pub(super) fn unknown_template() -> Error {
-    Error::NotFound("no template exists for this software".to_owned())
+pub(super) fn unknown_template(id: &str, version: &str) -> Error {
+    Error::missing(TEMPLATE_NOT_FOUND, format!("{id} {version}"))
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tillgate_api::problem::{TENANT_NOT_FOUND, TENANT_UNKNOWN};
 
 use super::Tokens;
 use crate::data::etag::{self, Preconditions, Written};
@@ -92,7 +93,7 @@ impl Tokens {
     /// [`Error::NotFound`].
     pub async fn tenant(&self, tenant: &TenantId) -> Result<Tenant> {
         let read: Option<Versioned<StoredTenant>> = self.records.get(&key(tenant)).await?;
-        let read = read.ok_or_else(|| Error::NotFound("no tenant has this id".to_owned()))?;
+        let read = read.ok_or_else(|| Error::missing(TENANT_NOT_FOUND, tenant.as_str()))?;
         Tenant::new(tenant.to_string(), read.record)
     }
 
@@ -102,12 +103,13 @@ impl Tokens {
     /// # Errors
     /// [`Error::Denied`] naming the tenant.
     pub(super) async fn require_existing_tenant(&self, caller: &Caller) -> Result<()> {
-        if caller.is_user() && matches!(self.tenant(&caller.tenant).await, Err(Error::NotFound(_)))
+        if caller.is_user() && matches!(self.tenant(&caller.tenant).await, Err(Error::NotFound(..)))
         {
             let tenant = &caller.tenant;
-            return Err(Error::Denied(format!(
-                "the token names the tenant {tenant}, which does not exist here"
-            )));
+            return Err(Error::Denied(
+                TENANT_UNKNOWN,
+                format!("the token names the tenant {tenant}, which does not exist here"),
+            ));
         }
         Ok(())
     }

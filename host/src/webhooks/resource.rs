@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tillgate_api::problem::{WEBHOOK_DISABLED, WEBHOOK_TEMPORARY};
 use uuid::Uuid;
 
 use super::delivery::disable::{Failing, failing_key};
@@ -43,7 +44,7 @@ impl Webhooks {
     /// [`Error::NotFound`]; when the store is unavailable.
     pub(super) async fn get(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Webhook>> {
         let all = self.caches.of(&self.app, tenant).await?;
-        let webhook = all.get(&id).cloned().ok_or_else(no_webhook)?;
+        let webhook = all.get(&id).cloned().ok_or_else(|| missing(id))?;
         Ok(webhook.as_of(self.app.clock.now()))
     }
 
@@ -101,7 +102,7 @@ impl Webhooks {
             // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
             if webhook.slot.is_some() {
                 let detail = "a temporary webhook cannot be changed: remove it and create another";
-                return Err(Error::Conflict(detail.to_owned()));
+                return Err(Error::Conflict(WEBHOOK_TEMPORARY, detail.to_owned()));
             }
             // What the request keeps is what this commit replaces: another one may have changed it since it came.
             let settings = with_secrets(&new, Some(&webhook.settings))?;
@@ -143,10 +144,13 @@ impl Webhooks {
     pub(super) async fn resume(&self, tenant: &TenantId, id: Uuid) -> Result<()> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
-            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            let mut read = records
+                .get::<Webhook>(&key)
+                .await?
+                .ok_or_else(|| missing(id))?;
             if !read.record.is_enabled() {
                 let detail = "the webhook is disabled, not paused: enable it";
-                return Err(Error::Conflict(detail.to_owned()));
+                return Err(Error::Conflict(WEBHOOK_DISABLED, detail.to_owned()));
             }
             let failing = records.get::<Failing>(&failing_key(id)).await?;
             let now = self.app.clock.now();
@@ -181,7 +185,10 @@ impl Webhooks {
     ) -> Result<[Webhook; 2]> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
-            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            let mut read = records
+                .get::<Webhook>(&key)
+                .await?
+                .ok_or_else(|| missing(id))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             let now = self.app.clock.now();
@@ -222,7 +229,10 @@ impl Webhooks {
     ) -> Result<Webhook> {
         let (records, key) = (self.records(tenant), webhook_key(id));
         let plan = async || {
-            let mut read = records.get::<Webhook>(&key).await?.ok_or_else(no_webhook)?;
+            let mut read = records
+                .get::<Webhook>(&key)
+                .await?
+                .ok_or_else(|| missing(id))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             read.record.end_previous_key(self.app.clock.now());
@@ -253,4 +263,8 @@ impl Webhooks {
             None => Ok(()),
         }
     }
+}
+
+fn missing(id: Uuid) -> Error {
+    no_webhook(&id.to_string())
 }

@@ -42,7 +42,7 @@ export class Catalog {
     try {
       return this.#evaluate(this.#line, request, options);
     } catch (error) {
-      throw error.code === "not_found" ? unknownCondition(conditionId) : error;
+      throw error.code === "condition_not_found" ? unknownCondition(conditionId) : error;
     }
   }
 
@@ -73,7 +73,7 @@ export class Catalog {
     try {
       answer = this.#ready().many(this.#handle, call, text);
     } catch (error) {
-      throw error.code === "not_found" ? unknownCondition(conditionId) : error;
+      throw error.code === "condition_not_found" ? unknownCondition(conditionId) : error;
     }
     const outcomes = answer.outcomes.map(frozen);
     return answer.rows.map((number) => outcomes[number]);

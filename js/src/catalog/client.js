@@ -30,9 +30,6 @@ const OPTIONS = ["maxStaleMs", "report", "snapshot"];
 /** Errors of this package: the host can still decide. */
 const LOCAL_CODES = new Set(["trap", "too_large", "not_ready", "wrong_module", "freed"]);
 
-/** Errors after which there will be no catalog until the caller's permissions or the address change. */
-const REFUSALS = new Set(["denied", "unauthenticated", "wrong_host"]);
-
 export class CatalogClient extends Follower {
   #catalog;
   #document;
@@ -50,7 +47,7 @@ export class CatalogClient extends Follower {
    */
   constructor(options) {
     const { url, token, fetch, report, snapshot, maxStaleMs } = readOptions(options, OPTIONS, checkOptions);
-    super({ url, token, fetch, refusals: REFUSALS, listen: (connection) => this.#listen(connection), restore: () => this.#restore() });
+    super({ url, token, fetch, listen: (connection) => this.#listen(connection), restore: () => this.#restore() });
     const onError = (error) => emit(this, "error", { error });
     if (snapshot) this.#snapshots = new Snapshots(snapshot, url, onError);
     if (report !== undefined) this.#report = new Report(report, this.host, onError);

@@ -17,8 +17,8 @@ const BATCH = 1_000;
 const LINGER_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
 
-/** Errors after which the same request would be refused again. */
-const REFUSED = new Set(["invalid", "too_large"]);
+/** Statuses after which the same request would be refused again. */
+const REFUSED = new Set([400, 413]);
 
 const SEVERITY = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
 
@@ -123,7 +123,7 @@ export class Report {
     } catch (error) {
       this.#failures += 1;
       this.#isRepeated = true;
-      if (REFUSED.has(error.code)) this.#giveUp();
+      if (REFUSED.has(error.status)) this.#giveUp();
       throw error;
     }
     this.#failures = 0;

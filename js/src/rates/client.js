@@ -11,7 +11,7 @@ import { withTimeout } from "../shared/deadline.js";
 import { TillgateError } from "../shared/error.js";
 import { Faults, isText } from "../shared/faults.js";
 import { events } from "../shared/event-stream.js";
-import { Follower, closed, emit, sleep } from "../shared/follower.js";
+import { Follower, closed, emit, isRefused, sleep } from "../shared/follower.js";
 import { readJson, readText, requireStream } from "../shared/host.js";
 import { readOptions } from "../shared/options.js";
 import { convert } from "./math.js";
@@ -34,7 +34,7 @@ const PROGRESS_PAUSE_MS = 250;
 const MAX_QUIET_READINGS = 40;
 
 /** Errors after which there will be no rates until something else changes: the caller's permissions, or the shop. */
-const REFUSALS = new Set(["denied", "unauthenticated", "not_found", "invalid", "wrong_host"]);
+const isRefusal = (error) => isRefused(error) || error.status === 400 || error.status === 404;
 
 export class RatesClient extends Follower {
   #url;
@@ -56,7 +56,7 @@ export class RatesClient extends Follower {
     const { url, token, fetch, businessUnitId, tenantId, snapshot } = readOptions(options, OPTIONS, checkSubject);
     const restored = restore(snapshot, { url: String(url), businessUnitId, tenantId });
     const state = restored.asOf === undefined ? "STARTING" : "STALE";
-    super({ url, token, fetch, state, refusals: REFUSALS, listen: (connection) => this.#listen(connection) });
+    super({ url, token, fetch, state, isRefusal, listen: (connection) => this.#listen(connection) });
     this.#url = String(url);
     this.#businessUnitId = businessUnitId;
     this.#tenantId = tenantId;
@@ -112,7 +112,7 @@ export class RatesClient extends Follower {
     this.#requireShop(businessUnitId);
     const rate = this.#held.rate(businessUnitId, exchangeRateType, from, to);
     if (rate !== undefined) return rate;
-    throw new TillgateError({ code: "not_found", message: `there is no ${exchangeRateType} rate from ${from} to ${to}` });
+    throw new TillgateError({ code: "rate_not_found", message: `there is no ${exchangeRateType} rate from ${from} to ${to}` });
   }
 
   #requireShop(businessUnitId) {
@@ -125,7 +125,7 @@ export class RatesClient extends Follower {
     if (this.#asOf === undefined) {
       throw new TillgateError({ code: "not_ready", message: "there are no rates yet: wait for `ready()`" });
     }
-    throw new TillgateError({ code: "not_found", path, message: "is not a shop whose rates are held" });
+    throw new TillgateError({ code: "business_unit_not_found", path, message: "is not a shop whose rates are held" });
   }
 
   /** Receives changes until the connection ends. */
@@ -181,7 +181,7 @@ export class RatesClient extends Follower {
     try {
       return await withTimeout(this.host.request(`${TOPIC}?${query}`, { headers, signal }));
     } catch (error) {
-      if (error.code !== "invalid" || this.#cursor === undefined) throw error;
+      if (error.status !== 400 || this.#cursor === undefined) throw error;
       // The cursor is of another log, whose publish times say nothing about this one's.
       this.#cursor = undefined;
       this.#held.forgetTimes();
@@ -249,7 +249,7 @@ export class RatesClient extends Follower {
       const read = async () => readJson(await this.host.request(path, { signal }));
       return await withTimeout(read());
     } catch (error) {
-      if (error.code === "denied" || error.code === "not_found") return "unknown";
+      if (error.status === 403 || error.status === 404) return "unknown";
       if (!signal.aborted) emit(this, "error", { error });
       return undefined;
     }

@@ -1,11 +1,10 @@
 // The errors of this package, with every code that they can have.
 
-/** What the caller can do about an error. */
-export type ErrorCode =
-  /** Correct the input. */
-  | "invalid"
-  /** Use another id. */
-  | "not_found"
+/** What kind of error it is. */
+export type ErrorCode = LocalErrorCode | ProblemCode | WebhookErrorCode;
+
+/** Errors that do not come from a host. What is invalid or does not exist has the host's code here too. */
+export type LocalErrorCode =
   /** Call `await init()` first; of a client of rates, wait for `ready()`. */
   | "not_ready"
   /** Load the module of this package. */
@@ -19,19 +18,72 @@ export type ErrorCode =
   | "closed"
   /** Correct the address: what answers there is no host of Tillgate, or no token service. */
   | "wrong_host"
-  /** Get a token, or a permission. */
-  | "unauthenticated"
-  | "denied"
-  /** Read it again, then decide. */
-  | "conflict"
-  | "outdated"
-  /** Try again later. */
+  /** Try again later: the host cannot be reached, or something in front of it has answered 429 or 5xx. */
   | "unavailable"
-  /** The host rejected the request for another reason. */
+  /** Something in front of the host has refused the request. */
   | "refused"
-  | "unknown_handle"
-  /** Of `tillgate/webhook`: a delivery is not to be accepted. */
-  | WebhookErrorCode;
+  | "unknown_handle";
+
+/** The codes of a host's problem documents. Its `/openapi.json` says what each means. A later version of the host may have more. */
+export type ProblemCode =
+  | "invalid"
+  | "unknown_member"
+  | "unauthenticated"
+  | "permission_missing"
+  | "other_tenant"
+  | "tenant_unknown"
+  | "platform_only"
+  | "role_reserved"
+  | "event_type_reserved"
+  | "path_not_found"
+  | "condition_not_found"
+  | "project_not_found"
+  | "till_not_found"
+  | "business_unit_not_found"
+  | "rate_not_found"
+  | "change_not_found"
+  | "webhook_not_found"
+  | "delivery_not_found"
+  | "replay_not_found"
+  | "consumer_not_found"
+  | "tenant_not_found"
+  | "client_not_found"
+  | "template_not_found"
+  | "software_statement_not_found"
+  | "role_not_found"
+  | "job_not_found"
+  | "method_not_allowed"
+  | "not_acceptable"
+  | "body_too_slow"
+  | "quota_exceeded"
+  | "changed_meanwhile"
+  | "id_is_global"
+  | "tests_failed"
+  | "rate_deviates"
+  | "unit_misplaced"
+  | "unit_not_empty"
+  | "too_many_rates"
+  | "reference_unavailable"
+  | "webhook_disabled"
+  | "webhook_deleted"
+  | "webhook_temporary"
+  | "webhook_not_temporary"
+  | "event_id_taken"
+  | "key_waiting"
+  | "client_exists"
+  | "client_revoked"
+  | "template_exists"
+  | "role_built_in"
+  | "version_outdated"
+  | "already_exists"
+  | "body_too_large"
+  | "unsupported_media_type"
+  | "rate_limited"
+  | "too_much_waiting"
+  | "internal"
+  | "store_unavailable"
+  | "overloaded"
+  | "busy";
 
 /** The error that this package throws. */
 export class TillgateError extends Error {
@@ -42,13 +94,15 @@ export class TillgateError extends Error {
   readonly faults: readonly { readonly path: string; readonly message: string }[];
   /** The HTTP status with which the host answers the same request, if there is one. */
   readonly status?: number;
+  /** Whether the same may succeed later: the host cannot be reached, has no room or no store now, or asks to wait. */
+  readonly isTemporary: boolean;
   /** For errors from the host: the id of the request in the host's log. */
   readonly correlationId?: string;
   /** For errors from the host: the SHA-256 of the module that decided. */
   readonly engine?: string;
   /** For errors from the host: how long it asks to wait. */
   readonly retryAfterMs?: number;
-  /** For a conflict: the rates that would move by more than they may, unless a change says `acceptDeviation=true`. */
+  /** For `rate_deviates`: the rates that would move by more than they may, unless a change says `acceptDeviation=true`. */
   readonly deviations?: readonly RateDeviation[];
   /** For errors from the host: whether it answered from memory that may be old. */
   readonly isStale?: true;
@@ -76,7 +130,7 @@ export interface RateDeviation {
   readonly hint?: "INVERTED" | "DECIMAL_POINT";
 }
 
-/** Why a delivery is not accepted. */
+/** Of `tillgate/webhook`: why a delivery is not accepted. */
 export type WebhookErrorCode =
   // The request, 400 and 413
   | "duplicate_header"

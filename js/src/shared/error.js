@@ -1,5 +1,6 @@
 /**
- * The error that this package throws. `code` says what the caller can do about it. `faults` lists what is wrong, each with
+ * The error that this package throws. `code` says what kind it is: one of this package's, or the problem code with which the
+ * host has answered. `faults` lists what is wrong, each with
  * its `path` and what it is; `path` is that of the first, and `message` says all of them. `status` is the HTTP status with
  * which the host answers the same request. An error from the host also has its `correlationId`, the `engine` that
  * decided, `retryAfterMs` if the host asks to wait, `deviations` if rates would move by more than they may, and `isStale`
@@ -15,6 +16,11 @@ export class TillgateError extends Error {
     this.faults = all;
     this.status = status ?? STATUS[code];
   }
+
+  /** Whether the same may succeed later: the host cannot be reached, has no room or no store now, or asks to wait. */
+  get isTemporary() {
+    return this.code === "unavailable" || this.status === 429 || this.status >= 500;
+  }
 }
 
 /** What the engine says of a fault begins with its verb. */
@@ -27,11 +33,11 @@ function sentence({ path, message }) {
 
 Object.defineProperty(TillgateError.prototype, "name", { value: "TillgateError", configurable: true, writable: true });
 
-const STATUS = { invalid: 400, not_found: 404 };
+const STATUS = { invalid: 400, unknown_member: 400, unauthenticated: 401, condition_not_found: 404, rate_not_found: 404, business_unit_not_found: 404 };
 
 /** That no condition in force has an id: the fault as the engine has it, so that a host and a catalog fail alike. */
 export function unknownCondition(id) {
-  return new TillgateError({ code: "not_found", path: "$.conditionId", message: "matches no enabled condition", value: String(id) });
+  return new TillgateError({ code: "condition_not_found", path: "$.conditionId", message: "matches no enabled condition", value: String(id) });
 }
 
 /** Throws an error if the id of a condition is left out. */

@@ -19,7 +19,7 @@ export class Follower extends EventTarget {
   #host;
   #state;
   #listen;
-  #refusals;
+  #isRefusal;
   #restore;
   #failures = 0;
   /** What the last connection has failed with. */
@@ -33,13 +33,13 @@ export class Follower extends EventTarget {
    * `listen` receives changes until the connection ends, and calls `upToDate()` when all earlier changes are received.
    * It is called for the first time after the constructor of the client has returned. `state` is STALE if there is
    * something to use from the start; `restore`, which is called once, beside the first connection, returns whether there is
-   * now. An error whose code is one of `refusals` rejects `ready()`.
+   * now. An error that is a refusal rejects `ready()`.
    */
-  constructor({ url, token, fetch, state = "STARTING", refusals, listen, restore = async () => false }) {
+  constructor({ url, token, fetch, state = "STARTING", isRefusal = isRefused, listen, restore = async () => false }) {
     super();
     this.#host = new Host({ url, token, fetch });
     this.#state = state;
-    this.#refusals = refusals;
+    this.#isRefusal = isRefusal;
     this.#listen = listen;
     this.#restore = restore;
     this.#ready.promise.catch(() => {});
@@ -118,7 +118,7 @@ export class Follower extends EventTarget {
       if (failure !== undefined) {
         this.#failures ||= 1;
         this.#failure = failure;
-        if (this.#refusals.has(failure.code)) this.#ready.reject(failure);
+        if (this.#isRefusal(failure)) this.#ready.reject(failure);
         emit(this, "error", { error: failure });
       }
       await this.#backOff(failure?.retryAfterMs);
@@ -181,6 +181,9 @@ export const emit = (target, type, members) => target.dispatchEvent(Object.assig
 
 /** What the host has sent cannot be followed. */
 const unusable = (cause) => new TillgateError({ code: "unavailable", message: `what the host has sent cannot be used: ${cause.message}`, cause });
+
+/** Whether nothing will be received until the caller's permissions or the address change. */
+export const isRefused = ({ code, status }) => status === 403 || code === "unauthenticated" || code === "wrong_host";
 
 export const closed = () => new TillgateError({ code: "closed", message: "this client is closed" });
 

@@ -8,19 +8,6 @@ import { TillgateError, requireConditionId, unknownCondition } from "./error.js"
 import { readDecisionOptions, readOptions } from "./options.js";
 import { retryAfterMs, toSource } from "./token.js";
 
-const CODES = {
-  400: "invalid",
-  401: "unauthenticated",
-  403: "denied",
-  404: "not_found",
-  409: "conflict",
-  412: "outdated",
-  413: "too_large",
-};
-
-/** What a host says of a path that it does not have. */
-const NOTHING = "there is nothing at this path";
-
 export class Host {
   #url;
   #token;
@@ -69,7 +56,7 @@ export class Host {
     try {
       return await this.#evaluate(path, request, options);
     } catch (error) {
-      if (error.code !== "not_found") throw error;
+      if (error.code !== "condition_not_found") throw error;
       const { engine, correlationId } = error;
       throw Object.assign(unknownCondition(conditionId), { engine, correlationId });
     }
@@ -134,13 +121,19 @@ export function requireStream({ headers, url }) {
 export const wrongHost = (url, answer, more) =>
   new TillgateError({ code: "wrong_host", message: `${url} is not the address of a Tillgate host: it has sent ${answer}`, ...more });
 
+/** The code of an answer that is no problem document: something in front of the host has sent it. */
+function codeOf(status) {
+  if (status === 401) return "unauthenticated";
+  return status === 429 || status >= 500 ? "unavailable" : "refused";
+}
+
 /** The error of a response. A 400 lists its faults as sentences, each of which begins with its path. */
 async function errorOf(response, url) {
   const { status } = response;
   const body = (await response.json().catch(() => undefined)) ?? {};
-  const isProblem = response.headers.get("Content-Type")?.startsWith("application/problem+json") && body.statusCode === status;
-  if (status === 404 && (!isProblem || body.message === NOTHING)) return wrongHost(url, "a 404 that no host sends here", { status });
-  const code = CODES[status] ?? (status === 429 || status >= 500 ? "unavailable" : "refused");
+  const isProblem = response.headers.get("Content-Type")?.startsWith("application/problem+json") && typeof body.code === "string";
+  if (status === 404 && (!isProblem || body.code === "path_not_found")) return wrongHost(url, "a 404 that no host sends here", { status });
+  const code = isProblem ? body.code : codeOf(status);
   const sentences = Array.isArray(body.message) ? body.message : [body.message ?? `the host answered ${status}`];
   const faults = sentences.map((sentence) => {
     const [, path, message] = /^(\$(?:[.[](?:'(?:[^'\\]|\\.)*'|\S)*)?) (.*)$/s.exec(sentence) ?? [, "$", sentence];

@@ -62,6 +62,7 @@ function problemFault(problem, status, headers) {
   const { type, title, detail, instance, error, message } = problem;
   if (![type, title, detail, instance, error].every((member) => typeof member === "string" && member !== "")) return `a ${status} lacks members: ${JSON.stringify(problem).slice(0, 300)}`;
   if (problem.status !== status || problem.statusCode !== status) return `a ${status} says that it is ${problem.status}, ${problem.statusCode}`;
+  if (!/^[a-z][a-z_]+$/.test(problem.code)) return `a ${status} has the code ${problem.code}`;
   if (instance !== `urn:uuid:${headers["correlation-id"]}`) return `a ${status} names ${instance}, its header ${headers["correlation-id"]}`;
   if (status !== 400) return typeof message === "string" ? undefined : `the message of a ${status} is no text`;
   if (!Array.isArray(message) || message.length === 0) return "the message of a 400 is no list";

@@ -123,7 +123,7 @@ fn assert_unauthenticated(answer: &Answer, error: &str, name: &str) {
     let instance = format!("urn:uuid:{}", header("correlation-id").unwrap());
     let problem = json!({
         "type": "about:blank", "title": "Unauthorized", "status": 401, "detail": error, "instance": instance,
-        "statusCode": 401, "error": "Unauthorized", "message": error,
+        "statusCode": 401, "code": "unauthenticated", "error": "Unauthorized", "message": error,
     });
     assert_eq!(answer.body, problem, "{name}");
 }

@@ -253,6 +253,7 @@ class Reader:
 
     def __init__(self, lenient=False):
         self.paths = []
+        self.unknown = []
         self.lenient = lenient
 
     def expect(self, holds, path):
@@ -270,7 +271,12 @@ class Reader:
 
     def exactly(self, value, path, *keys):
         for key in value:
-            self.expect(key in keys, inside(path, key))
+            if not self.expect(key in keys, inside(path, key)):
+                self.unknown.append(inside(path, key))
+
+    def code(self):
+        """Of faults that are members which do not exist, and nothing else, there is one of their own."""
+        return "unknown_member" if self.paths == self.unknown else "invalid"
 
     def required(self, value, path, key, check):
         if self.expect(key in value, inside(path, key)):
@@ -465,7 +471,7 @@ def valid(data, check, lenient=False):
     value, reader = read(data), Reader(lenient)
     check(reader, value, "$")
     if reader.paths:
-        raise Refused("invalid", reader.paths)
+        raise Refused(reader.code(), reader.paths)
     return value
 
 
@@ -523,7 +529,7 @@ def in_force(catalog, condition_id):
         raise Refused("invalid", ["$.conditionId"])
     condition = resolve(catalog, condition_id)
     if condition is None:
-        raise Refused("not_found", ["$.conditionId"])
+        raise Refused("condition_not_found", ["$.conditionId"])
     return condition
 
 
@@ -695,7 +701,7 @@ def enumerate_domain(file):
     for name, call in domain():
         there = answer(call)
         if "error" in there:
-            there = {"error": {"code": "not_found", **not_found[0], "faults": not_found}}
+            there = {"error": {"code": "condition_not_found", **not_found[0], "faults": not_found}}
         vectors.append({"name": name, "why": "conditions.md, enumerated by the oracle", "call": call, "answer": there})
     lines = ",\n".join("  " + json.dumps(vector, ensure_ascii=False) for vector in vectors)
     subject = "every case of a small domain; written by oracle/decisions.py"

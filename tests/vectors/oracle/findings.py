@@ -437,21 +437,21 @@ class Reader(decisions.Reader):
 
 
 def valid(name, data):
-    """A request, and the paths of its faults."""
+    """A request, and the code and the paths of its faults."""
     try:
         request, reader = decisions.read(data), Reader()
     except decisions.Refused as refused:
-        return None, refused.paths
+        return None, refused.code, refused.paths
     (reader.draft if name == "findings" else reader.versions)(request, "$")
-    return request, reader.paths
+    return request, reader.code() if reader.paths else None, reader.paths
 
 
 def disagreement(name, data, answer):
     """Why the oracle disagrees with an answer, or None."""
-    request, paths = valid(name, data)
+    request, code, paths = valid(name, data)
     if paths:
         there = answer.get("error", {"faults": []})
-        agree = there.get("code") == "invalid" and sorted(fault["path"] for fault in there["faults"]) == sorted(paths)
+        agree = there.get("code") == code and sorted(fault["path"] for fault in there["faults"]) == sorted(paths)
         return None if agree else f"there are faults at {paths}"
     if "ok" not in answer:
         return "there is no fault"

@@ -449,7 +449,8 @@ def answer(request):
             all_.faults += one.faults
     if not all_.faults:
         return {"ok": {"answers": answers}}
-    return {"error": {"code": "invalid", **all_.faults[0], "faults": all_.faults}}
+    code = "unknown_member" if all(fault["message"].startswith("is unknown") for fault in all_.faults) else "invalid"
+    return {"error": {"code": code, **all_.faults[0], "faults": all_.faults}}
 
 
 def sorted_faults(result):

@@ -45,8 +45,7 @@ class Tests(Reader):
     project_id = None
 
     def known(self, value, path, kind):
-        for key in value:
-            self.expect(key in MEMBERS[kind], inside(path, key))
+        self.exactly(value, path, *MEMBERS[kind])
 
     def beside(self, document, path, request):
         if not isinstance(document, dict) or "tests" not in document:
@@ -203,7 +202,7 @@ def answer(call):
         document, reader = read(sent(call, "tests")), Tests()
         reader.call(document, "$")
         if reader.paths:
-            raise Refused("invalid", reader.paths)
+            raise Refused(reader.code(), reader.paths)
     except Refused as refused:
         return {"error": {"code": refused.code, "paths": refused.paths}}
     count, failed = 0, []

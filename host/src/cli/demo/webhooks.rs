@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use tillgate_api::problem::OVERLOADED;
 
 use crate::app::App;
 use crate::cli::output::{on_line, print_on, text};
@@ -121,7 +122,7 @@ async fn unsteady(shared: Arc<Shared>, request: Request) -> Result<Reply> {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         shared.note("Loyalty", &request.body, status);
         let detail = "this receiver of the demo fails now and then";
-        return Ok(Reply::problem(status, detail, request.correlation));
+        return Ok(Reply::problem(OVERLOADED, detail, request.correlation));
     }
     shared.note("Loyalty", &request.body, StatusCode::NO_CONTENT);
     Ok(Reply::empty(StatusCode::NO_CONTENT))

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tillgate_api::problem::{CONDITION_NOT_FOUND, PROJECT_NOT_FOUND};
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
@@ -148,7 +149,7 @@ impl Conditions {
     ) -> Result<Bytes> {
         let records = self.records_of(owner);
         let page = page(&records, &condition_key(id.as_str()), query, says_who).await?;
-        page.ok_or_else(|| Error::NotFound("no condition has this id".to_owned()))
+        page.ok_or_else(|| Error::missing(CONDITION_NOT_FOUND, id.as_str()))
     }
 
     /// A page of the history of a project.
@@ -163,7 +164,7 @@ impl Conditions {
     ) -> Result<Bytes> {
         let records = self.app.records(tenant.partition());
         let page = page(&records, &project_key(id), query, true).await?;
-        page.ok_or_else(|| Error::NotFound("no project has this id".to_owned()))
+        page.ok_or_else(|| Error::missing(PROJECT_NOT_FOUND, id.to_string()))
     }
 
     /// Where the conditions of an owner are, and their history.

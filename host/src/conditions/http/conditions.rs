@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::http::{HeaderName, Method, StatusCode};
+use tillgate_api::problem::CONDITION_NOT_FOUND;
 use tillgate_engine::condition::ConditionId;
 
 use super::described;
@@ -92,13 +93,13 @@ async fn list_conditions(conditions: Arc<Conditions>, request: Request) -> Resul
 async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = condition_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let found = catalog.condition(&id).ok_or_else(no_condition)?;
+    let found = catalog.condition(&id).ok_or_else(|| no_condition(&id))?;
     let reply = || document(&found.text);
     Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
 }
 
-pub(super) fn no_condition() -> Error {
-    Error::NotFound("no condition has this id".to_owned())
+pub(super) fn no_condition(id: &ConditionId) -> Error {
+    Error::missing(CONDITION_NOT_FOUND, id.as_str())
 }
 
 async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {

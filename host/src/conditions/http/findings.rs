@@ -39,7 +39,7 @@ async fn of_condition(conditions: Arc<Conditions>, request: Request) -> Result<R
     let id = condition_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = conditions.findings_of_condition(&catalog, &id).await?;
-    let found = found.ok_or_else(no_condition)?;
+    let found = found.ok_or_else(|| no_condition(&id))?;
     Ok(Reply::json(StatusCode::OK, found).stale(staleness))
 }
 
@@ -47,6 +47,6 @@ async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Rep
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = conditions.findings_of_project(&catalog, id).await?;
-    let found = found.ok_or_else(no_project)?;
+    let found = found.ok_or_else(|| no_project(id))?;
     Ok(Reply::json(StatusCode::OK, found).stale(staleness))
 }

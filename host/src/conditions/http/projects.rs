@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::PROJECT_NOT_FOUND;
 use tillgate_engine::restriction::ProjectId;
 
 use super::described;
@@ -86,7 +87,7 @@ async fn list_projects(conditions: Arc<Conditions>, request: Request) -> Result<
 async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let found = catalog.project(id).ok_or_else(no_project)?;
+    let found = catalog.project(id).ok_or_else(|| no_project(id))?;
     let reply = || document(&found.text);
     Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
 }
@@ -94,7 +95,7 @@ async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Re
 async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let id = project_id(&request)?;
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let found = catalog.project(id).ok_or_else(no_project)?;
+    let found = catalog.project(id).ok_or_else(|| no_project(id))?;
     let project = Arc::clone(found);
     request.reserve(SMALL + project.text.size()).await?;
     let restrictions = match project.text.size() > INLINE {
@@ -108,8 +109,8 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
     Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
 }
 
-pub(super) fn no_project() -> Error {
-    Error::NotFound("no project has this id".to_owned())
+pub(super) fn no_project(id: ProjectId) -> Error {
+    Error::missing(PROJECT_NOT_FOUND, id.to_string())
 }
 
 async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {

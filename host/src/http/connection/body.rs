@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::{FutureExt, Stream, StreamExt};
+use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
-use http::{HeaderMap, StatusCode};
+use tillgate_api::Code;
+use tillgate_api::problem::{BODY_TOO_LARGE, BODY_TOO_SLOW, INVALID};
 
 use crate::http::MAX_BODY;
 use crate::load::Requester;
@@ -95,24 +97,18 @@ pub(in crate::http) enum BodyError {
 }
 
 impl BodyError {
-    /// The status and the sentence of the answer; `None` when the host is overloaded, which has an answer of its own.
-    pub(in crate::http) fn answer(&self, limit: usize) -> Option<(StatusCode, String)> {
-        let (status, detail) = match self {
+    /// The code and the sentence of the answer; `None` when the host is overloaded, which has an answer of its own.
+    pub(in crate::http) fn answer(&self, limit: usize) -> Option<(Code, String)> {
+        let (code, detail) = match self {
             Self::Overloaded => return None,
             Self::TooLarge => (
-                StatusCode::PAYLOAD_TOO_LARGE,
+                BODY_TOO_LARGE,
                 format!("the body must be at most {limit} bytes"),
             ),
-            Self::TooSlow => (
-                StatusCode::REQUEST_TIMEOUT,
-                "the body arrived too slowly".to_owned(),
-            ),
-            Self::Broken => (
-                StatusCode::BAD_REQUEST,
-                "the body did not arrive whole".to_owned(),
-            ),
+            Self::TooSlow => (BODY_TOO_SLOW, "the body arrived too slowly".to_owned()),
+            Self::Broken => (INVALID, "the body did not arrive whole".to_owned()),
         };
-        Some((status, detail))
+        Some((code, detail))
     }
 }
 

@@ -1,124 +1,78 @@
 //! The errors of operations: those that follow from what a route asks of a request, and those of its own.
 
+use std::collections::BTreeMap;
+
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tillgate_api::Code;
+use tillgate_api::problem::{
+    ALREADY_EXISTS, BODY_TOO_LARGE, BODY_TOO_SLOW, BUSY, INTERNAL, INVALID, NOT_ACCEPTABLE,
+    OTHER_TENANT, OVERLOADED, PERMISSION_MISSING, QUOTA_EXCEEDED, STORE_UNAVAILABLE,
+    TENANT_UNKNOWN, UNAUTHENTICATED, UNKNOWN_MEMBER, UNSUPPORTED_MEDIA_TYPE, VERSION_OUTDATED,
+};
 use tillgate_api::schema::component;
 
+use crate::http::problem::phrase;
 use crate::http::route::Described;
 use crate::http::route::access::{Access, Takes};
 use crate::http::route::operation::Operation;
 
-/// An error that many operations have: its status, its name in the document, what it means, and an example of its detail.
+/// An answer that many operations have: its name in the document, and its codes.
 struct Common {
-    status: u16,
     name: &'static str,
-    meaning: &'static str,
-    example: &'static str,
+    codes: &'static [Code],
 }
 
-const BAD_REQUEST: Common = Common {
-    status: 400,
-    name: "BadRequest",
-    meaning: "The request has faults. `message` names each with its place.",
-    example: "the request has faults: $.item.id must be a string of 1 to 256 characters",
-};
-const UNAUTHORIZED: Common = Common {
-    status: 401,
-    name: "Unauthorized",
-    meaning: "There is no valid token.",
-    example: "a bearer token is needed",
-};
-const FORBIDDEN: Common = Common {
-    status: 403,
-    name: "Forbidden",
-    meaning: "The caller lacks a permission, or may not act for that tenant.",
-    example: "the permission ecs.condition.write is needed, which the role ecs.editor has",
-};
-const NOT_FOUND: Common = Common {
-    status: 404,
-    name: "NotFound",
-    meaning: "It does not exist.",
-    example: "no condition has this id",
-};
-const NOT_ACCEPTABLE: Common = Common {
-    status: 406,
-    name: "NotAcceptable",
-    meaning: "`Accept` leaves out the media type that is answered.",
-    example: "this answers application/json",
-};
-const TIMEOUT: Common = Common {
-    status: 408,
-    name: "RequestTimeout",
-    meaning: "The body arrived too slowly.",
-    example: "the body arrived too slowly",
-};
-const CONFLICT: Common = Common {
-    status: 409,
-    name: "Conflict",
-    meaning: "It contradicts what is stored, or a quota is used up.",
-    example: "a tenant may have at most 10000 conditions",
-};
-const OUTDATED: Common = Common {
-    status: 412,
-    name: "PreconditionFailed",
-    meaning: "It has changed since it was read, or exists already. Nothing was changed.",
-    example: "it has another version",
-};
-const TOO_LARGE: Common = Common {
-    status: 413,
-    name: "ContentTooLarge",
-    meaning: "The body is longer than `x-max-body-bytes`.",
-    example: "the body must be at most 1048576 bytes",
-};
-const UNSUPPORTED: Common = Common {
-    status: 415,
-    name: "UnsupportedMediaType",
-    meaning: "The body is of another media type, or is encoded.",
-    example: "the body must be application/json, not encoded",
-};
-const TOO_MANY: Common = Common {
-    status: 429,
-    name: "TooManyRequests",
-    meaning: "There are too many requests, or too much is waiting. Try again after `Retry-After` seconds.",
-    example: "too many events in this second",
-};
-const INTERNAL: Common = Common {
-    status: 500,
-    name: "InternalServerError",
-    meaning: "The fault is on this side. The log has the correlation id.",
-    example: "internal error",
-};
-const UNAVAILABLE: Common = Common {
-    status: 503,
-    name: "ServiceUnavailable",
-    meaning: "The store is unavailable, or the host has no room for the request now. Try again after `Retry-After` seconds.",
-    example: "the store is unavailable",
-};
-
-const ALL: [Common; 13] = [
-    BAD_REQUEST,
-    UNAUTHORIZED,
-    FORBIDDEN,
-    NOT_FOUND,
-    NOT_ACCEPTABLE,
-    TIMEOUT,
-    CONFLICT,
-    OUTDATED,
-    TOO_LARGE,
-    UNSUPPORTED,
-    TOO_MANY,
-    INTERNAL,
-    UNAVAILABLE,
+/// They have one status each, and stand in ascending order.
+const COMMON: [Common; 10] = [
+    Common {
+        name: "BadRequest",
+        codes: &[INVALID, UNKNOWN_MEMBER],
+    },
+    Common {
+        name: "Unauthorized",
+        codes: &[UNAUTHENTICATED],
+    },
+    Common {
+        name: "Forbidden",
+        codes: &[PERMISSION_MISSING, OTHER_TENANT, TENANT_UNKNOWN],
+    },
+    Common {
+        name: "NotAcceptable",
+        codes: &[NOT_ACCEPTABLE],
+    },
+    Common {
+        name: "RequestTimeout",
+        codes: &[BODY_TOO_SLOW],
+    },
+    Common {
+        name: "PreconditionFailed",
+        codes: &[VERSION_OUTDATED, ALREADY_EXISTS],
+    },
+    Common {
+        name: "ContentTooLarge",
+        codes: &[BODY_TOO_LARGE],
+    },
+    Common {
+        name: "UnsupportedMediaType",
+        codes: &[UNSUPPORTED_MEDIA_TYPE],
+    },
+    Common {
+        name: "InternalServerError",
+        codes: &[INTERNAL],
+    },
+    Common {
+        name: "ServiceUnavailable",
+        codes: &[STORE_UNAVAILABLE, OVERLOADED, BUSY],
+    },
 ];
 
 /// The answers that operations refer to.
 pub(super) fn responses(generator: &mut SchemaGenerator) -> Value {
-    let mut all: serde_json::Map<String, Value> = ALL
+    problem_schema(generator);
+    let mut all: Map<String, Value> = COMMON
         .iter()
-        .map(|common| {
-            let response = problem(common, common.meaning, generator);
-            (common.name.to_owned(), response)
-        })
+        .map(|common| (common.name.to_owned(), problem(common.codes)))
         .collect();
     let not_modified = json!({
         "description": "The caller has this version already.",
@@ -131,8 +85,8 @@ pub(super) fn responses(generator: &mut SchemaGenerator) -> Value {
     Value::Object(all)
 }
 
-/// What an operation refuses requests with: by status, in ascending order.
-pub(super) fn refusals_of(route: &Described, operation: &Operation) -> Vec<(u16, Value)> {
+/// What an operation refuses requests with, by status.
+pub(super) fn refusals_of(route: &Described, operation: &Operation) -> BTreeMap<u16, Value> {
     let takes_body = !matches!(route.takes, Takes::Nothing);
     let is_private = !matches!(route.access, Access::Public);
     let names_something = !operation.parameters.is_empty();
@@ -149,43 +103,39 @@ pub(super) fn refusals_of(route: &Described, operation: &Operation) -> Vec<(u16,
         500 | 503 => does_something,
         _ => false,
     };
-    let all = ALL.iter().filter_map(|common| {
-        let own: Vec<_> = operation
-            .refusals
-            .iter()
-            .filter(|(status, _)| *status == common.status)
-            .map(|(_, why)| *why)
-            .collect();
-        match own.is_empty() {
-            false => Some((common.status, own_problem(common, &own.join(" ")))),
-            true if follows(common.status) => {
+    let status_of = |codes: &[Code]| codes.first().map_or(0, |code| code.status);
+    let mut own: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    for code in &operation.refusals {
+        own.entry(code.status).or_default().push(*code);
+    }
+    let mut all = BTreeMap::new();
+    for common in COMMON
+        .iter()
+        .filter(|common| follows(status_of(common.codes)))
+    {
+        match own.get_mut(&status_of(common.codes)) {
+            Some(codes) => codes.extend_from_slice(common.codes),
+            None => {
                 let reference = format!("#/components/responses/{}", common.name);
-                Some((common.status, json!({ "$ref": reference })))
+                all.insert(status_of(common.codes), json!({ "$ref": reference }));
             }
-            true => None,
         }
-    });
-    all.collect()
+    }
+    all.extend(
+        own.into_iter()
+            .map(|(status, codes)| (status, problem(&codes))),
+    );
+    all
 }
 
-fn problem(common: &Common, description: &str, generator: &mut SchemaGenerator) -> Value {
-    let schema = problem_schema(generator);
-    document(common, description, &schema.to_value())
-}
-
-/// The same with a description of the operation's own. The schema is a component by then, or will be.
-fn own_problem(common: &Common, description: &str) -> Value {
-    document(
-        common,
-        description,
-        &json!({ "$ref": "#/components/schemas/Problem" }),
-    )
-}
-
-fn document(common: &Common, description: &str, schema: &Value) -> Value {
+/// An answer with problem documents of these codes, which have one status. The schema is a component.
+fn problem(codes: &[Code]) -> Value {
+    let Some(first) = codes.first() else {
+        return Value::Null;
+    };
     let mut headers =
         json!({ "Correlation-Id": { "$ref": "#/components/headers/Correlation-Id" } });
-    let more = match common.status {
+    let more = match first.status {
         401 | 403 => Some("WWW-Authenticate"),
         429 | 503 => Some("Retry-After"),
         _ => None,
@@ -194,35 +144,43 @@ fn document(common: &Common, description: &str, schema: &Value) -> Value {
         let reference = format!("#/components/headers/{name}");
         headers.insert(name.to_owned(), json!({ "$ref": reference }));
     }
+    let meanings = codes
+        .iter()
+        .map(|code| format!("`{}`: {}", code.name, code.meaning));
     json!({
-        "description": description,
+        "description": meanings.collect::<Vec<_>>().join("\n\n"),
         "headers": headers,
-        "content": { "application/problem+json": { "schema": schema, "examples": { "Example": { "value": example(common) } } } },
+        "content": { "application/problem+json": {
+            "schema": { "$ref": "#/components/schemas/Problem" },
+            "examples": { (first.name): { "value": example(*first) } },
+        } },
+        "x-problem-codes": codes.iter().map(|code| code.name).collect::<Vec<_>>(),
     })
 }
 
-fn example(common: &Common) -> Value {
-    let phrase = http::StatusCode::from_u16(common.status)
-        .ok()
-        .and_then(|status| status.canonical_reason())
-        .unwrap_or("Error");
-    let message = match common.status {
-        400 => {
-            let faults = common
-                .example
-                .trim_start_matches("the request has faults: ");
-            json!([faults])
+fn example(code: Code) -> Value {
+    let detail = match code {
+        INVALID => "$.item.id must be a string of 1 to 256 characters",
+        UNKNOWN_MEMBER => "$.items[0].conditionId is unknown: is conditionIds meant?",
+        PERMISSION_MISSING => {
+            "the permission ecs.condition.write is needed, which the role ecs.editor has"
         }
-        _ => json!(common.example),
+        QUOTA_EXCEEDED => "a tenant may have at most 10000 conditions",
+        code => code.meaning,
+    };
+    let (detail, message) = match code.status {
+        400 => (format!("the request has faults: {detail}"), json!([detail])),
+        _ => (detail.to_owned(), json!(detail)),
     };
     json!({
         "type": "about:blank",
-        "title": phrase,
-        "status": common.status,
-        "detail": common.example,
+        "title": phrase(code),
+        "status": code.status,
+        "code": code.name,
+        "detail": detail,
         "instance": "urn:uuid:6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3",
-        "statusCode": common.status,
-        "error": phrase,
+        "statusCode": code.status,
+        "error": phrase(code),
         "message": message,
     })
 }
@@ -232,12 +190,16 @@ fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Problem", |_| {
         json_schema!({
             "type": "object",
-            "description": "An error (RFC 9457), with `statusCode`, `error` and `message` beside its members.",
-            "required": ["type", "title", "status", "detail", "instance", "statusCode", "error", "message"],
+            "description": "An error (RFC 9457), with `code`, `statusCode`, `error` and `message` beside its members.",
+            "required": ["type", "title", "status", "code", "detail", "instance", "statusCode", "error", "message"],
             "properties": {
                 "type": { "type": "string", "const": "about:blank" },
                 "title": { "type": "string", "description": "The status in words." },
                 "status": { "type": "integer", "minimum": 400, "maximum": 599 },
+                "code": {
+                    "type": "string", "pattern": "^[a-z][a-z_]*$",
+                    "description": "What kind of error it is, for programs. Each operation lists its codes and what they mean. More may be added.",
+                },
                 "detail": { "type": "string", "description": "What is wrong, as a sentence." },
                 "instance": { "type": "string", "description": "The correlation id of the request, as a URN." },
                 "statusCode": { "type": "integer", "description": "The same as `status`." },
@@ -245,6 +207,10 @@ fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
                 "message": {
                     "description": "Each fault with its place, for 400 and for tests that fail; otherwise the same as `detail`.",
                     "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+                },
+                "deviations": {
+                    "type": "array", "items": { "type": "object" },
+                    "description": "Only with `rate_deviates`: the rates that would move by more than they may, as `deviations` of a dry run.",
                 },
             },
         })

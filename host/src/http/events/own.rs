@@ -2,6 +2,7 @@
 //! when it has read the last, and nothing waits for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{BoxStream, Fuse};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
@@ -9,10 +10,12 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, timeout};
 
 use super::{
-    AT_ONCE, Authorization, CHECK, CHECKS_PER_HEARTBEAT, MAX_CHECK, Slot, Streams, reply, stopped,
-    text,
+    AT_ONCE, Authorization, CHECK, CHECKS_PER_HEARTBEAT, Slot, Streams, reply, stopped, text,
 };
 use crate::http::reply::Reply;
+
+/// How long a check may take. Nothing is sent meanwhile, and nobody else waits for it.
+const MAX_CHECK: Duration = Duration::from_secs(10);
 
 /// What a subscriber of its own events is sent.
 #[derive(Clone, Debug)]

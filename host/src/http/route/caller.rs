@@ -40,9 +40,10 @@ pub(in crate::http) async fn caller_of(
 /// The error for a resource that does not exist, which tells an operator in which tenant it does not: they may mean another.
 pub(in crate::http) fn named(error: Error, operator: Option<Arc<Caller>>) -> Error {
     match (error, operator) {
-        (Error::NotFound(detail), Some(operator)) => {
+        (Error::NotFound(code, detail), Some(operator)) => {
             let tenant = &operator.tenant;
-            Error::NotFound(format!("{detail} (in {tenant}, the tenant of the caller)"))
+            let detail = format!("{detail} (in {tenant}, the tenant of the caller)");
+            Error::NotFound(code, detail)
         }
         (error, _) => error,
     }

@@ -13,8 +13,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use http::{Method, StatusCode};
+use http::Method;
 use percent_encoding::percent_decode_str;
+use tillgate_api::Code;
 use uuid::Uuid;
 
 use self::access::{Access, Takes};
@@ -29,7 +30,7 @@ use crate::identity::{STEP_RULE, is_step};
 use crate::observe::metrics::{Recorder, Requests};
 
 /// How an error of HTTP itself is written: a status and a sentence.
-type WriteError = fn(StatusCode, &str, Uuid) -> Reply;
+type WriteError = fn(Code, &str, Uuid) -> Reply;
 
 /// What the API's documents say of a route.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 //! follow from these are taken from the route itself (`http/document`), so that they cannot differ from what is served.
 //! Examples stand in `examples.json` of each feature, by the id of the operation.
 
+use tillgate_api::Code;
 use tillgate_api::schema::{SchemaOf, note};
 
 use super::tag::Tag;
@@ -56,8 +57,8 @@ pub struct Operation {
     pub(in crate::http) bodies: Vec<Content>,
     pub(in crate::http) is_body_optional: bool,
     pub(in crate::http) answers: Vec<Answer>,
-    /// Statuses that the route refuses requests with, beside those that follow from the route.
-    pub(in crate::http) refusals: Vec<(u16, &'static str)>,
+    /// What the route refuses requests with, beside what follows from the route.
+    pub(in crate::http) refusals: Vec<Code>,
     pub(in crate::http) has_entity_tag: bool,
     pub(in crate::http) has_preconditions: bool,
     pub(in crate::http) is_deprecated: bool,
@@ -229,10 +230,10 @@ impl Operation {
         )
     }
 
-    /// Refusing requests with a status for a reason of its own, in a problem document.
+    /// Refusing requests for reasons of its own, in problem documents with these codes.
     #[must_use]
-    pub fn refuses(mut self, status: u16, why: &'static str) -> Self {
-        self.refusals.push((status, why));
+    pub fn refuses(mut self, codes: &[Code]) -> Self {
+        self.refusals.extend_from_slice(codes);
         self
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use tillgate_api::problem::TOO_MANY_RATES;
 use tillgate_engine::rate::RateKey;
 
 use super::place::Planned;
@@ -96,9 +97,12 @@ fn refuse(id: &UnitId, pairs: usize) -> Result<()> {
         return Ok(());
     }
     let id = id.as_str();
-    Err(Error::Conflict(format!(
-        "{id} would use {used} rates, and at most {MAX_USED} can be used at a business unit"
-    )))
+    Err(Error::Conflict(
+        TOO_MANY_RATES,
+        format!(
+            "{id} would use {used} rates, and at most {MAX_USED} can be used at a business unit"
+        ),
+    ))
 }
 
 /// The parents of units, and of those above them.

@@ -187,13 +187,13 @@ impl Edits<'_> {
     ) -> Result<Step> {
         let (settings, rates) = match after {
             After::Same => return Ok(Step::Leave(before)),
-            After::Removed => return Ok(Step::Remove(before.ok_or_else(no_unit)?)),
+            After::Removed => return Ok(Step::Remove(before.ok_or_else(|| no_unit(id))?)),
             After::Settings(settings) => {
                 let rates = before.as_ref().map(|before| Arc::clone(&before.rates));
                 (settings, rates.unwrap_or_default())
             }
             After::Rates(rates, places) => {
-                let unit = before.as_ref().ok_or_else(no_unit)?.unit();
+                let unit = before.as_ref().ok_or_else(|| no_unit(id))?.unit();
                 let rates = check::together(self.app, rates, places)?;
                 (unit.settings.clone(), Arc::new(rates))
             }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
+use tillgate_api::problem::RATE_DEVIATES;
 use tillgate_engine::rate::RateKey;
 
 use super::editor::Editor;
@@ -95,6 +96,7 @@ pub(super) fn refused(deviations: &[Deviation]) -> Error {
     );
     match serde_json::value::to_raw_value(listed(deviations)) {
         Ok(list) => Error::ConflictList {
+            code: RATE_DEVIATES,
             detail,
             member: "deviations",
             list,

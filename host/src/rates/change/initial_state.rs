@@ -1,5 +1,6 @@
 //! Initial states: all rates that shops use, sent again (`given.md`, 4.3), in a pass like that of a change.
 
+use tillgate_api::problem::TENANT_NOT_FOUND;
 use uuid::Uuid;
 
 use super::passes::{self, Passes};
@@ -27,13 +28,18 @@ pub(in crate::rates) async fn send(
 ) -> Result<()> {
     let plan = async || {
         let walk = match unit {
-            Some(id) => Walk::of(&*Tree::new(records).node(id).await?.ok_or_else(no_unit)?),
+            Some(id) => Walk::of(
+                &*Tree::new(records)
+                    .node(id)
+                    .await?
+                    .ok_or_else(|| no_unit(id))?,
+            ),
             None => Walk::everywhere(),
         };
         let roots = records.scan(&children_prefix(None), None, 1).await?;
         if roots.entries.is_empty() && !is_own {
             let detail = "this tenant has no business units";
-            return Err(Error::NotFound(detail.to_owned()));
+            return Err(Error::NotFound(TENANT_NOT_FOUND, detail.to_owned()));
         }
         let mut change = Change::default();
         let (reach, now) = (Reach::InitialState(walk), app.clock.now());

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use tillgate_api::problem::CHANGED_MEANWHILE;
 use uuid::Uuid;
 
 use super::progress::{Progress, Task};
@@ -326,5 +327,6 @@ fn no_shops() -> Error {
 }
 
 pub(super) fn another_goes_on() -> Error {
-    Error::Conflict("the change has been taken on by another host".to_owned())
+    let detail = "the change has been taken on by another host";
+    Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable};
+use tillgate_api::problem::TOO_MUCH_WAITING;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
@@ -148,6 +149,7 @@ async fn add(
     }
     if passes.len() >= quota {
         return Err(Error::TooMany {
+            code: TOO_MUCH_WAITING,
             detail: format!(
                 "a tenant may have at most {quota} changes and initial states with shops left to visit"
             ),

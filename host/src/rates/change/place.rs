@@ -1,6 +1,7 @@
 //! Where a unit may stand in the tree, and the entries that say where it does (`rates.md`, "Business units").
 
 use std::sync::Arc;
+use tillgate_api::problem::{UNIT_MISPLACED, UNIT_NOT_EMPTY};
 
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned};
@@ -121,7 +122,8 @@ pub(super) fn put(change: &mut Change, planned: &Planned) -> Result<()> {
 pub(super) async fn remove(records: &Records, change: &mut Change, unit: &Node) -> Result<()> {
     let below = children_prefix(Some(&unit.id));
     if !records.scan(&below, None, 1).await?.entries.is_empty() {
-        return Err(conflict("the business unit has others below it"));
+        let detail = "the business unit has others below it";
+        return Err(Error::Conflict(UNIT_NOT_EMPTY, detail.to_owned()));
     }
     change.delete(&child_key(
         unit.unit().settings.parent_id.as_ref(),
@@ -131,5 +133,5 @@ pub(super) async fn remove(records: &Records, change: &mut Change, unit: &Node) 
 }
 
 fn conflict(detail: &str) -> Error {
-    Error::Conflict(detail.to_owned())
+    Error::Conflict(UNIT_MISPLACED, detail.to_owned())
 }

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use serde::Serialize;
+use tillgate_api::problem::VERSION_OUTDATED;
 use tillgate_engine::rate::RateKey;
 
 use crate::data::etag::{self, Etag, Preconditions, Written};
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::rates::units::answers::{not_set, rate_json, set_list, unit_json};
 use crate::rates::units::set_rates::{NewRate, SetRate, SetRates, SetResult};
 use crate::rates::units::tree::Node;
-use crate::rates::units::unit::{UnitId, UnitSettings, no_unit};
+use crate::rates::units::unit::{UnitId, UnitSettings};
 
 /// What is to become of a unit.
 #[derive(Debug)]
@@ -107,19 +108,18 @@ pub(in crate::rates) fn put_unit(
 
 /// Removes a unit, with the rates that are set at it: those of a version, if one is named.
 pub(in crate::rates) fn delete_unit(
-    before: Option<&Node>,
+    unit: &Node,
     preconditions: &Preconditions,
     rates_version: Option<&str>,
 ) -> Result<(After<'static>, ())> {
-    let unit = before.ok_or_else(no_unit)?;
-    check_unit(preconditions, before)?;
+    check_unit(preconditions, Some(unit))?;
     if let Some(version) = rates_version {
         let list = set_list(&unit.rates.rates)?;
         let version = etag::without_suffixes(version);
         // That of a compressed answer is weak.
         if *list.etag() != *version.strip_prefix("W/").unwrap_or(&version) {
             let what = "the rates that are set at it are not the version that ifRatesMatch names";
-            return Err(Error::Outdated(what.to_owned()));
+            return Err(Error::Outdated(VERSION_OUTDATED, what.to_owned()));
         }
     }
     Ok((After::Removed, ()))
@@ -127,13 +127,13 @@ pub(in crate::rates) fn delete_unit(
 
 /// Sets one rate; `by` and `at` say who does, and when. Answers its JSON.
 pub(in crate::rates) fn put_rate(
-    before: Option<&Node>,
+    unit: &Node,
     new: &NewRate,
     preconditions: &Preconditions,
     by: &str,
     at: &str,
 ) -> Result<(After<'static>, (Written, Bytes))> {
-    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    let old = &unit.rates.rates;
     check_rate(preconditions, new.key, old.get(new.key))?;
     let mut rates = old.clone();
     let written = match rates.set(new, by, at) {
@@ -149,12 +149,12 @@ pub(in crate::rates) fn put_rate(
 
 /// Removes one rate.
 pub(in crate::rates) fn delete_rate(
-    before: Option<&Node>,
+    unit: &Node,
     key: RateKey,
     preconditions: &Preconditions,
 ) -> Result<(After<'static>, ())> {
-    let old = &before.ok_or_else(no_unit)?.rates.rates;
-    let set = old.get(key).ok_or_else(not_set)?;
+    let old = &unit.rates.rates;
+    let set = old.get(key).ok_or_else(|| not_set(key))?;
     check_rate(preconditions, key, Some(set))?;
     let mut rates = old.clone();
     rates.remove(key);
@@ -163,13 +163,13 @@ pub(in crate::rates) fn delete_rate(
 
 /// Sets and removes many rates. Answers how many, and the entity tag of the list that this makes.
 pub(in crate::rates) fn change_rates<'r>(
-    before: Option<&Node>,
+    unit: &Node,
     bulk: &'r Bulk,
     preconditions: &Preconditions,
     by: &str,
     at: &str,
 ) -> Result<(After<'r>, (RateCounts, Etag))> {
-    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    let old = &unit.rates.rates;
     preconditions.check(Some(set_list(old)?.etag()))?;
     let (mut rates, mut counts) = (old.clone(), RateCounts::default());
     for new in &bulk.set {

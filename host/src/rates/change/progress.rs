@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use tillgate_api::problem::CHANGE_NOT_FOUND;
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
@@ -130,7 +131,9 @@ pub(in crate::rates) enum Reach {
 /// [`Error::NotFound`] for an unknown change; [`Error::Unavailable`].
 pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Result<ChangeAnswer> {
     let read = records.get::<Progress>(&change_key(correlation)).await?;
-    let progress = read.ok_or_else(no_change)?.record;
+    let progress = read
+        .ok_or_else(|| no_change(&correlation.to_string()))?
+        .record;
     let is_done = progress.passes.is_empty();
     let is_counted = |pass: &Pass| pass.counted_at.is_some();
     Ok(ChangeAnswer {
@@ -146,8 +149,8 @@ pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Re
 }
 
 /// No change has the correlation id of a request.
-pub(in crate::rates) fn no_change() -> Error {
-    Error::NotFound("no change has this correlation id".to_owned())
+pub(in crate::rates) fn no_change(correlation: &str) -> Error {
+    Error::missing(CHANGE_NOT_FOUND, correlation)
 }
 
 /// Adds the record of a change to it, and the job that visits shops if there are more than one.

@@ -1,15 +1,16 @@
 //! What the API's documents say of business units, exchange rates and their topic.
 
 use tillgate_api::describe;
+use tillgate_api::problem::{
+    BUSINESS_UNIT_NOT_FOUND, CHANGE_NOT_FOUND, QUOTA_EXCEEDED, RATE_DEVIATES, RATE_NOT_FOUND,
+    TENANT_NOT_FOUND, TOO_MANY_RATES, TOO_MUCH_WAITING, UNIT_MISPLACED, UNIT_NOT_EMPTY,
+};
 use tillgate_api::schema::{cursor, flag, limit, tenant_id, text, time, uuid};
 
 use super::schema;
 use crate::http::{Operation, Tag};
 use crate::rates::body;
 
-const NO_UNIT: &str = "No business unit has this id.";
-const REFUSED: &str = "The change contradicts the tree or what is set, a shop would use more than 20,000 rates, a quota is used up, or a rate would move by more than its tolerance: then `deviations` lists which, and `acceptDeviation=true` makes the change all the same.";
-const WAITING: &str = "Too many changes above shops are waiting to reach them.";
 const ETAG: (&str, &str) = (
     "ETag",
     "The version of what is answered, for `If-Match`; a dry run has none.",
@@ -54,8 +55,13 @@ fn changing(operation: Operation) -> Operation {
             flag,
         )
         .with_note()
-        .refuses(409, REFUSED)
-        .refuses(429, WAITING)
+        .refuses(&[
+            UNIT_MISPLACED,
+            TOO_MANY_RATES,
+            QUOTA_EXCEEDED,
+            RATE_DEVIATES,
+            TOO_MUCH_WAITING,
+        ])
 }
 
 pub(super) fn list_units() -> Operation {
@@ -75,7 +81,7 @@ pub(super) fn get_unit() -> Operation {
     ))
     .answers(200, "The unit", schema::unit)
     .with_entity_tag()
-    .refuses(404, NO_UNIT)
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND])
 }
 
 pub(super) fn put_unit() -> Operation {
@@ -105,9 +111,7 @@ pub(super) fn delete_unit() -> Operation {
         .with_note()
         .empty(204, "It was deleted")
         .with_preconditions()
-        .refuses(404, NO_UNIT)
-        .refuses(409, "The unit has others below it.")
-        .refuses(429, WAITING)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND, UNIT_NOT_EMPTY, TOO_MUCH_WAITING])
 }
 
 pub(super) fn list_rates() -> Operation {
@@ -118,7 +122,7 @@ pub(super) fn list_rates() -> Operation {
     ))
     .answers(200, "The rates", schema::set_rates)
     .with_entity_tag()
-    .refuses(404, NO_UNIT)
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND])
 }
 
 pub(super) fn change_rates() -> Operation {
@@ -134,7 +138,7 @@ pub(super) fn change_rates() -> Operation {
             "The version of the list of rates that this makes, for the `If-Match` of the next change; a dry run has none.",
         )
         .with_preconditions()
-        .refuses(404, NO_UNIT);
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
     changing(operation)
 }
 
@@ -146,10 +150,7 @@ pub(super) fn get_rate() -> Operation {
     ))
     .answers(200, "The rate", schema::set_rate)
     .with_entity_tag()
-    .refuses(
-        404,
-        "No business unit has this id, or no such rate is set at it.",
-    )
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND])
 }
 
 pub(super) fn put_rate() -> Operation {
@@ -168,7 +169,7 @@ pub(super) fn put_rate() -> Operation {
     .with_header(ETAG.0, ETAG.1)
     .answers(201, "It was set", schema::set_rate)
     .with_preconditions()
-    .refuses(404, NO_UNIT);
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
     changing(operation)
 }
 
@@ -181,10 +182,7 @@ pub(super) fn delete_rate() -> Operation {
     .answers(200, "What a dry run says", schema::dry_run)
     .empty(204, "It was deleted")
     .with_preconditions()
-    .refuses(
-        404,
-        "No business unit has this id, or no such rate is set at it.",
-    );
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND]);
     changing(operation)
 }
 
@@ -194,7 +192,7 @@ pub(super) fn used() -> Operation {
         .required_query("businessUnit", "The id of the business unit.", schema::unit_id)
         .answers(200, "The rates", schema::used_rates)
         .with_entity_tag()
-        .refuses(404, NO_UNIT)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND])
 }
 
 pub(super) fn history() -> Operation {
@@ -212,7 +210,7 @@ pub(super) fn history() -> Operation {
             200,
             "The values, the oldest first",
             schema::values)
-        .refuses(404, NO_UNIT)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND])
 }
 
 pub(super) fn convert() -> Operation {
@@ -222,7 +220,7 @@ pub(super) fn convert() -> Operation {
         .takes(
             |generator| describe(generator, body::conversion))
         .answers(200, "The amount, and the rate that was applied", schema::converted)
-        .refuses(404, "No business unit has this id, or it uses no such rate.")
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND])
 }
 
 pub(super) fn change() -> Operation {
@@ -234,7 +232,7 @@ pub(super) fn change() -> Operation {
     .says("Kept as long as messages of the topic.")
     .path("correlationId", "The `Correlation-Id` of the change.", uuid)
     .answers(200, "How far it is", schema::change)
-    .refuses(404, "There was no such change, or it is not kept any more.")
+    .refuses(&[CHANGE_NOT_FOUND])
 }
 
 pub(super) fn follow() -> Operation {
@@ -249,7 +247,7 @@ pub(super) fn follow() -> Operation {
             200,
             "Events without end",
             text)
-        .refuses(409, "The tenant has as many event streams as it may.")
+        .refuses(&[QUOTA_EXCEEDED])
 }
 
 pub(super) fn send_initial_state() -> Operation {
@@ -257,8 +255,7 @@ pub(super) fn send_initial_state() -> Operation {
         .says("One message for each shop, with all its rates in `updatedRates`. Without `businessUnitId`, every shop of the tenant; of a company or group, the shops below it.")
         .takes(|generator| describe(generator, body::initial_state))
         .answers(200, "The messages will be sent", schema::correlation)
-        .refuses(404, "There is no such tenant or business unit.")
-        .refuses(429, "Too many of the tenant's initial states or changes are waiting.")
+        .refuses(&[TENANT_NOT_FOUND, BUSINESS_UNIT_NOT_FOUND, TOO_MUCH_WAITING])
 }
 
 pub(super) fn import() -> Operation {
@@ -278,6 +275,6 @@ pub(super) fn import() -> Operation {
             200,
             "What was imported, or what a dry run says",
             schema::imported)
-        .refuses(404, NO_UNIT);
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
     changing(operation)
 }

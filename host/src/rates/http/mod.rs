@@ -89,7 +89,8 @@ async fn convert(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 }
 
 async fn change(rates: Arc<Rates>, request: Request) -> Result<Reply> {
-    let correlation = Uuid::try_parse(request.param(0)?).map_err(|_| progress::no_change())?;
+    let correlation = request.param(0)?;
+    let correlation = Uuid::try_parse(correlation).map_err(|_| progress::no_change(correlation))?;
     let records = rates.records(&request.caller()?.tenant);
     Reply::of(
         StatusCode::OK,

@@ -81,7 +81,7 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 /// Succeeds unless a unit is a company or a group, which no message is about. A unit that is not there yet may become a shop.
 async fn require_messages(rates: &Rates, tenant: &TenantId, unit: &UnitId) -> Result<()> {
     let unit = match rates.reading(tenant).unit(unit).await {
-        Err(Error::NotFound(_)) => return Ok(()),
+        Err(Error::NotFound(..)) => return Ok(()),
         unit => unit?,
     };
     match unit.unit.settings.unit_type {

@@ -106,7 +106,7 @@ pub(in crate::rates) async fn run(edits: &Edits<'_>, import: &Import) -> Result<
         let is_taken = |rate: &&NewRate| !left_out.has(rate.key);
         let new: Vec<&NewRate> = new.iter().filter(is_taken).collect();
         let after = plan(
-            before,
+            before.ok_or_else(|| no_unit(&import.unit))?,
             import,
             (&new, &set),
             &left_out,
@@ -162,7 +162,7 @@ fn history_line(editor: &Editor<'_>, unit: &UnitId) -> Box<Line> {
 
 /// What becomes of a unit at which the newest day's rates are set; what that does is counted.
 fn plan(
-    before: Option<&Node>,
+    before: &Node,
     import: &Import,
     (new, types): (&[&NewRate], &[RateType]),
     left_out: &LeftOut,
@@ -170,7 +170,7 @@ fn plan(
     by: &str,
     at: &str,
 ) -> Result<After<'static>> {
-    let old = &before.ok_or_else(no_unit)?.rates.rates;
+    let old = &before.rates.rates;
     if types.is_empty() {
         imported.unchanged = new.len();
         return Ok(After::Same);

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use reqwest::{Method, Url};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tillgate_api::problem::REFERENCE_UNAVAILABLE;
 use uuid::Uuid;
 
 use super::import::{self, Import};
@@ -234,5 +235,5 @@ async fn fetch(url: &str) -> Result<Vec<u8>> {
 
 /// The import cannot be done now.
 fn failed(why: &str) -> Error {
-    Error::Conflict(why.to_owned())
+    Error::Conflict(REFERENCE_UNAVAILABLE, why.to_owned())
 }

@@ -16,6 +16,7 @@ use super::used_record::{is_shared, read_used};
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
+use crate::rates::units::answers::not_set;
 use crate::rates::units::calendar::business_days_since;
 use crate::rates::units::json::{number, to_json};
 use crate::rates::units::rate_list::RateList;
@@ -78,7 +79,7 @@ async fn used_below(reading: &Reading<'_>, unit: &Arc<UnitView>) -> Result<Arc<R
     while let Some(id) = next {
         let above = reading.unit(&id).await.map_err(|error| match error {
             // It was removed in the meantime.
-            Error::NotFound(_) => Error::Busy,
+            Error::NotFound(..) => Error::Busy,
             other => other,
         })?;
         levels += 1;
@@ -105,7 +106,7 @@ async fn compute_below(
     today: Option<Date>,
 ) -> Result<RateList> {
     let mut tree = Tree::new(records);
-    let node = tree.node(id).await?.ok_or_else(no_unit)?;
+    let node = tree.node(id).await?.ok_or_else(|| no_unit(id))?;
     let path = tree.above(node.unit()).await?;
     let nodes = || std::iter::once(&node).chain(&path.nodes);
     let used = math::used_at(app, &nodes().map(AsRef::as_ref).collect::<Vec<_>>())?;
@@ -200,8 +201,8 @@ pub(in crate::rates) async fn convert(
         rate: &'a RawValue,
     }
     let used = used_rates(reading, &conversion.unit).await?;
-    let no_rate = || Error::NotFound("the business unit uses no such rate".to_owned());
-    let rate = used.get(conversion.key).ok_or_else(no_rate)?;
+    let rate = used.get(conversion.key);
+    let rate = rate.ok_or_else(|| not_set(conversion.key))?;
     let damaged = |cause: serde_json::Error| Error::Bug(format!("a rate is damaged: {cause}"));
     let values: Values<'_> = serde_json::from_slice(&rate).map_err(damaged)?;
     let with_markup = values.rate_value_with_markup;

@@ -245,7 +245,7 @@ async fn now(
     pair: RateKey,
 ) -> Result<(Option<Placed>, PairState)> {
     let unit = match reading.unit(id).await {
-        Err(Error::NotFound(_)) => return Ok((None, PairState::default())),
+        Err(Error::NotFound(..)) => return Ok((None, PairState::default())),
         unit => unit?,
     };
     let settings = &unit.unit.settings;

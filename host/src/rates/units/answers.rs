@@ -1,9 +1,11 @@
 //! What is answered of units and of the rates that are set at them: JSON, whose digest is the entity tag.
 
 use bytes::Bytes;
+use tillgate_api::problem::RATE_NOT_FOUND;
 use tillgate_engine::rate::RateKey;
 
 use super::json::to_json;
+use super::rate_key;
 use super::rate_list::RateList;
 use super::set_rates::{SetRate, SetRates};
 use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
@@ -80,6 +82,6 @@ pub(in crate::rates) async fn units(
 }
 
 /// A unit does not set the rate of a request.
-pub(in crate::rates) fn not_set() -> Error {
-    Error::NotFound("this rate is not set at the business unit".to_owned())
+pub(in crate::rates) fn not_set(key: RateKey) -> Error {
+    Error::missing(RATE_NOT_FOUND, rate_key::text(key))
 }

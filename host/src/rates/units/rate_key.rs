@@ -29,6 +29,16 @@ pub(in crate::rates) fn parse(rate_type: &str, from: &str, to: &str) -> Result<R
     })
 }
 
+/// A key as errors name it: `SALES EUR/SEK`.
+pub(in crate::rates) fn text(key: RateKey) -> String {
+    let (rate_type, pair) = (key.rate_type.as_str(), key.pair);
+    format!(
+        "{rate_type} {}/{}",
+        pair.from().as_str(),
+        pair.to().as_str()
+    )
+}
+
 pub(in crate::rates) fn serialize<S: Serializer>(
     key: &RateKey,
     serializer: S,

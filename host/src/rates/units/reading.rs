@@ -64,7 +64,7 @@ impl UnitView {
         let keys = [id.key(), id.rates_key()];
         let mut entries = records.entries(&keys).await?.into_iter();
         let (unit, rates) = (entries.next().flatten(), entries.next().flatten());
-        let unit = decode_entry::<Unit>(id.as_str(), &unit.ok_or_else(no_unit)?)?;
+        let unit = decode_entry::<Unit>(id.as_str(), &unit.ok_or_else(|| no_unit(id))?)?;
         let rates = rates.map(|entry| StoredRates::read(entry.value));
         let rates = rates.transpose()?.unwrap_or_default().rates;
         let json = unit_json(id, &unit.record.settings)?;
@@ -109,7 +109,7 @@ impl UnitView {
     /// # Errors
     /// [`Error::NotFound`].
     pub(in crate::rates) fn rate(&self, key: RateKey) -> Result<Bytes> {
-        self.rates.get(key).ok_or_else(not_set)
+        self.rates.get(key).ok_or_else(|| not_set(key))
     }
 }
 
@@ -129,7 +129,7 @@ impl Reading<'_> {
     /// [`Error::Unavailable`].
     pub(in crate::rates) async fn unit(&self, id: &UnitId) -> Result<Arc<UnitView>> {
         let entry = self.records.get_bytes(&id.key()).await?;
-        let revision = entry.ok_or_else(no_unit)?.revision;
+        let revision = entry.ok_or_else(|| no_unit(id))?.revision;
         let version = format!("{}@{}", id.as_str(), revision.0);
         let make = async {
             let (records, id) = (self.records.clone(), id.clone());

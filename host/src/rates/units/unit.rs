@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
 use tillgate_engine::rate::RateKey;
 
 use super::json::{exact, number};
@@ -251,6 +252,6 @@ impl<'a> UnitAnswer<'a> {
 }
 
 /// No unit has the id of a request.
-pub(in crate::rates) fn no_unit() -> Error {
-    Error::NotFound("no business unit has this id".to_owned())
+pub(in crate::rates) fn no_unit(id: &UnitId) -> Error {
+    Error::missing(BUSINESS_UNIT_NOT_FOUND, id.as_str())
 }

@@ -64,6 +64,8 @@ pub(super) fn asyncapi(info: Info) -> Value {
         });
         operations.insert(channel.operation.to_owned(), operation);
     }
+    let mut schemas = Value::Object(generator.take_definitions(true));
+    name_discriminators(&mut schemas);
     json!({
         "asyncapi": "3.0.0",
         "info": {
@@ -75,8 +77,23 @@ pub(super) fn asyncapi(info: Info) -> Value {
         "defaultContentType": "application/json",
         "channels": channels,
         "operations": operations,
-        "components": { "messages": messages, "schemas": generator.take_definitions(true) },
+        "components": { "messages": messages, "schemas": schemas },
     })
+}
+
+/// Writes each discriminator as AsyncAPI has it: the name of a member, without what its values mean.
+fn name_discriminators(schema: &mut Value) {
+    match schema {
+        Value::Array(all) => all.iter_mut().for_each(name_discriminators),
+        Value::Object(members) => {
+            let by = members.get("discriminator");
+            if let Some(by) = by.and_then(|by| by.get("propertyName")).cloned() {
+                members.insert("discriminator".to_owned(), by);
+            }
+            members.values_mut().for_each(name_discriminators);
+        }
+        _ => {}
+    }
 }
 
 impl Message {

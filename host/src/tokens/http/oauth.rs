@@ -6,6 +6,7 @@ use std::time::Duration;
 use ::http::header::{AUTHORIZATION, CACHE_CONTROL, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
+use tillgate_api::Code;
 use uuid::Uuid;
 
 use super::described::public as described;
@@ -50,7 +51,8 @@ async fn issue_token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 }
 
 /// An error of HTTP itself: another method, a body that is too large or too slow, an answer that is not acceptable.
-fn http_error(status: StatusCode, detail: &str, _: Uuid) -> Reply {
+fn http_error(code: Code, detail: &str, _: Uuid) -> Reply {
+    let status = StatusCode::from_u16(code.status).unwrap_or_default();
     error(status, INVALID_REQUEST, detail)
 }
 

@@ -67,7 +67,8 @@ async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let jti = Uuid::try_parse(request.param(1)?).map_err(|_| unknown_id())?;
+    let jti = request.param(1)?;
+    let jti = Uuid::try_parse(jti).map_err(|_| unknown_id(jti))?;
     tokens.withdraw_statement(caller, &tenant, jti).await?;
     Ok(no_content().audited(line(&tenant, jti)))
 }

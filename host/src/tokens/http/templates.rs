@@ -78,8 +78,8 @@ fn owner_of(request: &Request) -> Result<Option<TenantId>> {
 }
 
 fn software_of(request: &Request) -> Result<Software> {
-    let software = Software::new(request.param(1)?, request.param(2)?);
-    software.ok_or_else(unknown_template)
+    let (id, version) = (request.param(1)?, request.param(2)?);
+    Software::new(id, version).ok_or_else(|| unknown_template(id, version))
 }
 
 /// What the audit log says of a template.

@@ -83,7 +83,7 @@ pub(in crate::webhooks) async fn conclude(
     let recorder = &webhooks.recorder;
     match recorder.write(&claim.records, change, Some(counted)).await {
         // Its job was replaced meanwhile, by a replay: the attempt was made all the same.
-        Err(Error::Conflict(_)) => add_attempt(claim, result).await?,
+        Err(Error::Conflict(..)) => add_attempt(claim, result).await?,
         written => written?,
     }
     webhooks.metrics.attempted(delivery.status, result);

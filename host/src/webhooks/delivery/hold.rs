@@ -65,7 +65,7 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     change.put(&claim.id.key(), &delivery.record)?;
     match claim.settle(change).await {
         // The webhook was changed meanwhile. If the job is another host's by now, this fails likewise.
-        Err(Error::Conflict(_)) => return look_again(claim).await,
+        Err(Error::Conflict(..)) => return look_again(claim).await,
         settled => settled?,
     }
     match is_too_old {

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tillgate_api::problem::CHANGED_MEANWHILE;
 use tokio::sync::oneshot;
 
 use super::counts::{Counted, HostCounts};
@@ -145,7 +146,10 @@ impl Shared {
         }
         let mut written = Vec::new();
         for (change, _) in changes {
-            let lost = || Error::Conflict("the delivery is another host's by now".to_owned());
+            let lost = || {
+                let detail = "the delivery is another host's by now";
+                Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
+            };
             let committed = records.commit(change).await;
             written.push(committed.and_then(|committed| committed.map(drop).ok_or_else(lost)));
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tillgate_api::problem::TOO_MUCH_WAITING;
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -39,6 +40,7 @@ impl Trials {
         permit.ok().flatten().ok_or_else(|| {
             let Limit { all, each } = LIMIT;
             Error::TooMany {
+                code: TOO_MUCH_WAITING,
                 detail: format!(
                     "too many webhooks are being tried out: at most {all} at once, {each} of them of one tenant"
                 ),

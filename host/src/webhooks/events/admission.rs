@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
+use tillgate_api::problem::{RATE_LIMITED, TOO_MUCH_WAITING};
 
 use super::delivery::{FIRST, LATER};
 use crate::clock::Timestamp;
@@ -91,6 +92,7 @@ impl Admission {
         let max = self.events_per_second;
         let counted = self.with(tenant, now, |it| it.count_event(max, now));
         counted.map_err(|retry_after| Error::TooMany {
+            code: RATE_LIMITED,
             detail: format!("a tenant may publish at most {max} events a second"),
             retry_after,
         })
@@ -123,6 +125,7 @@ impl Admission {
             return Ok(());
         }
         Err(Error::TooMany {
+            code: TOO_MUCH_WAITING,
             detail: format!("a tenant may have at most {max} deliveries waiting"),
             retry_after: NO_ROOM,
         })

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tillgate_api::problem::CHANGED_MEANWHILE;
 use uuid::Uuid;
 
 use super::accept::FAN_OUT;
@@ -124,7 +125,10 @@ impl Webhooks {
             self.admission.add(tenant, wanted.len(), now);
         }
         let committed = records.commit(change).await?;
-        let lost = || Error::Conflict("the failure is told by another host".to_owned());
+        let lost = || {
+            let detail = "the failure is told by another host";
+            Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
+        };
         committed.map(drop).ok_or_else(lost)
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tillgate_api::problem::CHANGED_MEANWHILE;
 use uuid::Uuid;
 
 use super::admission::NO_ROOM;
@@ -61,7 +62,10 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
         }
     }
     let committed = records.commit(change).await?;
-    let lost = || Error::Conflict("the event is another host's by now".to_owned());
+    let lost = || {
+        let detail = "the event is another host's by now";
+        Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
+    };
     committed.map(drop).ok_or_else(lost)
 }
 

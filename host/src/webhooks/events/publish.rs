@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use tillgate_api::problem::{EVENT_ID_TAKEN, WEBHOOK_DISABLED};
 use uuid::Uuid;
 
 use super::INLINE;
@@ -136,7 +137,7 @@ impl Webhooks {
     ) -> Result<(String, Uuid)> {
         if !self.get(tenant, webhook).await?.is_enabled() {
             let detail = "the webhook is disabled: enable it first";
-            return Err(Error::Conflict(detail.to_owned()));
+            return Err(Error::Conflict(WEBHOOK_DISABLED, detail.to_owned()));
         }
         let now = self.app.clock.now();
         self.admission.count_event(tenant, now)?;
@@ -160,7 +161,7 @@ pub(in crate::webhooks) fn ping(now: Timestamp, correlation: Uuid) -> NewEvent {
 fn repeated(event: &NewEvent, id: &str, accepted: &AcceptedId) -> Result<Published> {
     if !accepted.is_of(event) {
         let detail = "another event was published with this id in the last 24 hours";
-        return Err(Error::Conflict(detail.to_owned()));
+        return Err(Error::Conflict(EVENT_ID_TAKEN, detail.to_owned()));
     }
     Ok(Published {
         id: id.to_owned(),

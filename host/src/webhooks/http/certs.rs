@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::problem::INTERNAL;
 use tillgate_api::schema::component;
 
 use crate::error::Result;
@@ -64,5 +65,5 @@ fn describe_get_certificates() -> Operation {
         "How long it may be cached: `public, max-age=3600`.",
     )
     .with_entity_tag()
-    .refuses(500, "No key is published, which is a fault on this side.")
+    .refuses(&[INTERNAL])
 }

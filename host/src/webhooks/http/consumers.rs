@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::{CONSUMER_NOT_FOUND, QUOTA_EXCEEDED, TOO_MUCH_WAITING};
 use tillgate_api::schema::{duration, limit, schema_of};
 use tillgate_api::values::parse_duration;
 
@@ -80,7 +81,8 @@ async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 }
 
 async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
-    let name = ConsumerName::new(request.param(0)?).ok_or_else(no_consumer)?;
+    let name = request.param(0)?;
+    let name = ConsumerName::new(name).ok_or_else(|| no_consumer(name))?;
     let tenant = &request.caller()?.tenant;
     webhooks.remove_consumer(tenant, &name).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(&request, &name)?))
@@ -150,12 +152,7 @@ fn describe_pull() -> Operation {
             "A page of events, which may be empty",
             schema_of::<EventPage>,
         )
-        .refuses(409, "The tenant has as many consumers as it may.")
-        .refuses(
-            429,
-            "Too many requests of the tenant wait for events. Try again \
-                after `Retry-After` seconds.",
-        )
+        .refuses(&[QUOTA_EXCEEDED, TOO_MUCH_WAITING])
 }
 
 fn describe_list_consumers() -> Operation {
@@ -176,5 +173,5 @@ fn describe_remove_consumer() -> Operation {
     .says("A later one of the same name begins anew.")
     .path("name", "The name of the consumer.", schema::consumer_name)
     .empty(204, "It was deleted")
-    .refuses(404, "The tenant has no such consumer.")
+    .refuses(&[CONSUMER_NOT_FOUND])
 }

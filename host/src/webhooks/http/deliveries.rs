@@ -5,6 +5,9 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::problem::{
+    DELIVERY_NOT_FOUND, REPLAY_NOT_FOUND, TOO_MUCH_WAITING, WEBHOOK_DELETED, WEBHOOK_DISABLED,
+};
 use tillgate_api::read;
 use tillgate_api::schema::{limit, schema_of, time, uuid, uuid as uuid_schema};
 use tillgate_api::values::TIME_RULE;
@@ -25,8 +28,6 @@ use crate::webhooks::journal::{self, Details, Entry, Filter, Page, body, no_deli
 use crate::webhooks::registry::body::{SHORT_TEXT_RULE, is_short_text};
 use crate::webhooks::registry::event_type;
 use crate::webhooks::registry::event_type::{TYPE_RULE, is_event_type};
-
-const NO_DELIVERY: &str = "The tenant has no such delivery.";
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
@@ -79,7 +80,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
 }
 
 fn delivery_of(request: &Request) -> Result<Uuid> {
-    Uuid::try_parse(request.param(0)?).map_err(|_| no_delivery())
+    let id = request.param(0)?;
+    Uuid::try_parse(id).map_err(|_| no_delivery(id))
 }
 
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
@@ -123,8 +125,8 @@ async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited
 }
 
 async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let id = Uuid::try_parse(request.param(0)?);
-    let id = id.map_err(|_| Error::NotFound("there is no replay with this id".to_owned()))?;
+    let id = request.param(0)?;
+    let id = Uuid::try_parse(id).map_err(|_| Error::missing(REPLAY_NOT_FOUND, id))?;
     let state = webhooks.replay_state(&request.caller()?.tenant, id).await?;
     Reply::of(StatusCode::OK, &state)
 }
@@ -192,7 +194,7 @@ fn describe_get() -> Operation {
         "Get a delivery with its attempts",
     ))
     .answers(200, "The delivery", schema_of::<Details>)
-    .refuses(404, NO_DELIVERY)
+    .refuses(&[DELIVERY_NOT_FOUND])
 }
 
 fn describe_replay() -> Operation {
@@ -206,12 +208,12 @@ fn describe_replay() -> Operation {
             next attempt is sent at once.",
     )
     .answers(202, "It is sent again", schema_of::<Entry>)
-    .refuses(404, NO_DELIVERY)
-    .refuses(409, "Its webhook is deleted or disabled.")
-    .refuses(
-        429,
-        "Too many deliveries of the tenant wait. Try again after `Retry-After` seconds.",
-    )
+    .refuses(&[
+        DELIVERY_NOT_FOUND,
+        WEBHOOK_DELETED,
+        WEBHOOK_DISABLED,
+        TOO_MUCH_WAITING,
+    ])
 }
 
 fn describe_replay_all() -> Operation {
@@ -237,5 +239,5 @@ fn describe_replay_state() -> Operation {
     )
     .path("replayId", "The id of the replay.", uuid)
     .answers(200, "The replay", schema_of::<ReplayAnswer>)
-    .refuses(404, "The tenant has no such replay.")
+    .refuses(&[REPLAY_NOT_FOUND])
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::{EVENT_ID_TAKEN, EVENT_TYPE_RESERVED, RATE_LIMITED, TOO_MUCH_WAITING};
 use tillgate_api::schema::schema_of;
 
 use crate::error::Result;
@@ -84,18 +85,10 @@ fn describe_publish() -> Operation {
             "It was accepted, now or before",
             schema_of::<Published>,
         )
-        .refuses(
-            403,
-            "The caller lacks the permission, may not act for that tenant, \
-                or the type is published by the service alone.",
-        )
-        .refuses(
-            409,
-            "Another event was published with this id in the last 24 hours.",
-        )
-        .refuses(
-            429,
-            "The tenant publishes too often, or too many of its deliveries \
-                wait. Try again after `Retry-After` seconds.",
-        )
+        .refuses(&[
+            EVENT_TYPE_RESERVED,
+            EVENT_ID_TAKEN,
+            RATE_LIMITED,
+            TOO_MUCH_WAITING,
+        ])
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::KEY_WAITING;
 use tillgate_api::schema::schema_of;
 
 use crate::data::etag;
@@ -59,5 +60,5 @@ fn describe_rotate_identity_key() -> Operation {
             before it is removed when the last token that it signed has expired.",
     )
     .answers(201, "The new key", schema_of::<KeyState>)
-    .refuses(409, "A new key is published already and does not sign yet.")
+    .refuses(&[KEY_WAITING])
 }

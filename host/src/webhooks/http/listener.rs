@@ -5,11 +5,14 @@ use std::sync::Arc;
 use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
 use futures_util::StreamExt;
+use tillgate_api::problem::{
+    DELIVERY_NOT_FOUND, QUOTA_EXCEEDED, WEBHOOK_NOT_FOUND, WEBHOOK_NOT_TEMPORARY,
+};
 use tillgate_api::read;
 use tillgate_api::schema::{schema_of, text, uuid};
 use uuid::Uuid;
 
-use super::path::{NO_WEBHOOK, webhook_of, with_webhook};
+use super::path::{webhook_of, with_webhook};
 use super::webhooks::{WEBHOOKS, answer_of};
 use crate::error::{Error, Result};
 use crate::http::{
@@ -93,7 +96,8 @@ async fn follow(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 
 async fn report(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let webhook = webhook_of(&request)?;
-    let delivery = Uuid::try_parse(request.param(1)?).map_err(|_| no_delivery())?;
+    let delivery = request.param(1)?;
+    let delivery = Uuid::try_parse(delivery).map_err(|_| no_delivery(delivery))?;
     let report = read(&request.body, read_report)?;
     let tenant = &request.caller()?.tenant;
     let reported = webhooks.report(tenant, webhook, delivery, report).await?;
@@ -113,10 +117,7 @@ fn describe_create() -> Operation {
     .takes(listener_schema)
     .answers(201, "It was created", schema_of::<Answer<'_>>)
     .with_header("Location", "The path of the webhook.")
-    .refuses(
-        409,
-        "The tenant has as many webhooks, or temporary ones, as it may.",
-    )
+    .refuses(&[QUOTA_EXCEEDED])
 }
 
 fn describe_follow() -> Operation {
@@ -134,11 +135,7 @@ fn describe_follow() -> Operation {
             every 15 seconds. The newest request that follows a webhook ends those before it.",
     )
     .answers_as("text/event-stream", 200, "Events without end", text)
-    .refuses(404, NO_WEBHOOK)
-    .refuses(
-        409,
-        "The webhook is not temporary, or the tenant has as many event streams as it may.",
-    )
+    .refuses(&[WEBHOOK_NOT_FOUND, WEBHOOK_NOT_TEMPORARY, QUOTA_EXCEEDED])
 }
 
 fn describe_report() -> Operation {
@@ -154,9 +151,5 @@ fn describe_report() -> Operation {
     .path("deliveryId", "The id of the delivery.", uuid)
     .takes(report_schema)
     .answers(200, "The delivery", schema_of::<Entry>)
-    .refuses(
-        404,
-        "The tenant has no such webhook, or the webhook no such delivery.",
-    )
-    .refuses(409, "The webhook is not temporary.")
+    .refuses(&[WEBHOOK_NOT_FOUND, DELIVERY_NOT_FOUND, WEBHOOK_NOT_TEMPORARY])
 }

@@ -7,11 +7,10 @@ use crate::error::Result;
 use crate::http::{Operation, Request};
 use crate::webhooks::registry::webhook::no_webhook;
 
-pub(super) const NO_WEBHOOK: &str = "The tenant has no such webhook.";
-
 /// The webhook that the path names.
 pub(super) fn webhook_of(request: &Request) -> Result<Uuid> {
-    Uuid::try_parse(request.param(0)?).map_err(|_| no_webhook())
+    let id = request.param(0)?;
+    Uuid::try_parse(id).map_err(|_| no_webhook(id))
 }
 
 /// With the id of a webhook in the path.

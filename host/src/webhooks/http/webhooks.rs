@@ -6,11 +6,15 @@ use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::problem::{
+    QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING, WEBHOOK_DISABLED, WEBHOOK_NOT_FOUND,
+    WEBHOOK_TEMPORARY,
+};
 use tillgate_api::read;
 use tillgate_api::schema::{duration, schema_of, time, uuid};
 use uuid::Uuid;
 
-use super::path::{NO_WEBHOOK, webhook_of, with_webhook};
+use super::path::{webhook_of, with_webhook};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
@@ -26,8 +30,6 @@ use crate::webhooks::registry::body::{self, NewWebhook, settings_schema, trial_s
 use crate::webhooks::registry::secrets::standard_webhooks_secret;
 use crate::webhooks::registry::shared_keys::overlap;
 use crate::webhooks::registry::webhook::Webhook;
-
-const TOO_MANY: &str = "The tenant has as many webhooks as it may.";
 
 pub(super) const WEBHOOKS: &str = "/api/v1/webhooks";
 const WEBHOOK: &str = "/api/v1/webhooks/{webhookId}";
@@ -286,14 +288,14 @@ fn describe_create() -> Operation {
             "ETag",
             "The version of the webhook without its key, for `If-Match`.",
         )
-        .refuses(409, TOO_MANY)
+        .refuses(&[QUOTA_EXCEEDED])
 }
 
 fn describe_get() -> Operation {
     with_webhook(Operation::new("getWebhook", Tag::Webhooks, "Get a webhook"))
         .answers(200, "The webhook", schema_of::<Answer<'_>>)
         .with_entity_tag()
-        .refuses(404, NO_WEBHOOK)
+        .refuses(&[WEBHOOK_NOT_FOUND])
 }
 
 fn describe_replace() -> Operation {
@@ -307,8 +309,7 @@ fn describe_replace() -> Operation {
         )
         .answers(200, "It was replaced", schema_of::<Answer<'_>>)
         .with_preconditions()
-        .refuses(404, NO_WEBHOOK)
-        .refuses(409, "The webhook is temporary, and cannot be changed.")
+        .refuses(&[WEBHOOK_NOT_FOUND, WEBHOOK_TEMPORARY])
 }
 
 fn describe_remove() -> Operation {
@@ -320,7 +321,7 @@ fn describe_remove() -> Operation {
     .says("What was not delivered to it fails.")
     .empty(204, "It was deleted")
     .with_preconditions()
-    .refuses(404, NO_WEBHOOK)
+    .refuses(&[WEBHOOK_NOT_FOUND])
 }
 
 fn describe_rotate_key() -> Operation {
@@ -340,7 +341,7 @@ fn describe_rotate_key() -> Operation {
         duration,
     )
     .answers(200, "The new key", schema_of::<KeyAnswer<'_>>)
-    .refuses(404, NO_WEBHOOK)
+    .refuses(&[WEBHOOK_NOT_FOUND])
 }
 
 fn describe_ping() -> Operation {
@@ -351,13 +352,12 @@ fn describe_ping() -> Operation {
     ))
     .says("It is of the type `exe.events.v1`, and delivered like any other, to this webhook alone.")
     .answers(202, "It was accepted", schema_of::<Ping>)
-    .refuses(404, NO_WEBHOOK)
-    .refuses(409, "The webhook is disabled.")
-    .refuses(
-        429,
-        "The tenant publishes too often, or too many of its deliveries wait. \
-            Try again after `Retry-After` seconds.",
-    )
+    .refuses(&[
+        WEBHOOK_NOT_FOUND,
+        WEBHOOK_DISABLED,
+        RATE_LIMITED,
+        TOO_MUCH_WAITING,
+    ])
 }
 
 fn describe_resume() -> Operation {
@@ -373,8 +373,7 @@ fn describe_resume() -> Operation {
             before their first attempt within five minutes. If they fail, it is paused again.",
     )
     .empty(204, "It is sent to again")
-    .refuses(404, NO_WEBHOOK)
-    .refuses(409, "The webhook is disabled.")
+    .refuses(&[WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED])
 }
 
 fn describe_try_out() -> Operation {
@@ -390,11 +389,7 @@ fn describe_try_out() -> Operation {
         "The result, whether the receiver has taken it or not",
         schema_of::<TrialAnswer>,
     )
-    .refuses(404, "The tenant has no webhook with the `id` of the body.")
-    .refuses(
-        429,
-        "Too many webhooks are being tried out. Try again after `Retry-After` seconds.",
-    )
+    .refuses(&[WEBHOOK_NOT_FOUND, TOO_MUCH_WAITING])
 }
 
 fn describe_health() -> Operation {

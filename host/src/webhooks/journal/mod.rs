@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::problem::DELIVERY_NOT_FOUND;
 use tillgate_api::schema::{time, uuid};
 use uuid::Uuid;
 
@@ -224,7 +225,7 @@ pub(super) async fn details(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) ->
     let id = DeliveryId(id);
     let records = webhooks.app.records(tenant.partition());
     let read = records.get::<Delivery>(&id.key()).await?;
-    let delivery = read.ok_or_else(no_delivery)?.record;
+    let delivery = read.ok_or_else(|| no_delivery(&id.0.to_string()))?.record;
     let all = webhooks.caches.of(&webhooks.app, tenant).await?;
     let request = match all.get(&delivery.webhook_id) {
         Some(webhook) => request(webhooks, &records, webhook, &delivery).await?,
@@ -274,6 +275,6 @@ async fn request(
     }))
 }
 
-pub(super) fn no_delivery() -> Error {
-    Error::NotFound("there is no delivery with this id".to_owned())
+pub(super) fn no_delivery(id: &str) -> Error {
+    Error::missing(DELIVERY_NOT_FOUND, id)
 }

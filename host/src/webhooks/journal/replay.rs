@@ -8,6 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tillgate_api::Code;
+use tillgate_api::problem::{REPLAY_NOT_FOUND, WEBHOOK_DELETED, WEBHOOK_DISABLED};
 use tillgate_api::schema::{time, uuid};
 use uuid::Uuid;
 
@@ -81,11 +83,15 @@ impl Webhooks {
         let plan = async || {
             let key = id.key();
             let read = records.get::<Delivery>(&key).await?;
-            let mut read = read.ok_or_else(no_delivery)?;
+            let mut read = read.ok_or_else(|| no_delivery(&id.0.to_string()))?;
             let webhook = all.get(&read.record.webhook_id);
-            let webhook = webhook.ok_or_else(|| refused("its webhook was deleted"))?;
+            let webhook =
+                webhook.ok_or_else(|| refused(WEBHOOK_DELETED, "its webhook was deleted"))?;
             if !webhook.is_enabled() {
-                return Err(refused("its webhook is disabled: enable it first"));
+                return Err(refused(
+                    WEBHOOK_DISABLED,
+                    "its webhook is disabled: enable it first",
+                ));
             }
             if read.record.status.is_final() {
                 self.admit(tenant, 1).await?;
@@ -138,7 +144,7 @@ impl Webhooks {
     ) -> Result<ReplayAnswer> {
         let records = self.app.records(tenant.partition());
         let read = records.get::<Replay>(&replay_key(id)).await?;
-        let no_replay = || Error::NotFound("there is no replay with this id".to_owned());
+        let no_replay = || Error::missing(REPLAY_NOT_FOUND, id.to_string());
         let replay = read.ok_or_else(no_replay)?.record;
         Ok(ReplayAnswer {
             id,
@@ -254,6 +260,6 @@ pub(super) fn send_now(
     Ok(())
 }
 
-fn refused(why: &str) -> Error {
-    Error::Conflict(format!("the delivery cannot be sent again: {why}"))
+fn refused(code: Code, why: &str) -> Error {
+    Error::Conflict(code, format!("the delivery cannot be sent again: {why}"))
 }

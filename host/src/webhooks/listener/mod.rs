@@ -26,6 +26,8 @@ pub(super) use self::body::{
 pub(super) use self::expiry::{QUEUE, leave, run};
 pub(super) use self::live::LiveStreams;
 pub(super) use self::stream::Offered;
+use tillgate_api::problem::{QUOTA_EXCEEDED, WEBHOOK_NOT_TEMPORARY};
+
 use super::Webhooks;
 use super::journal::retention;
 use super::registry::quota::WEBHOOKS;
@@ -117,7 +119,7 @@ impl Webhooks {
     /// A temporary webhook and its slot. It may have been created on another host just now.
     async fn listener(&self, tenant: &TenantId, id: Uuid) -> Result<(Arc<Webhook>, Slot)> {
         let webhook = match self.get(tenant, id).await {
-            Err(Error::NotFound(_)) => {
+            Err(Error::NotFound(..)) => {
                 self.caches.catch_up(&self.app, tenant).await?;
                 self.get(tenant, id).await?
             }
@@ -125,7 +127,7 @@ impl Webhooks {
         };
         let slot = webhook.slot.ok_or_else(|| {
             let detail = "the webhook is not a temporary one: its deliveries are sent to its URL";
-            Error::Conflict(detail.to_owned())
+            Error::Conflict(WEBHOOK_NOT_TEMPORARY, detail.to_owned())
         })?;
         Ok((webhook, slot))
     }
@@ -138,6 +140,6 @@ async fn free_slot(records: &Records) -> Result<Slot> {
     let free = slots.find(|(_, entry)| entry.is_none());
     free.map(|(slot, _)| slot).ok_or_else(|| {
         let detail = format!("a tenant has at most {SLOTS} temporary webhooks at once");
-        Error::Conflict(detail)
+        Error::Conflict(QUOTA_EXCEEDED, detail)
     })
 }

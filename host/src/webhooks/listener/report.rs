@@ -113,7 +113,9 @@ impl Webhooks {
         let (webhook, slot) = self.listener(tenant, webhook).await?;
         let read = records.get::<Delivery>(&id.key()).await?;
         let read = read.filter(|read| read.record.webhook_id == webhook.id);
-        let mut delivery = read.ok_or_else(no_delivery)?.record;
+        let mut delivery = read
+            .ok_or_else(|| no_delivery(&delivery.to_string()))?
+            .record;
         let Receipt { lease, at } = report.receipt;
         let at = at.max(delivery.created_at).min(self.app.clock.now());
         let of_then = at.to_millis_text();
@@ -139,6 +141,11 @@ impl Webhooks {
         let result = report.result(at, &secrets);
         conclude(&claim, &webhook, &mut delivery, failing, &result).await?;
         let written = records.get::<Delivery>(&id.key()).await?;
-        Ok(Entry::new(id, &written.ok_or_else(no_delivery)?.record))
+        Ok(Entry::new(
+            id,
+            &written
+                .ok_or_else(|| no_delivery(&id.0.to_string()))?
+                .record,
+        ))
     }
 }

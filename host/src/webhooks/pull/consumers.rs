@@ -3,6 +3,7 @@
 use futures_util::future::try_join_all;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::problem::CONSUMER_NOT_FOUND;
 use tillgate_api::schema::time;
 
 use crate::clock::Timestamp;
@@ -58,7 +59,7 @@ impl Webhooks {
         let (records, key) = (self.records(tenant), name.key());
         let plan = async || {
             let read = records.get::<Consumer>(&key).await?;
-            let read = read.ok_or_else(no_consumer)?;
+            let read = read.ok_or_else(|| no_consumer(name.as_str()))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             change.delete(&key);
@@ -84,6 +85,6 @@ async fn entry(records: &Records, name: String, consumer: Consumer) -> Result<En
     })
 }
 
-pub(in crate::webhooks) fn no_consumer() -> Error {
-    Error::NotFound("there is no consumer with this name".to_owned())
+pub(in crate::webhooks) fn no_consumer(name: &str) -> Error {
+    Error::missing(CONSUMER_NOT_FOUND, name)
 }

@@ -7,6 +7,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use tillgate_api::problem::TOO_MUCH_WAITING;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -42,6 +43,7 @@ impl Webhooks {
         }
         let waiter = self.waiters.reserve(Some(tenant.clone()), 1);
         let too_many = || Error::TooMany {
+            code: TOO_MUCH_WAITING,
             detail: format!(
                 "at most {} requests of a tenant may wait for events",
                 self.waiters.limit().each

@@ -2,6 +2,7 @@
 //! service's own events are reserved: a receiver of one knows who has published it.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::problem::EVENT_TYPE_RESERVED;
 
 use crate::error::{Error, Result};
 
@@ -50,9 +51,10 @@ pub(in crate::webhooks) fn fault_of_type(text: &str) -> Option<&'static str> {
 /// [`Error::Denied`].
 pub(in crate::webhooks) fn require_unreserved(event_type: &str) -> Result<()> {
     match RESERVED.contains(&event_type) {
-        true => Err(Error::Denied(format!(
-            "events of the type {event_type} are published by the service alone"
-        ))),
+        true => Err(Error::Denied(
+            EVENT_TYPE_RESERVED,
+            format!("events of the type {event_type} are published by the service alone"),
+        )),
         false => Ok(()),
     }
 }

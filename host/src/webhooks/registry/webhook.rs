@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tillgate_api::problem::WEBHOOK_NOT_FOUND;
 use uuid::Uuid;
 
 use super::event_type::ALL;
@@ -169,6 +170,6 @@ impl DisabledReason {
     }
 }
 
-pub(in crate::webhooks) fn no_webhook() -> Error {
-    Error::NotFound("there is no webhook with this id".to_owned())
+pub(in crate::webhooks) fn no_webhook(id: &str) -> Error {
+    Error::missing(WEBHOOK_NOT_FOUND, id)
 }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tillgate_api::problem::TILL_NOT_FOUND;
 
 use super::body::is_till;
 use crate::clock::Timestamp;
@@ -195,7 +196,7 @@ impl Conditions {
         tenant: &TenantId,
         till: &str,
     ) -> Result<()> {
-        let none = || Error::NotFound("no till with this name has handed in decisions".to_owned());
+        let none = || Error::missing(TILL_NOT_FOUND, till);
         if !is_till(till) {
             return Err(none());
         }

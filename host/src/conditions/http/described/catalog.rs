@@ -1,5 +1,6 @@
 //! The catalog.
 
+use tillgate_api::problem::QUOTA_EXCEEDED;
 use tillgate_api::schema::flag;
 
 use super::schema;
@@ -28,7 +29,5 @@ pub(in crate::conditions::http) fn catalog_changes() -> Operation {
             200,
             "Events without end",
             tillgate_api::schema::text);
-    operation
-        .may_be_stale()
-        .refuses(409, "The tenant has as many event streams as it may.")
+    operation.may_be_stale().refuses(&[QUOTA_EXCEEDED])
 }

@@ -1,5 +1,6 @@
 //! Conditions, their findings and their history.
 
+use tillgate_api::problem::{CONDITION_NOT_FOUND, ID_IS_GLOBAL, QUOTA_EXCEEDED, TESTS_FAILED};
 use tillgate_api::schema::flag;
 
 use super::{ACCEPT_FAILING, deleted, paged, schema, with_condition_id};
@@ -16,10 +17,10 @@ pub(in crate::conditions::http) fn get_condition() -> Operation {
     let operation = Operation::new("getCondition", Tag::Conditions, "Get a condition")
         .says("The global one if it exists, otherwise the tenant's.");
     let operation = with_condition_id(operation).answers(200, "The condition", schema::condition);
-    operation.may_be_stale().with_entity_tag().refuses(
-        404,
-        "Neither a global condition nor one of the tenant has this id.",
-    )
+    operation
+        .may_be_stale()
+        .with_entity_tag()
+        .refuses(&[CONDITION_NOT_FOUND])
 }
 
 fn put_of(operation: Operation) -> Operation {
@@ -31,11 +32,15 @@ fn put_of(operation: Operation) -> Operation {
 }
 
 pub(in crate::conditions::http) fn put_condition() -> Operation {
-    put_of(Operation::new("putCondition", Tag::Conditions, "Create or replace a condition of the tenant"))
-        .answers(200, "It was replaced", schema::condition)
-        .answers(201, "It was created", schema::condition)
-        .with_preconditions()
-        .refuses(409, "A global condition has this id, tests of it fail (`message` names each), or a quota is used up.")
+    put_of(Operation::new(
+        "putCondition",
+        Tag::Conditions,
+        "Create or replace a condition of the tenant",
+    ))
+    .answers(200, "It was replaced", schema::condition)
+    .answers(201, "It was created", schema::condition)
+    .with_preconditions()
+    .refuses(&[ID_IS_GLOBAL, TESTS_FAILED, QUOTA_EXCEEDED])
 }
 
 pub(in crate::conditions::http) fn put_global_condition() -> Operation {
@@ -61,10 +66,7 @@ pub(in crate::conditions::http) fn put_global_condition() -> Operation {
         schema::condition)
     .with_header("Tillgate-Failing-Tests", failing)
     .with_preconditions()
-    .refuses(
-        409,
-        "Tests of it fail (`message` names each), or a quota is used up.",
-    )
+    .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])
 }
 
 pub(in crate::conditions::http) fn delete_condition() -> Operation {
@@ -76,8 +78,7 @@ pub(in crate::conditions::http) fn delete_condition() -> Operation {
     .with_note()
     .empty(204, "It was deleted")
     .with_preconditions()
-    .refuses(404, "The tenant has no condition with this id.")
-    .refuses(409, "A global condition has this id.")
+    .refuses(&[CONDITION_NOT_FOUND, ID_IS_GLOBAL])
 }
 
 pub(in crate::conditions::http) fn delete_global_condition() -> Operation {
@@ -93,7 +94,7 @@ pub(in crate::conditions::http) fn delete_global_condition() -> Operation {
         "How many tests of tenants fail now.",
     )
     .with_preconditions()
-    .refuses(404, "No global condition has this id.")
+    .refuses(&[CONDITION_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn condition_findings() -> Operation {
@@ -107,10 +108,7 @@ pub(in crate::conditions::http) fn condition_findings() -> Operation {
         "What is wrong with it, or probably is",
         schema::findings,
     );
-    operation.may_be_stale().refuses(
-        404,
-        "Neither a global condition nor one of the tenant has this id.",
-    )
+    operation.may_be_stale().refuses(&[CONDITION_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn condition_history() -> Operation {
@@ -122,10 +120,7 @@ pub(in crate::conditions::http) fn condition_history() -> Operation {
     .says("That of the tenant's own, where it has or had one with this id, otherwise that of the global one.");
     paged(with_condition_id(operation))
         .answers(200, "The changes, newest first", schema::condition_history)
-        .refuses(
-            404,
-            "There is neither such a condition nor a history of it.",
-        )
+        .refuses(&[CONDITION_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn global_condition_history() -> Operation {
@@ -137,10 +132,7 @@ pub(in crate::conditions::http) fn global_condition_history() -> Operation {
     .says("Who has made a change, and why, is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
     paged(with_condition_id(operation))
         .answers(200, "The changes, newest first", schema::condition_history)
-        .refuses(
-            404,
-            "There is neither such a condition nor a history of it.",
-        )
+        .refuses(&[CONDITION_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn deleted_conditions() -> Operation {

@@ -1,5 +1,6 @@
 //! Decisions.
 
+use tillgate_api::problem::CONDITION_NOT_FOUND;
 use tillgate_api::schema::flag;
 
 use super::{engine, schema, with_condition_id};
@@ -15,7 +16,7 @@ pub(in crate::conditions::http) fn evaluate_condition() -> Operation {
         .query("explain", EXPLAIN, flag)
         .takes(schema::condition_request)
         .answers(200, "The decision", schema::item_decision);
-    engine(operation).refuses(404, "No condition with this id is in force.")
+    engine(operation).refuses(&[CONDITION_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn evaluate_project() -> Operation {

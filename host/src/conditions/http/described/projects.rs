@@ -1,5 +1,7 @@
 //! Projects, their findings and their history.
 
+use tillgate_api::problem::{PROJECT_NOT_FOUND, QUOTA_EXCEEDED, TESTS_FAILED};
+
 use super::{ACCEPT_FAILING, deleted, paged, schema, with_project_id};
 use crate::http::{Operation, Tag};
 
@@ -15,7 +17,7 @@ pub(in crate::conditions::http) fn get_project() -> Operation {
     operation
         .may_be_stale()
         .with_entity_tag()
-        .refuses(404, "The tenant has no such project.")
+        .refuses(&[PROJECT_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn get_restrictions() -> Operation {
@@ -28,7 +30,7 @@ pub(in crate::conditions::http) fn get_restrictions() -> Operation {
     operation
         .may_be_stale()
         .with_entity_tag()
-        .refuses(404, "The tenant has no such project.")
+        .refuses(&[PROJECT_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn put_project() -> Operation {
@@ -40,7 +42,7 @@ pub(in crate::conditions::http) fn put_project() -> Operation {
         .answers(200, "It was replaced", schema::project)
         .answers(201, "It was created", schema::project)
         .with_preconditions()
-        .refuses(409, "Tests of it fail (`message` names each), or a quota is used up.")
+        .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])
 }
 
 pub(in crate::conditions::http) fn delete_project() -> Operation {
@@ -52,7 +54,7 @@ pub(in crate::conditions::http) fn delete_project() -> Operation {
     .with_note()
     .empty(204, "It was deleted")
     .with_preconditions()
-    .refuses(404, "The tenant has no such project.")
+    .refuses(&[PROJECT_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn project_findings() -> Operation {
@@ -66,9 +68,7 @@ pub(in crate::conditions::http) fn project_findings() -> Operation {
         "What is wrong with it, or probably is",
         schema::findings,
     );
-    operation
-        .may_be_stale()
-        .refuses(404, "The tenant has no such project.")
+    operation.may_be_stale().refuses(&[PROJECT_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn project_history() -> Operation {
@@ -79,7 +79,7 @@ pub(in crate::conditions::http) fn project_history() -> Operation {
     );
     paged(with_project_id(operation))
         .answers(200, "The changes, newest first", schema::project_history)
-        .refuses(404, "There is neither such a project nor a history of it.")
+        .refuses(&[PROJECT_NOT_FOUND])
 }
 
 pub(in crate::conditions::http) fn deleted_projects() -> Operation {

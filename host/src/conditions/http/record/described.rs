@@ -1,6 +1,7 @@
 //! What the API's documents say of decisions on record.
 
 use tillgate_api::describe;
+use tillgate_api::problem::{QUOTA_EXCEEDED, TILL_NOT_FOUND};
 use tillgate_api::schema::{limit, tenant_id};
 
 use super::schema;
@@ -53,7 +54,7 @@ pub(super) fn hand_in() -> Operation {
         200,
         "What became of them",
         schema::receipt)
-    .refuses(409, "The tenant has as many tills as it may.")
+    .refuses(&[QUOTA_EXCEEDED])
 }
 
 pub(super) fn list_tills() -> Operation {
@@ -75,5 +76,5 @@ pub(super) fn delete_till() -> Operation {
     Operation::new("deleteTill", Tag::Decisions, "Forget the tills with a name")
         .path("till", "The name of the till.", till_schema)
         .empty(204, "They are forgotten, and their places are free")
-        .refuses(404, "No till with this name has handed in decisions.")
+        .refuses(&[TILL_NOT_FOUND])
 }

@@ -1,11 +1,14 @@
 //! The schemas of conditions, their tests and findings.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by, one_of};
 use tillgate_engine::decision::Reason;
 
-use super::condition_id;
 use super::decisions::condition_request;
+use super::{condition_id, decision};
+
+/// The kinds of conditions.
+const KINDS: [&str; 2] = ["AgeRestriction", "LicenseRequirement"];
 
 /// Tests beside a rule.
 pub(super) fn tests(
@@ -13,72 +16,96 @@ pub(super) fn tests(
     request: Schema,
     name: &'static str,
 ) -> Schema {
-    let reasons = Reason::ALL.map(Reason::as_str);
-    component(generator, name, |_| {
+    let expect = expectation(generator);
+    let test = component(generator, name, |_| {
         json_schema!({
-            "type": "array", "maxItems": 200,
-            "description": "Requests, and how they must be decided: at most 64 KiB of JSON, names that differ. They decide nothing. A PUT without them keeps those that are there; an empty list removes them.",
-            "items": {
-                "type": "object", "required": ["name", "request", "expect"], "additionalProperties": false,
-                "properties": {
-                    "name": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": NO_CONTROLS },
-                    "request": request,
-                    "expect": {
-                        "type": "object", "required": ["decision"], "additionalProperties": false,
-                        "properties": {
-                            "decision": { "type": "string", "enum": ["ALLOW", "SOFT_DENY", "HARD_DENY", "NOT_FOUND"] },
-                            "reasons": { "type": "array", "items": { "type": "string", "enum": reasons } },
-                        },
-                    },
-                },
+            "type": "object", "required": ["name", "request", "expect"], "additionalProperties": false,
+            "properties": {
+                "name": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": NO_CONTROLS },
+                "request": request, "expect": expect,
+            },
+        })
+    });
+    json_schema!({
+        "type": "array", "maxItems": 200, "items": test,
+        "description": "Requests, and how they must be decided: at most 64 KiB of JSON, names that differ. They decide nothing. A PUT without them keeps those that are there; an empty list removes them.",
+    })
+}
+
+/// How a request must be decided.
+fn expectation(generator: &mut SchemaGenerator) -> Schema {
+    let (decision, reasons) = (decision(generator), Reason::ALL.map(Reason::as_str));
+    component(generator, "Expectation", |_| {
+        json_schema!({
+            "type": "object", "required": ["decision"], "additionalProperties": false,
+            "properties": {
+                "decision": decision,
+                "reasons": { "type": "array", "items": { "type": "string", "enum": reasons } },
             },
         })
     })
 }
 
-/// The two kinds of conditions. Each is whole, so that generated types tell them apart by their rule; `members` are those that
-/// both have, of which `required` names those that are always there.
-fn rules(required: &[&str], members: &Schema) -> Schema {
-    let kind = |rule: &str, value: Schema| {
-        let mut required = required.to_vec();
-        required.extend(["rule", "condition_value"]);
-        let mut properties = members.as_object().cloned().unwrap_or_default();
-        let rule = json_schema!({ "type": "string", "const": rule });
-        properties.insert("rule".to_owned(), rule.to_value());
-        properties.insert("condition_value".to_owned(), value.to_value());
-        json_schema!({ "type": "object", "required": required, "properties": properties })
-    };
-    let age = json_schema!({
-        "type": "object", "required": ["minimum_age"], "additionalProperties": false,
-        "properties": { "minimum_age": { "type": "integer", "minimum": 0, "maximum": 150 } },
+/// The two kinds of conditions, with their names. Each is whole, so that generated types tell them apart by their rule;
+/// `members` are those that both have, of which `required` names those that are always there.
+fn rules(
+    generator: &mut SchemaGenerator,
+    [age, license]: [&'static str; 2],
+    required: &[&str],
+    members: &Schema,
+) -> Schema {
+    let minimum_age = component(generator, "MinimumAge", |_| {
+        json_schema!({
+            "type": "object", "required": ["minimum_age"], "additionalProperties": false,
+            "properties": { "minimum_age": { "type": "integer", "minimum": 0, "maximum": 150 } },
+        })
     });
-    let license = json_schema!({ "type": "object", "additionalProperties": false });
+    let nothing = component(
+        generator,
+        "NoValue",
+        |_| json_schema!({ "type": "object", "additionalProperties": false }),
+    );
+    let mut kind = |name: &'static str, rule: &str, value: Schema| {
+        component(generator, name, |_| {
+            let mut required = required.to_vec();
+            required.extend(["rule", "condition_value"]);
+            let mut properties = members.as_object().cloned().unwrap_or_default();
+            let rule = json_schema!({ "type": "string", "const": rule });
+            properties.insert("rule".to_owned(), rule.to_value());
+            properties.insert("condition_value".to_owned(), value.to_value());
+            json_schema!({ "type": "object", "required": required, "properties": properties })
+        })
+    };
     let kinds = [
-        kind("AGE_RESTRICTION", age),
-        kind("LICENSE_REQUIREMENT", license),
+        ("AGE_RESTRICTION", kind(age, "AGE_RESTRICTION", minimum_age)),
+        (
+            "LICENSE_REQUIREMENT",
+            kind(license, "LICENSE_REQUIREMENT", nothing),
+        ),
     ];
-    json_schema!({ "oneOf": kinds })
+    one_of("rule", &kinds)
 }
 
 /// The body of a PUT of a condition.
 pub(in crate::conditions::http) fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     let request = condition_request(generator);
-    let tests = tests(generator, request, "ConditionTests");
-    component(generator, "ConditionPut", |_| {
+    let tests = tests(generator, request, "ConditionTest");
+    component(generator, "ConditionPut", |generator| {
         let members = json_schema!({
-            "enabled": { "type": "boolean", "default": true, "description": "Whether it is in force." },
+            "enabled": { "type": "boolean", "description": "Whether it is in force, which it is without this." },
             "tests": tests,
             "managedBy": managed_by(),
         });
-        rules(&[], &members)
+        let names = ["AgeRestrictionPut", "LicenseRequirementPut"];
+        rules(generator, names, &[], &members)
     })
 }
 
 /// A condition.
 pub(in crate::conditions::http) fn condition(generator: &mut SchemaGenerator) -> Schema {
     let (id, request) = (condition_id(generator), condition_request(generator));
-    let tests = tests(generator, request, "ConditionTests");
-    component(generator, "EntityCondition", |_| {
+    let tests = tests(generator, request, "ConditionTest");
+    component(generator, "EntityCondition", |generator| {
         let members = json_schema!({
             "id": id,
             "scope": { "type": "string", "enum": ["GLOBAL", "TENANT"], "description": "GLOBAL: the platform's, for every tenant." },
@@ -86,7 +113,7 @@ pub(in crate::conditions::http) fn condition(generator: &mut SchemaGenerator) ->
             "tests": tests,
             "managedBy": managed_by(),
         });
-        rules(&["id", "scope", "enabled"], &members)
+        rules(generator, KINDS, &["id", "scope", "enabled"], &members)
     })
 }
 
@@ -102,8 +129,10 @@ pub(in crate::conditions::http) fn condition_or_dry_run(generator: &mut SchemaGe
             },
         })
     });
-    let condition = condition(generator);
-    json_schema!({ "anyOf": [condition, dry_run] })
+    condition(generator);
+    // The kinds of conditions one by one: generators do not understand alternatives of alternatives.
+    let [age, license] = KINDS.map(|name| Schema::new_ref(format!("#/components/schemas/{name}")));
+    json_schema!({ "oneOf": [age, license, dry_run] })
 }
 
 /// Conditions.
@@ -113,25 +142,23 @@ pub(in crate::conditions::http) fn conditions(generator: &mut SchemaGenerator) -
 
 /// What is wrong with a rule.
 pub(in crate::conditions::http) fn findings(generator: &mut SchemaGenerator) -> Schema {
+    let finding = component(generator, "Finding", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["kind", "message", "places"],
+            "properties": {
+                "kind": { "type": "string", "enum": ["UNSATISFIABLE", "PARTLY_DEAD", "INEFFECTIVE", "SUSPICIOUS", "SHADOWED"] },
+                "message": { "type": "string", "description": "A sentence for the owner of the rule." },
+                "places": { "type": "array", "items": { "type": "string" }, "description": "The JSON paths of the lines that are part of it." },
+                "witness": { "type": "object", "description": "The body of an evaluate call that shows it." },
+            },
+        })
+    });
     component(generator, "Findings", |_| {
         json_schema!({
             "type": "object",
             "required": ["findings"],
-            "properties": {
-                "findings": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["kind", "message", "places"],
-                        "properties": {
-                            "kind": { "type": "string", "enum": ["UNSATISFIABLE", "PARTLY_DEAD", "INEFFECTIVE", "SUSPICIOUS", "SHADOWED"] },
-                            "message": { "type": "string", "description": "A sentence for the owner of the rule." },
-                            "places": { "type": "array", "items": { "type": "string" }, "description": "The JSON paths of the lines that are part of it." },
-                            "witness": { "type": "object", "description": "The body of an evaluate call that shows it." },
-                        },
-                    },
-                },
-            },
+            "properties": { "findings": { "type": "array", "items": finding } },
         })
     })
 }

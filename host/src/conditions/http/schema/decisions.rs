@@ -1,77 +1,103 @@
 //! The schemas of requests to decide, and of decisions.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::component;
+use tillgate_api::schema::{component, scalar};
 
 use super::{body_condition_id, decision, project_id};
 
-pub(super) fn item_id() -> Schema {
+fn item_id() -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 256 })
 }
 
-pub(super) fn properties() -> Schema {
-    json_schema!({
-        "type": "object",
-        "description": "The item's attributes. A number matches nothing.",
-        "additionalProperties": { "type": ["string", "boolean", "number"] },
+/// An item of which only the id counts.
+fn item(generator: &mut SchemaGenerator) -> Schema {
+    component(
+        generator,
+        "Item",
+        |_| json_schema!({ "type": "object", "additionalProperties": false, "required": ["id"], "properties": { "id": item_id() } }),
+    )
+}
+
+/// An item with attributes.
+pub(super) fn described_item(generator: &mut SchemaGenerator) -> Schema {
+    let properties = properties(generator);
+    component(generator, "DescribedItem", |_| {
+        json_schema!({
+            "type": "object", "additionalProperties": false, "required": ["id"],
+            "properties": { "id": item_id(), "additionalProperties": properties },
+        })
     })
 }
 
+fn properties(generator: &mut SchemaGenerator) -> Schema {
+    let about = "A number matches nothing.";
+    let value = scalar(
+        generator,
+        "Attribute",
+        &["string", "boolean", "number"],
+        about,
+    );
+    json_schema!({
+        "type": "object", "description": "The item's attributes.", "additionalProperties": value,
+    })
+}
+
+/// A value of a property that a restriction lists.
+pub(super) fn listed_value(generator: &mut SchemaGenerator) -> Schema {
+    let about = "At most 256 bytes; `true` is not `\"true\"`.";
+    scalar(generator, "ListedValue", &["string", "boolean"], about)
+}
+
 fn context(generator: &mut SchemaGenerator) -> Schema {
+    let license = component(
+        generator,
+        "License",
+        |_| json_schema!({ "type": "object", "required": ["id"], "properties": { "id": { "type": "string" } } }),
+    );
+    let held = component(
+        generator,
+        "HeldLicense",
+        |_| json_schema!({ "description": "A license, or its id.", "oneOf": [{ "type": "string" }, license] }),
+    );
+    let customer = component(generator, "Customer", |_| {
+        json_schema!({
+            "type": "object", "additionalProperties": false,
+            "description": "What was asked. What is left out, or null, was not.",
+            "properties": {
+                "customer_age": { "type": ["integer", "null"], "minimum": 0, "maximum": 150 },
+                "licenses": { "type": ["array", "null"], "items": held },
+            },
+        })
+    });
     component(generator, "Context", |_| {
         json_schema!({
-            "type": "object",
+            "type": "object", "additionalProperties": false,
             "description": "What is known of the customer; `{}` when nothing is.",
-            "properties": {
-                "customer": {
-                    "type": ["object", "null"],
-                    "properties": {
-                        "customer_age": { "type": ["integer", "null"], "minimum": 0, "maximum": 150 },
-                        "licenses": {
-                            "type": ["array", "null"],
-                            "items": {
-                                "oneOf": [
-                                    { "type": "string" },
-                                    { "type": "object", "required": ["id"], "properties": { "id": { "type": "string" } } },
-                                ],
-                            },
-                        },
-                    },
-                },
-            },
+            "properties": { "customer": customer },
         })
     })
 }
 
 /// A request to decide by a condition.
 pub(in crate::conditions::http) fn condition_request(generator: &mut SchemaGenerator) -> Schema {
-    let context = context(generator);
+    let (item, context) = (item(generator), context(generator));
     component(generator, "ConditionRequest", |_| {
         json_schema!({
-            "type": "object",
+            "type": "object", "additionalProperties": false,
             "required": ["item", "context"],
-            "properties": {
-                "item": { "type": "object", "required": ["id"], "properties": { "id": item_id() } },
-                "context": context,
-            },
+            "properties": { "item": item, "context": context },
         })
     })
 }
 
 /// A request to decide by the restrictions of a project.
 pub(in crate::conditions::http) fn project_request(generator: &mut SchemaGenerator) -> Schema {
-    let project_id = project_id(generator);
+    let (project_id, item) = (project_id(generator), described_item(generator));
     component(generator, "ProjectRequest", |_| {
         json_schema!({
-            "type": "object",
+            "type": "object", "additionalProperties": false,
             "required": ["projectId", "item"],
-            "properties": {
-                "projectId": project_id,
-                "item": {
-                    "type": "object", "required": ["id"],
-                    "properties": { "id": item_id(), "additionalProperties": properties() },
-                },
-            },
+            "properties": { "projectId": project_id, "item": item },
         })
     })
 }
@@ -79,23 +105,23 @@ pub(in crate::conditions::http) fn project_request(generator: &mut SchemaGenerat
 /// A request to decide about a basket.
 pub(in crate::conditions::http) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
     let (context, condition_id) = (context(generator), body_condition_id(generator));
-    let project_id = project_id(generator);
+    let (project_id, properties) = (project_id(generator), properties(generator));
+    let item = component(generator, "BasketItem", |_| {
+        json_schema!({
+            "type": "object", "additionalProperties": false, "required": ["id"],
+            "properties": {
+                "id": item_id(),
+                "conditionIds": { "type": "array", "maxItems": 64, "items": condition_id },
+                "additionalProperties": properties,
+            },
+        })
+    });
     component(generator, "BasketRequest", |_| {
         json_schema!({
-            "type": "object",
+            "type": "object", "additionalProperties": false,
             "required": ["items", "context"],
             "properties": {
-                "items": {
-                    "type": "array", "minItems": 1, "maxItems": 1000,
-                    "items": {
-                        "type": "object", "required": ["id"],
-                        "properties": {
-                            "id": item_id(),
-                            "conditionIds": { "type": "array", "maxItems": 64, "items": condition_id },
-                            "additionalProperties": properties(),
-                        },
-                    },
-                },
+                "items": { "type": "array", "minItems": 1, "maxItems": 1000, "items": item },
                 "projectId": project_id,
                 "context": context,
             },
@@ -104,6 +130,15 @@ pub(in crate::conditions::http) fn basket_request(generator: &mut SchemaGenerato
 }
 
 fn explanation(generator: &mut SchemaGenerator) -> Schema {
+    let (value, wanted) = (
+        scalar(
+            generator,
+            "ComparedValue",
+            &["string", "boolean", "number", "null"],
+            "Null for a property that the item does not have.",
+        ),
+        listed_value(generator),
+    );
     component(generator, "Explanation", |_| {
         json_schema!({
             "description": "What was compared, for `explain=true`; null for a project that the tenant does not have.",
@@ -116,8 +151,8 @@ fn explanation(generator: &mut SchemaGenerator) -> Schema {
                 "licensesCount": { "type": ["integer", "null"] },
                 "restrictionIndex": { "type": "integer", "minimum": 0, "description": "The position of the restriction in the project." },
                 "propertyName": { "type": "string" },
-                "value": { "type": ["string", "boolean", "number", "null"] },
-                "wants": { "type": "array", "items": { "type": ["string", "boolean"] }, "maxItems": 10, "description": "The first ten of the values that are listed." },
+                "value": value,
+                "wants": { "type": "array", "items": wanted, "maxItems": 10, "description": "The first ten of the values that are listed." },
                 "wantsCount": { "type": "integer" },
             },
         })
@@ -168,6 +203,24 @@ pub(in crate::conditions::http) fn item_decision(generator: &mut SchemaGenerator
 /// What was decided about a basket.
 pub(in crate::conditions::http) fn basket_decision(generator: &mut SchemaGenerator) -> Schema {
     let (decision, result) = (decision(generator), result(generator));
+    let error = component(generator, "BasketItemError", |_| {
+        json_schema!({
+            "type": "object", "required": ["conditionId", "status"],
+            "properties": { "conditionId": { "type": "string" }, "status": { "type": "integer", "minimum": 404, "maximum": 404 } },
+        })
+    });
+    let item = component(generator, "BasketItemDecision", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["id", "allow", "results"],
+            "properties": {
+                "id": { "type": "string" },
+                "allow": { "type": "boolean" },
+                "results": { "type": "array", "items": result },
+                "errors": { "type": "array", "items": error, "description": "Conditions that are not in force." },
+            },
+        })
+    });
     component(generator, "BasketDecision", |_| {
         json_schema!({
             "type": "object",
@@ -175,26 +228,7 @@ pub(in crate::conditions::http) fn basket_decision(generator: &mut SchemaGenerat
             "properties": {
                 "allow": { "type": "boolean" },
                 "decision": decision,
-                "items": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["id", "allow", "results"],
-                        "properties": {
-                            "id": { "type": "string" },
-                            "allow": { "type": "boolean" },
-                            "results": { "type": "array", "items": result },
-                            "errors": {
-                                "type": "array",
-                                "description": "Conditions that are not in force.",
-                                "items": {
-                                    "type": "object", "required": ["conditionId", "status"],
-                                    "properties": { "conditionId": { "type": "string" }, "status": { "type": "integer", "const": 404 } },
-                                },
-                            },
-                        },
-                    },
-                },
+                "items": { "type": "array", "items": item },
             },
         })
     })

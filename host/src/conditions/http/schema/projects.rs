@@ -1,52 +1,52 @@
 //! The schemas of projects and their restrictions.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
+use tillgate_api::schema::{NO_CONTROLS, component, managed_by, one_of};
 
 use super::conditions::tests;
-use super::decisions::{item_id, properties};
+use super::decisions::{described_item, listed_value};
 use super::project_id;
 
 /// A restriction of a project.
 pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {
-    component(generator, "Restriction", |_| {
-        let name = || json_schema!({ "type": "string", "minLength": 1, "description": "At most 256 bytes." });
-        let exclusive = || json_schema!({ "type": "boolean", "default": false, "description": "Whether it is a check of its own, and not joined with others of its type and property." });
-        let value = || json_schema!({ "type": ["string", "boolean"], "description": "At most 256 bytes; `true` is not `\"true\"`." });
-        json_schema!({
-            "type": "object",
-            "oneOf": [
-                {
-                    "required": ["type", "propertyName", "allowedValues"],
-                    "properties": {
-                        "type": { "const": "WHITELIST" }, "propertyName": name(),
-                        "allowedValues": { "type": "array", "items": value() }, "exclusive": exclusive(),
-                    },
-                },
-                {
-                    "required": ["type", "propertyName", "deniedValues"],
-                    "properties": {
-                        "type": { "const": "BLACKLIST" }, "propertyName": name(),
-                        "deniedValues": { "type": "array", "items": value() }, "exclusive": exclusive(),
-                    },
-                },
-                {
-                    "required": ["type", "propertyName", "value"],
-                    "properties": {
-                        "type": { "const": "BOOLEAN" }, "propertyName": name(),
-                        "value": { "type": "boolean" }, "exclusive": exclusive(),
-                    },
-                },
-                {
-                    "required": ["type", "itemIds"],
-                    "properties": {
-                        "type": { "enum": ["WHITELISTEDITEMS", "BLACKLISTEDITEMS"] },
-                        "itemIds": { "type": "array", "items": { "type": "string", "minLength": 1, "description": "At most 256 bytes." } },
-                        "exclusive": exclusive(),
-                    },
-                },
-            ],
+    let value = listed_value(generator);
+    let name =
+        || json_schema!({ "type": "string", "minLength": 1, "description": "At most 256 bytes." });
+    let values = || json_schema!({ "type": "array", "items": value });
+    let yes_or_no = json_schema!({ "type": "boolean" });
+    let ids = json_schema!({
+        "type": "array",
+        "items": { "type": "string", "minLength": 1, "description": "At most 256 bytes." },
+    });
+    let mut kind = |component_name, types: &[&str], named: bool, member: &str, schema: Schema| {
+        component(generator, component_name, |_| {
+            let exclusive = json_schema!({ "type": "boolean", "description": "Whether it is a check of its own, and not joined with others of its type and property; it is not without this." });
+            let mut properties = json_schema!({ "type": { "type": "string", "enum": types }, "exclusive": exclusive });
+            properties.insert(member.to_owned(), schema.to_value());
+            let mut required = vec!["type", member];
+            if named {
+                properties.insert("propertyName".to_owned(), name().to_value());
+                required.push("propertyName");
+            }
+            json_schema!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
         })
+    };
+    let allowed = kind("Whitelist", &["WHITELIST"], true, "allowedValues", values());
+    let denied = kind("Blacklist", &["BLACKLIST"], true, "deniedValues", values());
+    let boolean = kind("BooleanRestriction", &["BOOLEAN"], true, "value", yes_or_no);
+    let types = ["WHITELISTEDITEMS", "BLACKLISTEDITEMS"];
+    let items = kind("ItemRestriction", &types, false, "itemIds", ids);
+    component(generator, "Restriction", |_| {
+        one_of(
+            "type",
+            &[
+                ("WHITELIST", allowed),
+                ("BLACKLIST", denied),
+                ("BOOLEAN", boolean),
+                ("WHITELISTEDITEMS", items.clone()),
+                ("BLACKLISTEDITEMS", items),
+            ],
+        )
     })
 }
 
@@ -63,7 +63,7 @@ pub(in crate::conditions::http) fn project_put(generator: &mut SchemaGenerator) 
         restrictions_list(generator),
         project_test_request(generator),
     );
-    let tests = tests(generator, request, "ProjectTests");
+    let tests = tests(generator, request, "ProjectTest");
     component(generator, "ProjectPut", |_| {
         json_schema!({
             "type": "object",
@@ -80,17 +80,13 @@ pub(in crate::conditions::http) fn project_put(generator: &mut SchemaGenerator) 
 
 /// The request of a project's test, in which the project may be left out.
 fn project_test_request(generator: &mut SchemaGenerator) -> Schema {
+    let item = described_item(generator);
     component(generator, "ProjectTestRequest", |_| {
         json_schema!({
             "type": "object",
             "required": ["item"],
             "description": "`projectId`, where it is there, must be the project's.",
-            "properties": {
-                "item": {
-                    "type": "object", "required": ["id"],
-                    "properties": { "id": item_id(), "additionalProperties": properties() },
-                },
-            },
+            "properties": { "item": item },
         })
     })
 }
@@ -99,7 +95,7 @@ fn project_test_request(generator: &mut SchemaGenerator) -> Schema {
 pub(in crate::conditions::http) fn project(generator: &mut SchemaGenerator) -> Schema {
     let (id, restrictions) = (project_id(generator), restrictions_list(generator));
     let request = project_test_request(generator);
-    let tests = tests(generator, request, "ProjectTests");
+    let tests = tests(generator, request, "ProjectTest");
     component(generator, "Project", |_| {
         json_schema!({
             "type": "object",

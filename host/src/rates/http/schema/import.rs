@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::schema::component;
 
-use super::set::dry_run;
+use super::set::{deviation, dry_run};
 use super::unit_id;
 
 /// The unit at which rates are set.
@@ -47,7 +47,7 @@ pub(in crate::rates::http) fn document(_: &mut SchemaGenerator) -> Schema {
 
 /// What an import has done.
 pub(in crate::rates::http) fn imported(generator: &mut SchemaGenerator) -> Schema {
-    let dry_run = dry_run(generator);
+    let (dry_run, deviation) = (dry_run(generator), deviation(generator));
     let imported = component(generator, "ReferenceRatesImported", |_| {
         let count = |description: &str| json_schema!({ "type": "integer", "minimum": 0, "description": description });
         let codes = |description: &str| json_schema!({ "type": "array", "items": { "type": "string" }, "description": description });
@@ -62,11 +62,11 @@ pub(in crate::rates::http) fn imported(generator: &mut SchemaGenerator) -> Schem
                 "stale": codes("Currencies that the document lacks; their rates are kept."),
                 "skipped": codes("Currencies of the document of which no rate is set."),
                 "older": { "type": "boolean", "description": "Whether a later document was imported before: the rates of such a type stay." },
-                "deviations": { "type": "array", "description": "Rates that were left out, because they would move by more than they may." },
+                "deviations": { "type": "array", "items": deviation, "description": "Rates that were left out, because they would move by more than they may." },
             },
         })
     });
-    json_schema!({ "anyOf": [imported, dry_run] })
+    json_schema!({ "oneOf": [imported, dry_run] })
 }
 
 /// Whose reference rates they are.

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::schema::{component, managed_by};
 
-use super::topic::message_lists;
+use super::topic::shop_lists;
 use super::{date_time, of_rate, rate_value};
 
 /// The document that a rate was imported from.
@@ -56,7 +56,7 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Schema {
 
 /// What a dry run answers.
 pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema {
-    let (lists, deviation) = (message_lists(generator), deviation(generator));
+    let deviation = deviation(generator);
     let value = |description: &str| json_schema!({ "type": "number", "description": description });
     let values = [
         (
@@ -75,6 +75,16 @@ pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema
         &[("rateValue", rate_value()), ("setAt", set_at)],
         &[],
     );
+    let shop = shop_lists(generator);
+    let shielded = component(generator, "ShieldedShop", |_| {
+        json_schema!({
+            "type": "object", "required": ["businessUnitId", "rates"],
+            "properties": {
+                "businessUnitId": { "type": "string" },
+                "rates": { "type": "array", "maxItems": 10, "description": "What the shop uses instead.", "items": own },
+            },
+        })
+    });
     component(generator, "DryRun", |_| {
         let count = |description: &str| json_schema!({ "type": "integer", "minimum": 0, "description": description });
         json_schema!({
@@ -90,22 +100,10 @@ pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema
                         "shielded": count("Those that would not, because a rate that is set nearer to them decides."),
                     },
                 },
-                "sample": {
-                    "type": "array", "maxItems": 20,
-                    "items": { "allOf": [
-                        { "type": "object", "required": ["businessUnitId"], "properties": { "businessUnitId": { "type": "string" } } },
-                        lists,
-                    ] },
-                },
+                "sample": { "type": "array", "maxItems": 20, "items": shop },
                 "shielded": {
                     "type": "array", "maxItems": 20, "description": "The first shops that would not get a message, because a rate that is set nearer to them decides.",
-                    "items": {
-                        "type": "object", "required": ["businessUnitId", "rates"],
-                        "properties": {
-                            "businessUnitId": { "type": "string" },
-                            "rates": { "type": "array", "maxItems": 10, "description": "What the shop uses instead.", "items": own },
-                        },
-                    },
+                    "items": shielded,
                 },
                 "changes": { "type": "array", "description": "The rates whose value at the unit would change.", "items": changed },
                 "deviations": { "type": "array", "items": deviation },
@@ -127,7 +125,7 @@ pub(in crate::rates::http) fn dry_run(generator: &mut SchemaGenerator) -> Schema
 /// What a change answers where a dry run answers with the same status.
 pub(super) fn or_dry_run(generator: &mut SchemaGenerator, done: Schema) -> Schema {
     let dry_run = dry_run(generator);
-    json_schema!({ "anyOf": [done, dry_run] })
+    json_schema!({ "oneOf": [done, dry_run] })
 }
 
 /// A rate that was set, or what a dry run says.
@@ -143,7 +141,7 @@ pub(in crate::rates::http) fn changed_or_dry_run(generator: &mut SchemaGenerator
 }
 
 /// A rate that would move by more than it may.
-fn deviation(generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn deviation(generator: &mut SchemaGenerator) -> Schema {
     let number = |description: &str| json_schema!({ "type": "number", "description": description });
     let required = [
         ("old", number("What the unit uses now.")),

@@ -26,20 +26,30 @@ fn message_rate(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The lists of a message.
-pub(super) fn message_lists(generator: &mut SchemaGenerator) -> Schema {
+/// An object of a shop with the lists of its rates that have changed, and these members.
+fn with_lists(generator: &mut SchemaGenerator, members: &[(&str, &str)]) -> Schema {
     let rate = message_rate(generator);
-    component(generator, "RateLists", |_| {
-        let list = |description: &str| json_schema!({ "type": "array", "items": rate, "description": description });
-        json_schema!({
-            "type": "object",
-            "description": "A list that is empty is left out.",
-            "properties": {
-                "createdRates": list("Rates that the shop did not have before."),
-                "updatedRates": list("Rates that it had, with a new value or markup."),
-                "deletedRates": list("Rates that it no longer has, as it last used them."),
-            },
-        })
+    let list = |description: &str| json_schema!({ "type": "array", "items": rate, "description": description });
+    let mut properties = json_schema!({
+        "createdRates": list("Rates that the shop did not have before."),
+        "updatedRates": list("Rates that it had, with a new value or markup."),
+        "deletedRates": list("Rates that it no longer has, as it last used them."),
+    });
+    for (name, description) in members {
+        let text = json_schema!({ "type": "string", "description": description });
+        properties.insert((*name).to_owned(), text.to_value());
+    }
+    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    json_schema!({
+        "type": "object", "required": required, "properties": properties,
+        "description": "The rates of a shop that have changed. A list that is empty is left out.",
+    })
+}
+
+/// What a change would publish for a shop.
+pub(super) fn shop_lists(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "ShopChange", |generator| {
+        with_lists(generator, &[("businessUnitId", "The shop.")])
     })
 }
 
@@ -75,18 +85,9 @@ pub(crate) fn topic_reset(generator: &mut SchemaGenerator) -> Schema {
 
 /// The body of a message of the topic.
 fn rates_changed_message(generator: &mut SchemaGenerator) -> Schema {
-    let lists = message_lists(generator);
-    component(generator, "RatesChangedMessage", |_| {
-        json_schema!({
-            "description": "The rates of a shop that have changed.",
-            "allOf": [
-                {
-                    "type": "object", "required": ["tenantId", "businessUnitId"],
-                    "properties": { "tenantId": { "type": "string" }, "businessUnitId": { "type": "string", "description": "The shop." } },
-                },
-                lists,
-            ],
-        })
+    component(generator, "RatesChangedMessage", |generator| {
+        let members = [("tenantId", "Its tenant."), ("businessUnitId", "The shop.")];
+        with_lists(generator, &members)
     })
 }
 

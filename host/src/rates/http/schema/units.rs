@@ -65,15 +65,13 @@ pub(in crate::rates::http) fn unit(generator: &mut SchemaGenerator) -> Schema {
 /// The units: all of them, or a page.
 pub(in crate::rates::http) fn units(generator: &mut SchemaGenerator) -> Schema {
     let unit = unit(generator);
-    json_schema!({
-        "oneOf": [
-            { "type": "array", "items": unit },
-            {
-                "type": "object", "required": ["items"],
-                "properties": { "items": { "type": "array", "items": unit }, "next": { "type": "string", "description": "The `cursor` of the following page." } },
-            },
-        ],
-    })
+    let page = component(generator, "BusinessUnitPage", |_| {
+        json_schema!({
+            "type": "object", "required": ["items"],
+            "properties": { "items": { "type": "array", "items": unit }, "next": { "type": "string", "description": "The `cursor` of the following page." } },
+        })
+    });
+    json_schema!({ "oneOf": [{ "type": "array", "items": unit }, page] })
 }
 
 /// A unit that was put, or what a dry run says.

@@ -1,6 +1,7 @@
 //! What the API's documents say of clients.
 
 use tillgate_api::describe;
+use tillgate_api::problem::{CLIENT_NOT_FOUND, CLIENT_REVOKED, ROLE_RESERVED};
 use tillgate_api::schema::duration;
 
 use super::super::schema::{client_id, clients as schema, status};
@@ -8,13 +9,12 @@ use super::{ENTITY_TAG, NO_STORE, with_limit, with_tenant};
 use crate::http::{Operation, Tag};
 use crate::tokens::body;
 
-const UNKNOWN: &str = "The tenant has no client with this id.";
 const MAY_GRANT: &str = "The caller must be able to grant every permission that the client has.";
 
 fn of_client(id: &'static str, summary: &'static str) -> Operation {
     with_tenant(Operation::new(id, Tag::Clients, summary))
         .path("clientId", "The id of the client.", client_id)
-        .refuses(404, UNKNOWN)
+        .refuses(&[CLIENT_NOT_FOUND])
 }
 
 pub(in crate::tokens::http) fn list_clients() -> Operation {
@@ -48,7 +48,7 @@ pub(in crate::tokens::http) fn authorize() -> Operation {
         .says(MAY_GRANT)
         .answers(200, "The client, which may get tokens", schema::client)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
-        .refuses(409, "The client is revoked, which is for ever.")
+        .refuses(&[CLIENT_REVOKED])
 }
 
 pub(in crate::tokens::http) fn revoke() -> Operation {
@@ -71,7 +71,7 @@ pub(in crate::tokens::http) fn renew_secret() -> Operation {
             "The new secret",
             schema::credentials)
         .with_header(NO_STORE.0, NO_STORE.1)
-        .refuses(409, "The client is revoked.")
+        .refuses(&[CLIENT_REVOKED])
 }
 
 pub(in crate::tokens::http) fn put_roles() -> Operation {
@@ -80,4 +80,5 @@ pub(in crate::tokens::http) fn put_roles() -> Operation {
         .takes(|generator| describe(generator, body::roles))
         .answers(200, "The client", schema::client)
         .with_preconditions()
+        .refuses(&[ROLE_RESERVED])
 }

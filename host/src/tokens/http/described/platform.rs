@@ -1,6 +1,9 @@
 //! What the API's documents say of tenants, roles and signing keys.
 
 use tillgate_api::describe;
+use tillgate_api::problem::{
+    KEY_WAITING, PLATFORM_ONLY, ROLE_BUILT_IN, ROLE_NOT_FOUND, TENANT_NOT_FOUND,
+};
 use tillgate_api::schema::schema_of;
 
 use super::super::schema::{platform as schema, role_id};
@@ -8,9 +11,6 @@ use super::with_tenant;
 use crate::http::{Operation, Tag};
 use crate::keys::KeyState;
 use crate::tokens::body;
-
-const NO_ROLE: &str = "There is no such role.";
-const BUILT_IN: &str = "The role is built in.";
 
 pub(in crate::tokens::http) fn list_tenants() -> Operation {
     Operation::new("listTenants", Tag::Platform, "List the tenants")
@@ -22,7 +22,7 @@ pub(in crate::tokens::http) fn get_tenant() -> Operation {
     with_tenant(Operation::new("getTenant", Tag::Platform, "Get a tenant"))
         .answers(200, "The tenant", schema::tenant)
         .with_entity_tag()
-        .refuses(404, "There is no such tenant.")
+        .refuses(&[TENANT_NOT_FOUND])
 }
 
 pub(in crate::tokens::http) fn put_tenant() -> Operation {
@@ -60,7 +60,7 @@ pub(in crate::tokens::http) fn get_role() -> Operation {
         .answers(200, "The role", schema::role)
         .may_be_stale()
         .with_entity_tag()
-        .refuses(404, NO_ROLE)
+        .refuses(&[ROLE_NOT_FOUND])
 }
 
 pub(in crate::tokens::http) fn put_role() -> Operation {
@@ -70,7 +70,7 @@ pub(in crate::tokens::http) fn put_role() -> Operation {
         .answers(200, "It was replaced", schema::role)
         .answers(201, "It was created", schema::role)
         .with_preconditions()
-        .refuses(409, BUILT_IN)
+        .refuses(&[PLATFORM_ONLY, ROLE_BUILT_IN])
 }
 
 pub(in crate::tokens::http) fn delete_role() -> Operation {
@@ -78,8 +78,7 @@ pub(in crate::tokens::http) fn delete_role() -> Operation {
         .says("Clients that have it keep its id and get nothing from it. Only callers of the platform's tenant may do this.")
         .empty(204, "It was deleted")
         .with_preconditions()
-        .refuses(404, NO_ROLE)
-        .refuses(409, BUILT_IN)
+        .refuses(&[PLATFORM_ONLY, ROLE_NOT_FOUND, ROLE_BUILT_IN])
 }
 
 pub(in crate::tokens::http) fn list_keys() -> Operation {
@@ -93,5 +92,5 @@ pub(in crate::tokens::http) fn rotate_keys() -> Operation {
     Operation::new("rotateSigningKey", Tag::Platform, "Publish a new signing key")
         .says("It signs once every cache of the JWKS has it. The key before it is removed when the last token that it signed has expired.")
         .answers(201, "The new key", schema_of::<KeyState>)
-        .refuses(409, "A new key is published already and does not sign yet.")
+        .refuses(&[KEY_WAITING])
 }

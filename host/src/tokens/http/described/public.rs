@@ -1,6 +1,9 @@
 //! What the API's documents say of tokens, of the keys that verify them, and of registrations.
 
 use tillgate_api::describe;
+use tillgate_api::problem::{
+    CLIENT_EXISTS, INTERNAL, QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING,
+};
 
 use super::super::schema::public as schema;
 use super::NO_STORE;
@@ -69,7 +72,7 @@ pub(in crate::tokens::http) fn get_jwks() -> Operation {
             schema::jwk_set)
         .with_header("Cache-Control", MAX_AGE)
         .with_entity_tag()
-        .refuses(500, "No key is published, which is a fault on this side.")
+        .refuses(&[INTERNAL])
 }
 
 pub(in crate::tokens::http) fn get_metadata() -> Operation {
@@ -91,10 +94,6 @@ pub(in crate::tokens::http) fn get_caller() -> Operation {
     )
     .answers(200, "The caller", schema::caller)
     .may_be_stale()
-    .refuses(
-        403,
-        "The token of a trusted issuer names a tenant that does not exist.",
-    )
 }
 
 pub(in crate::tokens::http) fn register() -> Operation {
@@ -107,6 +106,5 @@ pub(in crate::tokens::http) fn register() -> Operation {
             "It was registered",
             schema::registered)
         .with_header(NO_STORE.0, NO_STORE.1)
-        .refuses(409, "A client with the same claims, software and tenant exists already, or the tenant has as many clients as it may.")
-        .refuses(429, "There were too many registrations from this address, or too many clients of the tenant are pending. Try again after `Retry-After` seconds.")
+        .refuses(&[CLIENT_EXISTS, QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING])
 }

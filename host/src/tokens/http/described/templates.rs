@@ -1,14 +1,16 @@
 //! What the API's documents say of registration templates and software statements.
 
 use tillgate_api::describe;
+use tillgate_api::problem::{
+    QUOTA_EXCEEDED, ROLE_RESERVED, SOFTWARE_STATEMENT_NOT_FOUND, TEMPLATE_EXISTS,
+    TEMPLATE_NOT_FOUND,
+};
 use tillgate_api::schema::uuid;
 
 use super::super::schema::{clients as schema, software_id, software_version};
 use super::{ENTITY_TAG, with_limit, with_owner, with_tenant};
 use crate::http::{Operation, Tag};
 use crate::tokens::body;
-
-const UNKNOWN: &str = "There is no such template.";
 
 fn of_template(id: &'static str, summary: &'static str) -> Operation {
     with_owner(Operation::new(id, Tag::Clients, summary))
@@ -36,14 +38,14 @@ pub(in crate::tokens::http) fn create_template() -> Operation {
         .takes(body::template_schema)
         .answers(201, "It was created", schema::template)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
-        .refuses(409, "There is a template for this software already, or the tenant has as many as it may.")
+        .refuses(&[ROLE_RESERVED, TEMPLATE_EXISTS, QUOTA_EXCEEDED])
 }
 
 pub(in crate::tokens::http) fn get_template() -> Operation {
     of_template("getTemplate", "Get a registration template")
         .answers(200, "The template", schema::template)
         .with_entity_tag()
-        .refuses(404, UNKNOWN)
+        .refuses(&[TEMPLATE_NOT_FOUND])
 }
 
 pub(in crate::tokens::http) fn put_template() -> Operation {
@@ -53,7 +55,7 @@ pub(in crate::tokens::http) fn put_template() -> Operation {
         .answers(200, "It was replaced", schema::template)
         .answers(201, "It was created", schema::template)
         .with_preconditions()
-        .refuses(409, "The tenant has as many templates as it may.")
+        .refuses(&[ROLE_RESERVED, QUOTA_EXCEEDED])
 }
 
 pub(in crate::tokens::http) fn delete_template() -> Operation {
@@ -61,7 +63,7 @@ pub(in crate::tokens::http) fn delete_template() -> Operation {
         .says("Clients that have registered with it stay.")
         .empty(204, "It was deleted")
         .with_preconditions()
-        .refuses(404, UNKNOWN)
+        .refuses(&[TEMPLATE_NOT_FOUND])
 }
 
 pub(in crate::tokens::http) fn create_statement() -> Operation {
@@ -100,5 +102,5 @@ pub(in crate::tokens::http) fn withdraw_statement() -> Operation {
     .says("No client registers with it from then on. Those that have registered stay.")
     .path("jti", "The id of the statement.", uuid)
     .empty(204, "It was withdrawn")
-    .refuses(404, "The tenant has no such statement that is valid.")
+    .refuses(&[SOFTWARE_STATEMENT_NOT_FOUND])
 }

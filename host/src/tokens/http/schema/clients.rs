@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::schema::{component, managed_by, tenant_id, time, title, uuid};
 
-use super::{claims, client_id, name, page, roles_of, secret, status};
+use super::{claims, client_id, name, page, roles_of, schema_of_claims, secret, status};
 
 /// A client's new secret.
 pub(in crate::tokens::http) fn credentials(generator: &mut SchemaGenerator) -> Schema {
@@ -48,10 +48,7 @@ fn template_members(generator: &mut SchemaGenerator) -> Schema {
     let name = name(generator);
     json_schema!({
         "softwareId": name.clone(), "softwareVersion": name.clone(), "name": title(100),
-        "claimsSchema": {
-            "type": ["object", "boolean"],
-            "description": "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.",
-        },
+        "claimsSchema": schema_of_claims(generator),
         "roles": roles_of(&name),
         "managedBy": managed_by(),
     })

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::{RawValue, to_raw_value};
+use tillgate_api::schema::scalar;
 use tillgate_api::value::or_fault;
 use tillgate_api::{Value as Described, describe};
 use tillgate_engine::json::{Document, Faults, Node};
@@ -130,12 +131,14 @@ fn path_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn one_value(value: Described<'_, '_, '_>) -> Option<(Value, Box<RawValue>)> {
-    let schema = |_: &mut _| {
-        json_schema!({
-            "type": ["string", "number", "boolean"], "maxLength": 512,
-            "description": "A string of at most 512 bytes, or a number of at \
-                most 64 characters, compared by its decimal value.",
-        })
+    let schema = |generator: &mut _| {
+        let about = "A string of at most 512 bytes, or a number of at most 64 characters, compared by its decimal value.";
+        scalar(
+            generator,
+            "FilterValue",
+            &["string", "number", "boolean"],
+            about,
+        )
     };
     value.of(schema, |node: Node<'_, '_>, faults| {
         or_fault(faults, node, Value::read(node), VALUE_RULE)

@@ -1,0 +1,95 @@
+//! Problem codes: what programs tell errors apart by. A problem document has one as `code`, and `/openapi.json` says which an
+//! operation answers with, and what they mean.
+
+/// The most characters of an id that a sentence repeats.
+const MAX_ID: usize = 256;
+
+/// A kind of error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    pub status: u16,
+    /// The word that problem documents have. It does not change from version to version.
+    pub name: &'static str,
+    /// What it means, in whole sentences.
+    pub meaning: &'static str,
+}
+
+impl Code {
+    /// That there is nothing with an id or a name: a sentence without its full stop. What is asked for may be anything, so it
+    /// is quoted, and shortened.
+    #[must_use]
+    pub fn missing(self, id: &str) -> String {
+        let what = self.name.strip_suffix("_not_found").unwrap_or(self.name);
+        let id: String = id.chars().take(MAX_ID).collect();
+        format!("there is no {} {id:?}", what.replace('_', " "))
+    }
+}
+
+/// Makes a constant of each.
+macro_rules! codes {
+    ($($status:literal $constant:ident $name:literal $meaning:literal)*) => {
+        $(pub const $constant: Code = Code { status: $status, name: $name, meaning: $meaning };)*
+    };
+}
+
+codes! {
+    400 INVALID "invalid" "The request has faults. `message` names each with its place."
+    400 UNKNOWN_MEMBER "unknown_member" "The request has members or parameters that do not exist here, and no other faults."
+    401 UNAUTHENTICATED "unauthenticated" "There is no valid token."
+    403 PERMISSION_MISSING "permission_missing" "The caller lacks a permission. `detail` names it, and a role that has it."
+    403 OTHER_TENANT "other_tenant" "Only callers of this tenant or of the platform may do this."
+    403 TENANT_UNKNOWN "tenant_unknown" "The token names a tenant that does not exist here."
+    403 PLATFORM_ONLY "platform_only" "Only the platform's administrators may do this."
+    403 ROLE_RESERVED "role_reserved" "The role is for the platform's own clients."
+    403 EVENT_TYPE_RESERVED "event_type_reserved" "Events of this type are published by the service alone."
+    404 PATH_NOT_FOUND "path_not_found" "There is nothing at this path."
+    404 CONDITION_NOT_FOUND "condition_not_found" "There is no such condition."
+    404 PROJECT_NOT_FOUND "project_not_found" "There is no such project."
+    404 TILL_NOT_FOUND "till_not_found" "No till with this name has handed in decisions."
+    404 BUSINESS_UNIT_NOT_FOUND "business_unit_not_found" "There is no such business unit."
+    404 RATE_NOT_FOUND "rate_not_found" "The business unit has no such rate."
+    404 CHANGE_NOT_FOUND "change_not_found" "There was no such change, or it is not kept any more."
+    404 WEBHOOK_NOT_FOUND "webhook_not_found" "There is no such webhook."
+    404 DELIVERY_NOT_FOUND "delivery_not_found" "There was no such delivery, or it is not kept any more."
+    404 REPLAY_NOT_FOUND "replay_not_found" "There is no such replay."
+    404 CONSUMER_NOT_FOUND "consumer_not_found" "There is no such consumer."
+    404 TENANT_NOT_FOUND "tenant_not_found" "There is no such tenant."
+    404 CLIENT_NOT_FOUND "client_not_found" "There is no such client."
+    404 TEMPLATE_NOT_FOUND "template_not_found" "There is no template for this software."
+    404 SOFTWARE_STATEMENT_NOT_FOUND "software_statement_not_found" "There is no such software statement, or it is not valid any more."
+    404 ROLE_NOT_FOUND "role_not_found" "There is no such role."
+    404 JOB_NOT_FOUND "job_not_found" "No such job is set aside."
+    405 METHOD_NOT_ALLOWED "method_not_allowed" "The path does not take this method. `Allow` lists those that it takes."
+    406 NOT_ACCEPTABLE "not_acceptable" "`Accept` leaves out the media type that is answered."
+    408 BODY_TOO_SLOW "body_too_slow" "The body arrived too slowly."
+    409 QUOTA_EXCEEDED "quota_exceeded" "The tenant has as many as it may have. `detail` says of what, and how many."
+    409 CHANGED_MEANWHILE "changed_meanwhile" "Another request changed it at the same time."
+    409 ID_IS_GLOBAL "id_is_global" "A global condition has this id."
+    409 TESTS_FAILED "tests_failed" "Tests beside the rule fail. `message` names each."
+    409 RATE_DEVIATES "rate_deviates" "A rate would move by more than the tolerance. `deviations` lists each; `acceptDeviation=true` accepts them."
+    409 UNIT_MISPLACED "unit_misplaced" "The business unit cannot stand there, or cannot be of that type."
+    409 UNIT_NOT_EMPTY "unit_not_empty" "The business unit has others below it."
+    409 TOO_MANY_RATES "too_many_rates" "A business unit would use more rates than it can."
+    409 REFERENCE_UNAVAILABLE "reference_unavailable" "The reference rates cannot be imported now."
+    409 WEBHOOK_DISABLED "webhook_disabled" "The webhook is disabled."
+    409 WEBHOOK_DELETED "webhook_deleted" "The webhook of the delivery was deleted."
+    409 WEBHOOK_TEMPORARY "webhook_temporary" "The webhook is temporary, and cannot be changed."
+    409 WEBHOOK_NOT_TEMPORARY "webhook_not_temporary" "The webhook is not temporary: its deliveries are sent to its URL."
+    409 EVENT_ID_TAKEN "event_id_taken" "Another event was published with this id in the last 24 hours."
+    409 KEY_WAITING "key_waiting" "A new key is published already, and does not sign yet."
+    409 CLIENT_EXISTS "client_exists" "A client with the same claims, software and tenant exists already."
+    409 CLIENT_REVOKED "client_revoked" "The client is revoked, which is for ever."
+    409 TEMPLATE_EXISTS "template_exists" "There is a template for this software already."
+    409 ROLE_BUILT_IN "role_built_in" "The role is built in, and cannot be changed."
+    412 VERSION_OUTDATED "version_outdated" "It is not the version that `If-Match` names. Nothing was changed."
+    412 ALREADY_EXISTS "already_exists" "It exists already, and the request has `If-None-Match: *`. Nothing was changed."
+    413 BODY_TOO_LARGE "body_too_large" "The body is longer than `x-max-body-bytes`."
+    415 UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "The body is of another media type, or is encoded."
+    429 RATE_LIMITED "rate_limited" "There are too many requests. Try again after `Retry-After` seconds."
+    429 TOO_MUCH_WAITING "too_much_waiting" "Too much of the tenant's is waiting. Try again after `Retry-After` seconds."
+    499 CLIENT_GONE "client_gone" "Nobody waits for the answer any more."
+    500 INTERNAL "internal" "The fault is on this side. The log has the correlation id."
+    503 STORE_UNAVAILABLE "store_unavailable" "The store is unavailable. Try again after `Retry-After` seconds."
+    503 OVERLOADED "overloaded" "The host has no room for the request now. Try again after `Retry-After` seconds."
+    503 BUSY "busy" "Other requests keep changing the same thing. Try again after `Retry-After` seconds."
+}
