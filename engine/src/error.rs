@@ -43,11 +43,11 @@ pub struct Fault {
     pub message: Cow<'static, str>,
 }
 
-/// What the message of a fault about an unknown name begins with.
+/// The first words of the message about an unknown name.
 pub(crate) const UNKNOWN: &str = "is unknown";
 
 impl Fault {
-    /// Whether it is about a member or a parameter that does not exist.
+    /// Returns whether the fault is an unknown member or parameter.
     #[must_use]
     pub fn is_of_unknown_name(&self) -> bool {
         self.message.starts_with(UNKNOWN)
@@ -87,7 +87,7 @@ impl Error {
 }
 
 impl Error {
-    /// The code as it is written in JSON. An input whose only faults are members that do not exist has one of its own.
+    /// The code as it is written in JSON: `unknown_member` if all faults are unknown members.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.code {

@@ -113,8 +113,8 @@ impl Error {
 
     /// There is nothing with the id or name that was asked for.
     #[must_use]
-    pub fn missing(code: Code, id: impl AsRef<str>) -> Self {
-        Self::NotFound(code, code.missing(id.as_ref()))
+    pub fn missing(code: Code, id: impl std::fmt::Display) -> Self {
+        Self::NotFound(code, code.missing(&id.to_string()))
     }
 
     /// A tenant has as many of something as it may.
@@ -150,7 +150,7 @@ impl Error {
         match code {
             engine::Code::Invalid => Self::Invalid(faults),
             engine::Code::ConditionNotFound => {
-                let detail = "no condition with this id is in force";
+                let detail = "the condition is not in force";
                 Self::NotFound(CONDITION_NOT_FOUND, detail.to_owned())
             }
             engine::Code::UnknownHandle => {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import Host
+from run import Host, finish
 
 PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90"
 DAY = "Date, USD, SEK, \n20 November 2026, 1.0842, 11.05, \n"
@@ -110,8 +110,7 @@ def main():
             results += evening(host.url, AuthenticatedClient(base_url=host.url, token=token))
         finally:
             results.append(host.end() == 0)
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    sys.exit(0 if all(results) else 1)
+    finish(results)
 
 
 if __name__ == "__main__":

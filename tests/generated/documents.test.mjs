@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -69,6 +69,15 @@ test("ten calls of a client with generated types compile, and are answered as th
   assert.equal(compiled.stdout, "");
   const { calls } = await import(pathToFileURL(join(folder, "calls.js")));
   assert.deepEqual(await calls(host.url, await host.token()), [201, "TENANT", true, "age_restriction.underage", "SOFT_DENY", 2, 200, true, 200, 204]);
+});
+
+test("the package has a type for each problem code", async () => {
+  const document = await (await fetch(`${host.url}/openapi.json`)).text();
+  const types = readFileSync(new URL("../../js/src/shared/error.d.cts", import.meta.url), "utf8");
+  const lists = document.match(/"x-problem-codes":\[[^\]]*\]/g);
+  const codes = [...new Set(lists.flatMap((list) => JSON.parse(list.replace('"x-problem-codes":', ""))))];
+  assert.ok(codes.length > 40, `${codes.length}`);
+  assert.deepEqual(codes.filter((code) => !types.includes(`| "${code}"`)), []);
 });
 
 test("the parser of AsyncAPI finds no error and no warning, and every channel has a message", async () => {

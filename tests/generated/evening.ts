@@ -14,10 +14,10 @@ const projectId = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 async function ask<T>(name: string, call: Promise<T>, holds: (answer: T) => boolean = () => true): Promise<T> {
   try {
     const answer = await call;
-    console.log(`${name}: ${holds(answer) ? "answered" : JSON.stringify(answer)}`);
+    console.log(holds(answer) ? `${name}: answered` : `FAILED: ${name}: ${JSON.stringify(answer)}`);
     return answer;
   } catch (error) {
-    console.log(`${name}: ${error instanceof ResponseError ? await error.response.text() : error}`);
+    console.log(`FAILED: ${name}: ${error instanceof ResponseError ? await error.response.text() : error}`);
     throw error;
   }
 }

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import HERE, Host
+from run import HERE, Host, finish
 
 PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90"
 SETTINGS = {"TILLGATE_WEBHOOKS__ALLOW_HTTP": "true", "TILLGATE_WEBHOOKS__ALLOW_PRIVATE": '["127.0.0.0/8"]'}
@@ -104,8 +104,7 @@ def main():
                 results += make_calls(folder, host.url, token)
             finally:
                 results.append(host.end() == 0)
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    sys.exit(0 if all(results) else 1)
+    finish(results)
 
 
 main()

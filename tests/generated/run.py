@@ -86,6 +86,12 @@ def generate(host, who, client_id, token, seed, examples):
     return run.returncode == 0, made
 
 
+def finish(results):
+    """Prints the last line, and ends."""
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    sys.exit(0 if all(results) else 1)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", default="target/debug/tillgate")
@@ -108,10 +114,11 @@ def main():
             host.call("GET", "/v1/tenants", operator)
             print(f"{made} requests in all, at least {LEAST} wanted")
             results.append(made >= LEAST)
+            if made < LEAST:
+                print("FAILED: there were too few requests", flush=True)
         finally:
             results.append(host.end() == 0)
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    sys.exit(0 if all(results) else 1)
+    finish(results)
 
 
 if __name__ == "__main__":

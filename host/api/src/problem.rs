@@ -1,7 +1,7 @@
-//! Problem codes: what programs tell errors apart by. A problem document has one as `code`, and `/openapi.json` says which an
-//! operation answers with, and what they mean.
+//! Problem codes, by which programs tell errors apart. Each problem document has one as `code`. `/openapi.json` lists the codes
+//! of each operation and describes them.
 
-/// The most characters of an id that a sentence repeats.
+/// The number of characters after which an id is cut off in a sentence.
 const MAX_ID: usize = 256;
 
 /// A kind of error.
@@ -10,13 +10,12 @@ pub struct Code {
     pub status: u16,
     /// The word that problem documents have. It does not change from version to version.
     pub name: &'static str,
-    /// What it means, in whole sentences.
+    /// A description for readers of the documents.
     pub meaning: &'static str,
 }
 
 impl Code {
-    /// That there is nothing with an id or a name: a sentence without its full stop. What is asked for may be anything, so it
-    /// is quoted, and shortened.
+    /// The sentence of an error about an id that does not exist. The id comes from the caller, so it is quoted and shortened.
     #[must_use]
     pub fn missing(self, id: &str) -> String {
         let what = self.name.strip_suffix("_not_found").unwrap_or(self.name);
@@ -25,7 +24,7 @@ impl Code {
     }
 }
 
-/// Makes a constant of each.
+/// Defines a constant for each row.
 macro_rules! codes {
     ($($status:literal $constant:ident $name:literal $meaning:literal)*) => {
         $(pub const $constant: Code = Code { status: $status, name: $name, meaning: $meaning };)*
@@ -45,7 +44,7 @@ codes! {
     404 PATH_NOT_FOUND "path_not_found" "There is nothing at this path."
     404 CONDITION_NOT_FOUND "condition_not_found" "There is no such condition."
     404 PROJECT_NOT_FOUND "project_not_found" "There is no such project."
-    404 TILL_NOT_FOUND "till_not_found" "No till with this name has handed in decisions."
+    404 TILL_NOT_FOUND "till_not_found" "There is no till with this name."
     404 BUSINESS_UNIT_NOT_FOUND "business_unit_not_found" "There is no such business unit."
     404 RATE_NOT_FOUND "rate_not_found" "The business unit has no such rate."
     404 CHANGE_NOT_FOUND "change_not_found" "There was no such change, or it is not kept any more."
@@ -58,7 +57,7 @@ codes! {
     404 TEMPLATE_NOT_FOUND "template_not_found" "There is no template for this software."
     404 SOFTWARE_STATEMENT_NOT_FOUND "software_statement_not_found" "There is no such software statement, or it is not valid any more."
     404 ROLE_NOT_FOUND "role_not_found" "There is no such role."
-    404 JOB_NOT_FOUND "job_not_found" "No such job is set aside."
+    404 JOB_NOT_FOUND "job_not_found" "There is no such job among those that were set aside."
     405 METHOD_NOT_ALLOWED "method_not_allowed" "The path does not take this method. `Allow` lists those that it takes."
     406 NOT_ACCEPTABLE "not_acceptable" "`Accept` leaves out the media type that is answered."
     408 BODY_TOO_SLOW "body_too_slow" "The body arrived too slowly."

@@ -214,7 +214,7 @@ impl Conditions {
         instance: Result<Lease<'_>, EngineError>,
         request: &[u8],
     ) -> Result<Bytes> {
-        let decide = || Ok(plan.decide(instance?, request)?);
+        let decide = || plan.decide(instance?, request);
         let decided = self.counters.measure(plan.subject(), tenant, decide)?;
         if let Some(place) = place {
             place.take(plan, &decided, self.app.clock.now());

@@ -7,7 +7,8 @@ use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
 
 use super::TenantCatalog;
 use super::versions::Versions;
-use crate::engine::{Call, Decided, Document, EngineError, EvaluateOptions, Lease};
+use crate::engine::{Call, Decided, Document, EvaluateOptions, Lease};
+use crate::error::{Error, Result};
 
 /// A decision that prepares no document longer than this, and whose work is not more than that, is made at once: others are
 /// made off the threads that serve.
@@ -149,18 +150,20 @@ impl<'c> Plan<'c> {
     /// Has an instance make the decision.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] naming every fault of the request, or that no such condition is in force.
-    pub(super) fn decide(
-        &self,
-        instance: Lease<'_>,
-        request: &[u8],
-    ) -> Result<Decided, EngineError> {
+    /// [`Error::Invalid`] naming every fault of the request; [`Error::NotFound`] naming a condition that is not in force.
+    pub(super) fn decide(&self, instance: Lease<'_>, request: &[u8]) -> Result<Decided> {
         let call = match &self.kind {
             Kind::Condition(document, id) => Call::Condition(document, id),
             Kind::Project(document) => Call::Project(document),
             Kind::Basket(conditions, project) => Call::Basket(conditions, project.as_deref()),
         };
-        instance.evaluate(call, self.options, request)
+        let decided = instance.evaluate(call, self.options, request);
+        decided.map_err(|error| match (Error::from(error), &self.kind) {
+            (Error::NotFound(code, _), Kind::Condition(_, id)) => {
+                Error::NotFound(code, format!("no condition {id:?} is in force"))
+            }
+            (error, _) => error,
+        })
     }
 
     /// The same, which needs the catalog no longer.

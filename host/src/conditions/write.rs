@@ -135,7 +135,7 @@ impl Conditions {
             keeps_tests: false,
             failing_tests: 0,
         };
-        let missing = || Error::missing(CONDITION_NOT_FOUND, id.as_str());
+        let missing = || Error::missing(CONDITION_NOT_FOUND, id);
         self.delete(write, missing).await
     }
 
@@ -201,7 +201,7 @@ impl Conditions {
             keeps_tests: false,
             failing_tests: 0,
         };
-        let missing = || Error::missing(PROJECT_NOT_FOUND, id.to_string());
+        let missing = || Error::missing(PROJECT_NOT_FOUND, id);
         self.delete(write, missing).await
     }
 

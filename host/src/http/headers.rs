@@ -109,7 +109,7 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 /// Whether an `Accept` header names a media type, and not by a range alone.
-pub(super) fn names(headers: &HeaderMap, media_type: &str) -> bool {
+pub(super) fn accepts_by_name(headers: &HeaderMap, media_type: &str) -> bool {
     let mut ranges = elements(headers, &ACCEPT).filter_map(media_type_of);
     ranges.any(|range| specificity(&range, media_type) == 3 && weight(&range) > 0.0)
 }

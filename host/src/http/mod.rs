@@ -42,8 +42,8 @@ use self::events::Streams;
 pub use self::events::{Event, Followed};
 pub use self::headers::{ContentType, content_type};
 use self::headers::{
-    PREFERENCE_APPLIED, accepts, accepts_coding, behind_proxies, correlation, is_json, names,
-    prefers_lenient,
+    PREFERENCE_APPLIED, accepts, accepts_by_name, accepts_coding, behind_proxies, correlation,
+    is_json, prefers_lenient,
 };
 pub use self::query::{Faults, Query};
 pub use self::reply::Reply;
@@ -244,7 +244,7 @@ impl Server {
         if let Some(media_type) = route.gives
             && !accepts(&head.headers, media_type)
             // A client of an operation whose answer has no body may know of errors alone.
-            && !names(&head.headers, problem::MEDIA_TYPE)
+            && !accepts_by_name(&head.headers, problem::MEDIA_TYPE)
         {
             let detail = format!("this answers {media_type}");
             return (refuse(NOT_ACCEPTABLE, &detail), unread);

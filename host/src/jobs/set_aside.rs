@@ -188,7 +188,7 @@ pub async fn discard(store: &Arc<dyn Store>, id: &SetAsideId) -> Result<SetAside
 
 /// No job with an id is set aside.
 #[must_use]
-pub fn no_job(id: &str) -> Error {
+pub fn no_job(id: impl std::fmt::Display) -> Error {
     Error::missing(JOB_NOT_FOUND, id)
 }
 
@@ -202,7 +202,7 @@ async fn take(
     let key = id.key();
     let plan = async || {
         let read = records.get::<DeadLetter>(&key).await?;
-        let none = || no_job(&id.to_string());
+        let none = || no_job(id);
         let read = read.ok_or_else(none)?;
         let mut change = Change::default();
         change.expect(&key, Some(&read));

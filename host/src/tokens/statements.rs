@@ -41,7 +41,7 @@ pub(super) fn line(tenant: &TenantId, jti: Uuid) -> Line {
     }
 }
 
-pub(super) fn unknown_id(jti: &str) -> Error {
+pub(super) fn unknown_id(jti: impl std::fmt::Display) -> Error {
     Error::missing(SOFTWARE_STATEMENT_NOT_FOUND, jti)
 }
 
@@ -177,7 +177,7 @@ impl Tokens {
             let now = self.clock.now();
             let read = read.filter(|read| read.record.is_valid(now));
             if read.is_none() {
-                return Err(unknown_id(&jti.to_string()));
+                return Err(unknown_id(jti));
             }
             change.expect(&key, read.as_ref());
             change.delete(&key);

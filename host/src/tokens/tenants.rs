@@ -93,7 +93,7 @@ impl Tokens {
     /// [`Error::NotFound`].
     pub async fn tenant(&self, tenant: &TenantId) -> Result<Tenant> {
         let read: Option<Versioned<StoredTenant>> = self.records.get(&key(tenant)).await?;
-        let read = read.ok_or_else(|| Error::missing(TENANT_NOT_FOUND, tenant.as_str()))?;
+        let read = read.ok_or_else(|| Error::missing(TENANT_NOT_FOUND, tenant))?;
         Tenant::new(tenant.to_string(), read.record)
     }
 

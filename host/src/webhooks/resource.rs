@@ -44,7 +44,7 @@ impl Webhooks {
     /// [`Error::NotFound`]; when the store is unavailable.
     pub(super) async fn get(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Webhook>> {
         let all = self.caches.of(&self.app, tenant).await?;
-        let webhook = all.get(&id).cloned().ok_or_else(|| missing(id))?;
+        let webhook = all.get(&id).cloned().ok_or_else(|| no_webhook(id))?;
         Ok(webhook.as_of(self.app.clock.now()))
     }
 
@@ -147,7 +147,7 @@ impl Webhooks {
             let mut read = records
                 .get::<Webhook>(&key)
                 .await?
-                .ok_or_else(|| missing(id))?;
+                .ok_or_else(|| no_webhook(id))?;
             if !read.record.is_enabled() {
                 let detail = "the webhook is disabled, not paused: enable it";
                 return Err(Error::Conflict(WEBHOOK_DISABLED, detail.to_owned()));
@@ -188,7 +188,7 @@ impl Webhooks {
             let mut read = records
                 .get::<Webhook>(&key)
                 .await?
-                .ok_or_else(|| missing(id))?;
+                .ok_or_else(|| no_webhook(id))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             let now = self.app.clock.now();
@@ -232,7 +232,7 @@ impl Webhooks {
             let mut read = records
                 .get::<Webhook>(&key)
                 .await?
-                .ok_or_else(|| missing(id))?;
+                .ok_or_else(|| no_webhook(id))?;
             let mut change = Change::default();
             change.expect(&key, Some(&read));
             read.record.end_previous_key(self.app.clock.now());
@@ -263,8 +263,4 @@ impl Webhooks {
             None => Ok(()),
         }
     }
-}
-
-fn missing(id: Uuid) -> Error {
-    no_webhook(&id.to_string())
 }

@@ -63,7 +63,6 @@ export type ProblemCode =
   | "unit_misplaced"
   | "unit_not_empty"
   | "too_many_rates"
-  | "reference_unavailable"
   | "webhook_disabled"
   | "webhook_deleted"
   | "webhook_temporary"

@@ -1,10 +1,10 @@
 /**
- * The error that this package throws. `code` says what kind it is: one of this package's, or the problem code with which the
- * host has answered. `faults` lists what is wrong, each with
- * its `path` and what it is; `path` is that of the first, and `message` says all of them. `status` is the HTTP status with
- * which the host answers the same request. An error from the host also has its `correlationId`, the `engine` that
- * decided, `retryAfterMs` if the host asks to wait, `deviations` if rates would move by more than they may, and `isStale`
- * if it comes from a memory that may be old. `value`, if it is given, is what the fault is about; `message` ends with it.
+ * The error that this package throws. `code` says what kind it is: one of this package's codes, or the problem code of the
+ * host's answer. `faults` lists what is wrong, each with its `path` and what it is; `path` is that of the first, and `message`
+ * says all of them. `status` is the HTTP status with which the host answers the same request. An error from the host also has
+ * its `correlationId`, the `engine` that decided, `retryAfterMs` if the host asks to wait, `deviations` if rates would move by
+ * more than they may, and `isStale` if it comes from a memory that may be old. `value`, if it is given, is what the fault is
+ * about; `message` ends with it.
  */
 export class TillgateError extends Error {
   constructor({ code, path = "$", message, faults, status, cause, value }) {

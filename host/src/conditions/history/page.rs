@@ -149,7 +149,7 @@ impl Conditions {
     ) -> Result<Bytes> {
         let records = self.records_of(owner);
         let page = page(&records, &condition_key(id.as_str()), query, says_who).await?;
-        page.ok_or_else(|| Error::missing(CONDITION_NOT_FOUND, id.as_str()))
+        page.ok_or_else(|| Error::missing(CONDITION_NOT_FOUND, id))
     }
 
     /// A page of the history of a project.
@@ -164,7 +164,7 @@ impl Conditions {
     ) -> Result<Bytes> {
         let records = self.app.records(tenant.partition());
         let page = page(&records, &project_key(id), query, true).await?;
-        page.ok_or_else(|| Error::missing(PROJECT_NOT_FOUND, id.to_string()))
+        page.ok_or_else(|| Error::missing(PROJECT_NOT_FOUND, id))
     }
 
     /// Where the conditions of an owner are, and their history.

@@ -99,7 +99,7 @@ async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<
 }
 
 pub(super) fn no_condition(id: &ConditionId) -> Error {
-    Error::missing(CONDITION_NOT_FOUND, id.as_str())
+    Error::missing(CONDITION_NOT_FOUND, id)
 }
 
 async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {

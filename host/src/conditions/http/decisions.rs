@@ -71,16 +71,6 @@ async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Resul
     evaluate(conditions, request, About::Basket).await
 }
 
-/// The error with the id of the condition that the path names, which the module does not repeat.
-fn naming(error: Error, params: &[String]) -> Error {
-    match (error, params.first()) {
-        (Error::NotFound(code, _), Some(id)) => {
-            Error::NotFound(code, format!("no condition {id:?} is in force"))
-        }
-        (error, _) => error,
-    }
-}
-
 /// What the module answers, and which module it is. A refusal is the module's answer too.
 async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -> Result<Reply> {
     let question = Question {
@@ -96,7 +86,7 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
     let decided = conditions.decide(catalog, question, place, request.body.bytes);
     let reply = match decided.await {
         Ok(decided) => Reply::json(StatusCode::OK, decided),
-        Err(error) => Reply::error(&naming(error, &request.params), request.correlation),
+        Err(error) => Reply::error(&error, request.correlation),
     };
     Ok(reply.with(ENGINE, MODULE).stale(staleness))
 }

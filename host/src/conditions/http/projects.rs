@@ -110,7 +110,7 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
 }
 
 pub(super) fn no_project(id: ProjectId) -> Error {
-    Error::missing(PROJECT_NOT_FOUND, id.to_string())
+    Error::missing(PROJECT_NOT_FOUND, id)
 }
 
 async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {

@@ -152,7 +152,7 @@ fn problem(codes: &[Code]) -> Value {
         "headers": headers,
         "content": { "application/problem+json": {
             "schema": { "$ref": "#/components/schemas/Problem" },
-            "examples": { (first.name): { "value": example(*first) } },
+            "examples": { "Example": { "value": example(*first) } },
         } },
         "x-problem-codes": codes.iter().map(|code| code.name).collect::<Vec<_>>(),
     })

@@ -131,9 +131,7 @@ pub(in crate::rates) enum Reach {
 /// [`Error::NotFound`] for an unknown change; [`Error::Unavailable`].
 pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Result<ChangeAnswer> {
     let read = records.get::<Progress>(&change_key(correlation)).await?;
-    let progress = read
-        .ok_or_else(|| no_change(&correlation.to_string()))?
-        .record;
+    let progress = read.ok_or_else(|| no_change(correlation))?.record;
     let is_done = progress.passes.is_empty();
     let is_counted = |pass: &Pass| pass.counted_at.is_some();
     Ok(ChangeAnswer {
@@ -149,7 +147,7 @@ pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Re
 }
 
 /// No change has the correlation id of a request.
-pub(in crate::rates) fn no_change(correlation: &str) -> Error {
+pub(in crate::rates) fn no_change(correlation: impl std::fmt::Display) -> Error {
     Error::missing(CHANGE_NOT_FOUND, correlation)
 }
 

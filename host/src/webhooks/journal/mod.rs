@@ -225,7 +225,7 @@ pub(super) async fn details(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) ->
     let id = DeliveryId(id);
     let records = webhooks.app.records(tenant.partition());
     let read = records.get::<Delivery>(&id.key()).await?;
-    let delivery = read.ok_or_else(|| no_delivery(&id.0.to_string()))?.record;
+    let delivery = read.ok_or_else(|| no_delivery(id))?.record;
     let all = webhooks.caches.of(&webhooks.app, tenant).await?;
     let request = match all.get(&delivery.webhook_id) {
         Some(webhook) => request(webhooks, &records, webhook, &delivery).await?,
@@ -275,6 +275,6 @@ async fn request(
     }))
 }
 
-pub(super) fn no_delivery(id: &str) -> Error {
+pub(super) fn no_delivery(id: impl std::fmt::Display) -> Error {
     Error::missing(DELIVERY_NOT_FOUND, id)
 }

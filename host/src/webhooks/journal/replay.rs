@@ -83,7 +83,7 @@ impl Webhooks {
         let plan = async || {
             let key = id.key();
             let read = records.get::<Delivery>(&key).await?;
-            let mut read = read.ok_or_else(|| no_delivery(&id.0.to_string()))?;
+            let mut read = read.ok_or_else(|| no_delivery(id))?;
             let webhook = all.get(&read.record.webhook_id);
             let webhook =
                 webhook.ok_or_else(|| refused(WEBHOOK_DELETED, "its webhook was deleted"))?;
@@ -144,7 +144,7 @@ impl Webhooks {
     ) -> Result<ReplayAnswer> {
         let records = self.app.records(tenant.partition());
         let read = records.get::<Replay>(&replay_key(id)).await?;
-        let no_replay = || Error::missing(REPLAY_NOT_FOUND, id.to_string());
+        let no_replay = || Error::missing(REPLAY_NOT_FOUND, id);
         let replay = read.ok_or_else(no_replay)?.record;
         Ok(ReplayAnswer {
             id,

@@ -113,9 +113,7 @@ impl Webhooks {
         let (webhook, slot) = self.listener(tenant, webhook).await?;
         let read = records.get::<Delivery>(&id.key()).await?;
         let read = read.filter(|read| read.record.webhook_id == webhook.id);
-        let mut delivery = read
-            .ok_or_else(|| no_delivery(&delivery.to_string()))?
-            .record;
+        let mut delivery = read.ok_or_else(|| no_delivery(delivery))?.record;
         let Receipt { lease, at } = report.receipt;
         let at = at.max(delivery.created_at).min(self.app.clock.now());
         let of_then = at.to_millis_text();
@@ -143,9 +141,7 @@ impl Webhooks {
         let written = records.get::<Delivery>(&id.key()).await?;
         Ok(Entry::new(
             id,
-            &written
-                .ok_or_else(|| no_delivery(&id.0.to_string()))?
-                .record,
+            &written.ok_or_else(|| no_delivery(id))?.record,
         ))
     }
 }

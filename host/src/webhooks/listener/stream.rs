@@ -70,9 +70,7 @@ impl Webhooks {
         let plan = async || {
             let holder = records.get::<SlotHolder>(&slot.key()).await?;
             let mut holder = holder.filter(|holder| holder.record.webhook == webhook);
-            let holder = holder
-                .as_mut()
-                .ok_or_else(|| no_webhook(&webhook.to_string()))?;
+            let holder = holder.as_mut().ok_or_else(|| no_webhook(webhook))?;
             let mut change = Change::default();
             change.expect(&slot.key(), Some(holder));
             holder.record.stream = Some(live.id);

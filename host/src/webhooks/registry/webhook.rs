@@ -170,6 +170,6 @@ impl DisabledReason {
     }
 }
 
-pub(in crate::webhooks) fn no_webhook(id: &str) -> Error {
+pub(in crate::webhooks) fn no_webhook(id: impl std::fmt::Display) -> Error {
     Error::missing(WEBHOOK_NOT_FOUND, id)
 }

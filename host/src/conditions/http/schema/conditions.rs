@@ -32,7 +32,7 @@ pub(super) fn tests(
     })
 }
 
-/// How a request must be decided.
+/// The decision that a test expects.
 fn expectation(generator: &mut SchemaGenerator) -> Schema {
     let (decision, reasons) = (decision(generator), Reason::ALL.map(Reason::as_str));
     component(generator, "Expectation", |_| {
@@ -92,7 +92,7 @@ pub(in crate::conditions::http) fn condition_put(generator: &mut SchemaGenerator
     let tests = tests(generator, request, "ConditionTest");
     component(generator, "ConditionPut", |generator| {
         let members = json_schema!({
-            "enabled": { "type": "boolean", "description": "Whether it is in force, which it is without this." },
+            "enabled": { "type": "boolean", "description": "Whether it is in force. It is, unless this is false." },
             "tests": tests,
             "managedBy": managed_by(),
         });

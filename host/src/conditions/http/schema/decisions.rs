@@ -62,7 +62,7 @@ fn context(generator: &mut SchemaGenerator) -> Schema {
     let customer = component(generator, "Customer", |_| {
         json_schema!({
             "type": "object", "additionalProperties": false,
-            "description": "What was asked. What is left out, or null, was not.",
+            "description": "Leave out, or set to null, what nobody has asked the customer.",
             "properties": {
                 "customer_age": { "type": ["integer", "null"], "minimum": 0, "maximum": 150 },
                 "licenses": { "type": ["array", "null"], "items": held },
@@ -72,7 +72,7 @@ fn context(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Context", |_| {
         json_schema!({
             "type": "object", "additionalProperties": false,
-            "description": "What is known of the customer; `{}` when nothing is.",
+            "description": "Facts about the customer. Send `{}` if there are none.",
             "properties": { "customer": customer },
         })
     })
