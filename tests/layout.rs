@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
@@ -18,6 +19,10 @@ struct Sources {
     /// What a module passes on under a name of its own.
     exports: BTreeMap<Name, Name>,
 }
+
+/// The host and its store, which are read once for all tests.
+static HOST: LazyLock<Sources> = LazyLock::new(|| Sources::read("src"));
+static STORE: LazyLock<Sources> = LazyLock::new(|| Sources::read("store/src"));
 
 /// Reads one module.
 struct Reader<'s> {
@@ -204,8 +209,7 @@ impl Visit<'_> for Reader<'_> {
 
 #[test]
 fn no_files_or_folders_import_each_other_in_a_circle() {
-    for folder in ["src", "store/src"] {
-        let sources = Sources::read(folder);
+    for (folder, sources) in [("src", &HOST), ("store/src", &STORE)] {
         let folders: BTreeSet<&[String]> = sources
             .names
             .keys()
@@ -260,9 +264,8 @@ const FLOORS: &[(bool, &[&str])] = &[
 
 #[test]
 fn each_room_of_the_host_imports_only_what_is_below_it() {
-    let sources = Sources::read("src");
     let floor = |room: &str| FLOORS.iter().position(|(_, rooms)| rooms.contains(&room));
-    for (from, to) in sources.imports(&[]) {
+    for (from, to) in HOST.imports(&[]) {
         let of_from = floor(from).unwrap_or_else(|| panic!("{from} has a floor"));
         for to in to {
             let of_to = floor(to).unwrap_or_else(|| panic!("{to} has a floor"));
@@ -273,9 +276,9 @@ fn each_room_of_the_host_imports_only_what_is_below_it() {
 }
 
 /// A crate or a room, and the places that may name it.
-const KNOWN_TO: &[(&str, &str, &[&str])] = &[
+static KNOWN_TO: &[(&LazyLock<Sources>, &str, &[&str])] = &[
     (
-        "src",
+        &HOST,
         "::warp",
         &[
             "http",
@@ -286,7 +289,7 @@ const KNOWN_TO: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        "src",
+        &HOST,
         "http",
         &[
             "conditions/http",
@@ -299,17 +302,16 @@ const KNOWN_TO: &[(&str, &str, &[&str])] = &[
             "cli",
         ],
     ),
-    ("src", "::prometheus_client", &["observe/metrics"]),
-    ("src", "::rusqlite", &[]),
-    ("src", "::redis", &[]),
-    ("store/src", "::rusqlite", &["embedded"]),
-    ("store/src", "::redis", &["redis"]),
+    (&HOST, "::prometheus_client", &["observe/metrics"]),
+    (&HOST, "::rusqlite", &[]),
+    (&HOST, "::redis", &[]),
+    (&STORE, "::rusqlite", &["embedded"]),
+    (&STORE, "::redis", &["redis"]),
 ];
 
 #[test]
 fn what_few_may_know_is_named_by_them_alone() {
-    for (folder, known, places) in KNOWN_TO {
-        let sources = Sources::read(folder);
+    for (sources, known, places) in KNOWN_TO {
         let (outside, known) = known
             .strip_prefix("::")
             .map_or((None, *known), |name| (Some("::"), name));
@@ -327,7 +329,7 @@ fn what_few_may_know_is_named_by_them_alone() {
             let named = names.iter().find(|name| name.starts_with(&known));
             assert!(
                 may || is_inside || named.is_none(),
-                "{folder}/{file} names {named:?}"
+                "{file} names {named:?}"
             );
         }
     }

@@ -1,6 +1,7 @@
 //! Traces: the program sends a span for each request and for each attempt at a job to a collector, here a real HTTP receiver.
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use reqwest::Client;
 use serde_json::Value;
@@ -35,7 +36,7 @@ fn demo(collector: &Receiver, variables: &[(&str, &str)]) -> Command {
 }
 
 /// All spans that were received, each with the attributes of what sent it.
-fn spans(received: &[Received]) -> Vec<(Value, Value)> {
+fn spans(received: &[Arc<Received>]) -> Vec<(Value, Value)> {
     let mut spans = Vec::new();
     for request in received {
         assert_eq!(request.path, "/v1/traces");

@@ -173,20 +173,20 @@ fn events() -> Vec<String> {
 /// Waits until every event has arrived at every webhook, and counts.
 pub(crate) async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
     let wanted = accepted.len() * WEBHOOKS;
+    // How often each event has arrived at each webhook.
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     let counting = async {
         let mut count = 0;
-        loop {
-            count = receiver.wait_for(count + 1).await.len();
-            if count >= wanted {
-                let counts = counts(receiver);
-                if counts.len() >= wanted {
-                    return;
-                }
+        while counts.len() < wanted {
+            let received = receiver.wait_for(count + 1).await;
+            for delivery in &received[count..] {
+                let arrived = (delivery.path.clone(), delivery.id());
+                *counts.entry(arrived).or_default() += 1;
             }
+            count = received.len();
         }
     };
     let _ = tokio::time::timeout(PATIENCE, counting).await;
-    let counts = counts(receiver);
     let all: BTreeSet<&str> = accepted.iter().map(String::as_str).collect();
     assert!(counts.keys().all(|(_, id)| all.contains(id.as_str())));
     Tally {
@@ -195,17 +195,6 @@ pub(crate) async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
         lost: wanted - counts.len(),
         repeated: counts.values().map(|count| count - 1).sum(),
     }
-}
-
-/// How often each event has arrived at each webhook.
-fn counts(receiver: &Receiver) -> BTreeMap<(String, String), usize> {
-    let mut counts = BTreeMap::new();
-    for received in receiver.received() {
-        *counts
-            .entry((received.path.clone(), received.id()))
-            .or_default() += 1;
-    }
-    counts
 }
 
 /// Each delivery is signed with a key that was in force when its event was accepted.

@@ -76,7 +76,7 @@ pub struct Receiver {
 
 struct Shared {
     answer: Mutex<Answer>,
-    received: watch::Sender<Vec<Received>>,
+    received: watch::Sender<Vec<Arc<Received>>>,
     connections: AtomicUsize,
 }
 
@@ -110,7 +110,7 @@ impl Receiver {
     }
 
     /// What was received until now.
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<Arc<Received>> {
         self.shared.received.borrow().clone()
     }
 
@@ -120,7 +120,7 @@ impl Receiver {
     }
 
     /// Waits until so many requests were received.
-    pub async fn wait_for(&self, count: usize) -> Vec<Received> {
+    pub async fn wait_for(&self, count: usize) -> Vec<Arc<Received>> {
         let mut received = self.shared.received.subscribe();
         let arrived = received.wait_for(|received| received.len() >= count);
         let arrived = tokio::time::timeout(DEADLINE, arrived).await;
@@ -152,7 +152,7 @@ async fn talk(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         }
         shared
             .received
-            .send_modify(|received| received.push(request));
+            .send_modify(|received| received.push(Arc::new(request)));
         if !reply(&mut stream, answer).await? {
             break;
         }

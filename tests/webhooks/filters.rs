@@ -170,7 +170,10 @@ async fn a_large_event_reaches_exactly_those_of_many_webhooks_whose_filters_let_
     shop.pass(4).await;
     let received = receiver.wait_for(expected.len()).await;
     assert!(received[0].data() == data);
-    let mut paths: Vec<_> = received.into_iter().map(|request| request.path).collect();
+    let mut paths: Vec<_> = received
+        .iter()
+        .map(|request| request.path.clone())
+        .collect();
     paths.sort();
     expected.sort();
     assert_eq!(paths, expected);

@@ -31,7 +31,8 @@ async fn names_of_headers_keep_their_capitals() {
         (&receiver, vec!["X-Service-Signature", "X-Old"]),
         (&other, vec!["X-Erp-Signature-256"]),
     ] {
-        let names = receiver.wait_for(1).await.remove(0).names;
+        let received = receiver.wait_for(1).await;
+        let names = &received[0].names;
         for name in common.iter().chain(&signed) {
             let found = names.iter().filter(|it| it == name).count();
             assert_eq!(found, 1, "{name}: {names:?}");

@@ -105,10 +105,10 @@ async fn rotated_between(shop: Shop) {
     let delivered = receiver.wait_for(1).await.remove(0);
     assert_eq!(delivered.id(), before);
     let after = sent(&shop, &receiver).await;
-    for received in [delivered, after] {
-        assert_signed(&received, &[new, KEY], KEY);
+    for received in [&*delivered, &after] {
+        assert_signed(received, &[new, KEY], KEY);
         for keys in [&[KEY][..], &[new], &[new, KEY]] {
-            assert!(accepts(&shop, keys, &received), "{keys:?}");
+            assert!(accepts(&shop, keys, received), "{keys:?}");
         }
     }
     shop.run().await;

@@ -108,7 +108,7 @@ pub(crate) async fn sent(shop: &Shop, receiver: &Receiver) -> Received {
     let count = receiver.received().len() + 1;
     shop.publish(json!(count)).await;
     shop.run().await;
-    receiver.wait_for(count).await.remove(count - 1)
+    Received::clone(&receiver.wait_for(count).await[count - 1])
 }
 
 #[tokio::test]
