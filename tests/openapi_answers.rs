@@ -17,7 +17,6 @@ use tillgate::store::MemoryStore;
 use crate::support::documented::{Documented, Exchange};
 use crate::support::host::Host;
 use crate::support::receiver::{Answer, Receiver};
-use crate::support::wait::within;
 use crate::webhooks::shop::{START, local};
 
 const GET: Method = Method::GET;
@@ -344,6 +343,13 @@ async fn events(s: &mut Session, receiver: &Receiver) {
     let event =
         json!({ "type": "x.order-updates.v1", "id": "order-1", "data": { "shop": "SE-001" } });
     s.ask(POST, all, &event, 202).await;
+    let local =
+        json!({ "url": "http://127.0.0.1:3000/hook", "sharedKey": "correct horse battery staple" });
+    let signed = |event: &str| format!("{all}/{event}/signed-headers");
+    s.ask(POST, &signed("order-1"), &local, 200).await;
+    s.ask(POST, &signed("order-2"), &local, 404).await;
+    s.ask(POST, &signed("order-1"), &json!({ "url": 1 }), 400)
+        .await;
     let mut other = event.clone();
     other["data"] = json!(null);
     s.ask(POST, all, &other, 409).await;
@@ -410,49 +416,6 @@ async fn deliveries(s: &mut Session, receiver: &Receiver, webhook: &str) {
         .await;
 }
 
-async fn listener(s: &mut Session) {
-    let listener = json!({ "eventTypes": ["x.order-updates.v1"], "forwardTo": "http://127.0.0.1:3000/hook", "name": null });
-    let made = s.ask(POST, "/api/v1/webhooks/listen", &listener, 201).await;
-    let one = format!("/api/v1/webhooks/{}", text(&made["id"]));
-    let settings = json!({
-        "name": "ERP", "callbackUrl": "https://erp.example", "eventTypes": ["*"], "authentication": { "type": "BEARER" },
-    });
-    s.ask(PUT, &one, &settings, 409).await;
-    let path = format!("{one}/deliveries");
-    let mut stream = s.host.request(GET, &path, &s.token).send().await.unwrap();
-    let (id, faults) = s.documented.check(&Exchange {
-        method: "GET",
-        path: &path,
-        sent: &NOTHING,
-        status: stream.status().as_u16(),
-        headers: stream.headers(),
-        body: &[],
-    });
-    assert!(faults.is_empty(), "{faults:#?}");
-    s.succeeded.insert(id);
-    let event = json!({ "type": "x.order-updates.v1", "data": 1 });
-    s.ask(POST, "/api/v1/events", &event, 202).await;
-    s.host.run_due().await;
-    let mut read = String::new();
-    while !read.contains("\n\n") {
-        let chunk = within("a delivery", stream.chunk()).await.unwrap().unwrap();
-        read += std::str::from_utf8(&chunk).unwrap();
-    }
-    let data = read
-        .lines()
-        .find_map(|line| line.strip_prefix("data:"))
-        .unwrap();
-    let offer: Value = serde_json::from_str(data).unwrap();
-    let outcome = format!("{one}/deliveries/{}/outcome", text(&offer["deliveryId"]));
-    let report = json!({ "receipt": offer["receipt"], "durationMs": 12, "answer": { "status": 204, "headers": null } });
-    s.ask(POST, &outcome, &report, 200).await;
-    s.ask(POST, &outcome, &json!({ "durationMs": -1 }), 400)
-        .await;
-    drop(stream);
-    s.ask(DELETE, &one, &NOTHING, 204).await;
-    s.ask(GET, &path, &NOTHING, 404).await;
-}
-
 async fn set_aside(s: &mut Session) {
     let (name, app) = ("orders", &s.host.app);
     let queue = Queue {
@@ -496,7 +459,6 @@ async fn what_is_taken_and_answered_is_documented() {
     let webhook = webhooks(&mut s, &receiver).await;
     events(&mut s, &receiver).await;
     deliveries(&mut s, &receiver, &webhook).await;
-    listener(&mut s).await;
     set_aside(&mut s).await;
     s.host.run_due().await;
     let all = s.documented.tagged(TAGS).into_iter();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::fixture::{Shop, code, done, failed, text};
+use super::fixture::{Shop, done, failed};
 use crate::support::receiver::{Answer, Receiver};
 
 async fn webhook(shop: &Shop) -> Value {
@@ -250,23 +250,4 @@ async fn two_webhooks_never_have_their_secrets_at_one_place() {
         }
     }
     assert_eq!(places.len(), 6, "{places:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_webhook_that_the_service_has_disabled_is_no_difference_and_temporary_ones_are_left_out()
-{
-    let shop = Shop::full().await;
-    let listener =
-        json!({ "name": "mine", "forwardTo": "http://127.0.0.1:1/hook", "eventTypes": ["*"] });
-    shop.send(Method::POST, "/api/v1/webhooks/listen", listener)
-        .await;
-    done(&shop.run(&["export", "DIR", "--only", "webhooks"]).await);
-    assert_eq!(super::tree(&shop.rules()).len(), 3);
-    let output = shop.run(&["diff", "DIR"]).await;
-    assert_eq!(code(&output), 0, "{}", text(&output.stdout));
-    assert!(
-        !text(&output.stdout).contains("mine"),
-        "{}",
-        text(&output.stdout)
-    );
 }

@@ -1,11 +1,9 @@
 //! What the audit log says of webhooks that the service disables or removes by itself.
 
-use std::time::Duration;
-
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::shop::{Shop, TYPE, WEBHOOKS, minutes};
+use super::shop::{Shop, WEBHOOKS, minutes};
 use crate::support::log;
 use crate::support::receiver::{Answer, Receiver};
 
@@ -71,25 +69,4 @@ async fn a_webhook_that_has_failed_for_five_days_is_disabled_by_the_host() {
         .map(|line| (&line["reason"], &line["by"]))
         .collect();
     assert_eq!(told, [(&json!("FAILING"), &json!("the host"))]);
-}
-
-#[tokio::test]
-async fn a_temporary_webhook_that_nobody_follows_is_removed_by_the_host() {
-    log::keep();
-    let shop = Shop::open().await;
-    let wanted = json!({ "eventTypes": [TYPE], "forwardTo": "http://127.0.0.1:3000/hook" });
-    let path = format!("{WEBHOOKS}/listen");
-    let (status, made) = shop.send(Method::POST, &path, &wanted).await;
-    assert_eq!(status, 201, "{made}");
-    let id = made["id"].as_str().unwrap();
-    let before = version(&shop, id).await;
-    shop.after(Duration::from_secs(61)).await;
-    shop.after(minutes(2)).await;
-    let mut lines = log::audited(|line| line["action"] == "webhook.deleted" && line["id"] == id);
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert_eq!(versions(&mut lines[0]), [json!(before), Value::Null]);
-    let expected = json!({
-        "action": "webhook.deleted", "tenant": "acme", "id": id, "by": "the host", "result": "done",
-    });
-    assert_eq!(lines, [expected]);
 }

@@ -87,16 +87,11 @@ async fn the_topic_of_rate_changes_is_no_event_type() {
     let shop = Shop::open().await;
     let event = json!({ "type": TOPIC, "data": 1 });
     let wanted = json!([TYPE, TOPIC]);
-    let webhook = settings(
-        "https://erp.example/hook",
-        json!({ "eventTypes": wanted.clone() }),
-    );
-    let listener = json!({ "eventTypes": wanted, "forwardTo": "http://127.0.0.1:3000/hook" });
+    let webhook = settings("https://erp.example/hook", json!({ "eventTypes": wanted }));
     for (path, body, member) in [
         (EVENTS.to_owned(), &event, "$.type"),
         (WEBHOOKS.to_owned(), &webhook, "$.eventTypes[1]"),
         (format!("{WEBHOOKS}/ping"), &webhook, "$.eventTypes[1]"),
-        (format!("{WEBHOOKS}/listen"), &listener, "$.eventTypes[1]"),
     ] {
         let (status, problem) = shop.send(Method::POST, &path, body).await;
         let expected = json!([format!("{member} {TOPIC_RULE}")]);

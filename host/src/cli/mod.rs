@@ -148,11 +148,12 @@ Examples:
   tillgate tail cer.public.event.rates-changed.v1 --unit se-001 --after earliest --json"
     )]
     Tail(tail::Tail),
-    /// Forward webhook deliveries of a running host to a local address, until Ctrl-C
+    /// Forward the events of a running host to a local address as webhooks, until Ctrl-C
     #[command(
-        after_help = "Creates a temporary webhook, and removes it at the end. The local address gets what any receiver gets: a bearer
-token whose audience is that URL, and signatures with the shared key that is printed at the start. What it answers counts:
-a delivery that fails is tried again on the usual schedule, and GET /api/v1/deliveries has every attempt.
+        after_help = "The credentials are those of a client of the tenant with the role exe.editor. The local address gets what any receiver
+gets: a bearer token whose audience is that URL, and signatures with the shared key that is printed at the start. Each event
+is sent once, whatever is answered; GET /api/v1/deliveries does not list it. The command is a consumer of events, which it
+deletes at its end.
 
 Examples:
   tillgate listen --forward-to http://127.0.0.1:3000/hook

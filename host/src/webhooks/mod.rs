@@ -4,19 +4,19 @@
 //! Read the rooms in this order; each imports only those before it. `registry/` is what tenants configure. `events/`
 //! accepts an event in one commit with its deliveries and their jobs. `delivery/` does these jobs: a job is one attempt,
 //! whose result is written in one commit. `journal/` lists deliveries, replays them, and removes old ones. `pull/` answers
-//! events to consumers, which ask for them. `listener/` has deliveries forwarded by a developer's own machine, which this
-//! service cannot reach. Above the rooms, `resource.rs` creates, changes and removes webhooks, `usage.rs` tells how much of
-//! its quotas a tenant uses, `document.rs` is for the rest of this program, and `http/` for the network.
+//! events to consumers, which ask for them. Above the rooms, `resource.rs` creates, changes and removes webhooks,
+//! `signed_request.rs` signs for a developer's own machine, `usage.rs` tells how much of its quotas a tenant uses,
+//! `document.rs` is for the rest of this program, and `http/` for the network.
 
 mod delivery;
 mod document;
 mod events;
 pub mod http;
 mod journal;
-mod listener;
 mod pull;
 mod registry;
 mod resource;
+mod signed_request;
 mod usage;
 
 use std::sync::Arc;
@@ -38,7 +38,6 @@ use self::events::delivery::{FIRST, LATER};
 pub use self::events::log::EVENT_LOG;
 use self::events::{fan_out, publish};
 use self::journal::{release, replay, retention};
-use self::listener::LiveStreams;
 use self::pull::{Waiters, waiters};
 use self::registry::cache::Caches;
 pub use self::usage::Sending;
@@ -76,7 +75,6 @@ pub struct Webhooks {
     events: EventCache,
     recorder: Recorder,
     metrics: DeliveryMetrics,
-    streams: LiveStreams,
     waiters: Waiters,
     trials: Trials,
 }
@@ -98,7 +96,6 @@ impl Webhooks {
             events: EventCache::default(),
             recorder: Recorder::new(),
             metrics: DeliveryMetrics::new(&app.metrics),
-            streams: LiveStreams::default(),
             waiters: waiters(quotas.event_consumers),
             trials: Trials::default(),
             app: Arc::clone(app),
@@ -113,7 +110,6 @@ impl Webhooks {
         webhooks.register(queue(replay::QUEUE), replay::run);
         webhooks.register(queue(RELEASES), release::run);
         webhooks.register(queue(retention::QUEUE), retention::run);
-        webhooks.register(queue(listener::QUEUE), listener::run);
         publish::follow_outbox(app);
         collect(&webhooks);
         Ok(webhooks)

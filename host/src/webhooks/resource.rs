@@ -1,15 +1,15 @@
 //! The resource: creating, changing and removing webhooks (`webhooks.md`, "Resource").
 //!
-//! A change of a webhook touches what other rooms store of it: its held deliveries are released when it is enabled again,
-//! and a listener's slot is free when its webhook is removed.
+//! A change of a webhook touches what other rooms store of it: its held deliveries are released when it is enabled again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tillgate_api::problem::{WEBHOOK_DISABLED, WEBHOOK_TEMPORARY};
+use tillgate_api::problem::WEBHOOK_DISABLED;
 use uuid::Uuid;
 
+use super::Webhooks;
 use super::delivery::disable::{Failing, failing_key};
 use super::delivery::hold::RELEASES;
 use super::journal::retention;
@@ -17,10 +17,9 @@ use super::registry::body::NewWebhook;
 use super::registry::quota::WEBHOOKS;
 use super::registry::secrets::{generate_key, with_secrets};
 use super::registry::webhook::{Settings, Webhook, no_webhook, webhook_key};
-use super::{Webhooks, listener};
 use crate::clock::Timestamp;
 use crate::data::etag::Preconditions;
-use crate::data::records::{Change, Records};
+use crate::data::records::Change;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -66,7 +65,6 @@ impl Webhooks {
                 id,
                 settings: settings.clone(),
                 disabled: None,
-                slot: None,
                 created_at: now,
                 last_modified: now,
                 key_changed_at: Some(now),
@@ -99,11 +97,6 @@ impl Webhooks {
     ) -> Result<([Webhook; 2], bool)> {
         let edit = |webhook: &mut Webhook, _| {
             preconditions.check(Some(&webhook.etag()?))?;
-            // Its URL is the audience of tokens that its listener sees: no other receiver's may stand there.
-            if webhook.slot.is_some() {
-                let detail = "a temporary webhook cannot be changed: remove it and create another";
-                return Err(Error::Conflict(WEBHOOK_TEMPORARY, detail.to_owned()));
-            }
             // What the request keeps is what this commit replaces: another one may have changed it since it came.
             let settings = with_secrets(&new, Some(&webhook.settings))?;
             if settings.callback_url != webhook.settings.callback_url {
@@ -237,30 +230,15 @@ impl Webhooks {
             change.expect(&key, Some(&read));
             read.record.end_previous_key(self.app.clock.now());
             preconditions.check(Some(&read.record.etag()?))?;
-            self.remove(&records, &mut change, &read.record).await?;
+            WEBHOOKS.remove_one(&records, &mut change).await?;
+            change.delete(&key);
+            change.delete(&failing_key(id));
+            change.notify(&key);
             Ok((change, read.record))
         };
         let removed = records.change(plan).await?;
         self.limiters.forget(tenant, id);
         self.caches.catch_up(&self.app, tenant).await?;
         Ok(removed)
-    }
-
-    /// Adds to a change what removes a webhook.
-    pub(super) async fn remove(
-        &self,
-        records: &Records,
-        change: &mut Change,
-        webhook: &Webhook,
-    ) -> Result<()> {
-        let key = webhook_key(webhook.id);
-        WEBHOOKS.remove_one(records, change).await?;
-        change.delete(&key);
-        change.delete(&failing_key(webhook.id));
-        change.notify(&key);
-        match webhook.slot {
-            Some(slot) => listener::leave(change, webhook.id, slot, self.app.clock.now()),
-            None => Ok(()),
-        }
     }
 }

@@ -13,7 +13,7 @@ use crate::identity::TenantId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sending {
-    /// Its webhooks, temporary ones included.
+    /// Its webhooks.
     pub webhooks: Usage,
     /// Its consumers of events.
     pub event_consumers: Usage,

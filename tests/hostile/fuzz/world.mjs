@@ -108,8 +108,8 @@ export class World {
       if (made.status === 201) names[name] = json(made).id;
     };
     await make("webhook", "/api/v1/webhooks", webhook);
-    await make("listener", "/api/v1/webhooks/listen", { eventTypes: ["x.orders.v1"], forwardTo: "http://127.0.0.1:3000/hook" });
-    await this.#send({ method: "POST", path: "/api/v1/events", body: { type: "x.orders.v1", data: {} } });
+    const published = await this.#send({ method: "POST", path: "/api/v1/events", body: { type: "x.orders.v1", data: {} } });
+    names.event = json(published).id;
     const deliveries = await this.#send({ path: "/api/v1/deliveries?limit=1" });
     names.delivery = json(deliveries).items?.[0]?.id ?? names.delivery;
     const replay = await this.#send({ method: "POST", path: "/api/v1/deliveries/replay", body: { eventType: "x.nothing.v1" } });

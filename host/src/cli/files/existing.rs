@@ -128,8 +128,6 @@ impl Host {
                 Kind::Roles => is_true(root, "builtIn"),
                 Kind::GlobalConditions => !is_global,
                 Kind::Conditions => is_global,
-                // Those of `tillgate listen` go by themselves.
-                Kind::Webhooks => is_true(root, "temporary"),
                 _ => false,
             };
             if is_out {

@@ -1,41 +1,45 @@
-//! `tillgate listen`: has the deliveries of a temporary webhook forwarded to an address of this machine, and prints what
-//! was answered.
+//! `tillgate listen`: gets the events of a tenant as a consumer, sends each to an address of this machine as a webhook would,
+//! and prints what was answered.
 //!
-//! A stream of the host brings the deliveries. When it ends or breaks, the command connects again with a fresh token; a
-//! webhook that was removed meanwhile is created again, with the same key. It is removed when the command ends.
+//! The consumer is the command's own, and is deleted at its end. A page is acknowledged once all its events were sent, so
+//! none is left out while the host is away.
 
 mod forward;
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use backon::{BackoffBuilder, ExponentialBuilder};
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use clap::Args;
 use reqwest::{Method, Url};
-use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use uuid::Uuid;
 
-use self::forward::{Forwarded, Forwarder};
+use self::forward::Forwarder;
 use super::answer::{Failure, Json};
-use super::output::{print_on, tell, text};
-use super::reconnect::Reconnect;
-use super::session::{HostOptions, Session, segment};
+use super::output::{print_on, tell};
+use super::session::{HostOptions, Requires, Session, segment};
 use super::signals::Signals;
-use crate::egress::{EventStream, shown};
+use crate::egress::shown;
 
-const WEBHOOKS: &str = "/api/v1/webhooks";
-
-/// The longest pause before it connects again: a listener that is disconnected for longer is removed.
+/// The longest pause before it asks a host again that did not answer.
 const MAX_PAUSE: Duration = Duration::from_secs(15);
+
+/// What stands for all event types.
+const ALL: &str = "*";
 
 #[derive(Args, Debug)]
 pub(super) struct Listen {
     #[command(flatten)]
     options: HostOptions,
-    /// Where to send deliveries: a URL of this machine, or of a private network
+    /// Where to send events: a URL of this machine, or of a private network
     #[arg(long, value_name = "URL", value_parser = Address::parse)]
     forward_to: Address,
     /// Event type to forward; may be given several times [default: all]
-    #[arg(long = "event-type", value_name = "TYPE")]
+    #[arg(long = "event-type", value_name = "TYPE", default_values = [ALL], hide_default_value = true)]
     event_types: Vec<String>,
 }
 
@@ -54,6 +58,23 @@ impl Address {
     }
 }
 
+/// Events of a consumer. Their texts are sent as they come.
+#[derive(Deserialize)]
+struct Page<'t> {
+    #[serde(borrow)]
+    items: Vec<&'t RawValue>,
+    next: String,
+}
+
+/// What is shown of an event, and decides whether it is sent.
+#[derive(Deserialize)]
+struct Event {
+    id: String,
+    #[serde(rename = "type")]
+    event_type: String,
+    time: String,
+}
+
 pub(super) async fn run(arguments: Listen) -> Result<(), String> {
     let mut signals = Signals::new()?;
     let session = tokio::select! {
@@ -61,152 +82,172 @@ pub(super) async fn run(arguments: Listen) -> Result<(), String> {
         () = signals.next() => return Ok(()),
     };
     let forwarder = Forwarder::new(arguments.forward_to.url.clone(), arguments.options.json)?;
-    let mut listener = Listener::create(session, arguments, forwarder).await?;
-    let listened = listener.listen(&mut signals).await;
-    listener.end(&mut signals).await;
+    let mut listener = Listener {
+        consumer: format!("listen-{}", Uuid::new_v4().simple()),
+        key: generate_key()?,
+        session,
+        forwarder,
+        arguments,
+    };
+    let listened = tokio::select! {
+        listened = listener.listen() => listened,
+        () = signals.next() => Ok(()),
+    };
+    tokio::select! {
+        () = listener.end() => {}
+        () = signals.next() => {}
+    }
     listened
 }
 
-/// The command, once it has a webhook.
+/// The command, once it has a token.
 struct Listener {
     session: Session,
-    forwarder: Arc<Forwarder>,
-    /// The request that creates the webhook; once it was created, with its key.
-    creation: Value,
-    /// The webhook's path.
-    path: String,
-    /// The deliveries that are being forwarded.
-    running: JoinSet<Result<Forwarded, String>>,
+    forwarder: Forwarder,
+    arguments: Listen,
+    /// The name of its consumer.
+    consumer: String,
+    /// The key of the signatures.
+    key: String,
 }
 
 impl Listener {
-    async fn create(
-        session: Session,
-        arguments: Listen,
-        forwarder: Forwarder,
-    ) -> Result<Self, String> {
-        let mut types = arguments.event_types;
-        if types.is_empty() {
-            types.push("*".to_owned());
-        }
-        let mut listener = Self {
-            creation: creation(&types, &arguments.forward_to.text, None),
-            forwarder: Arc::new(forwarder),
-            session,
-            path: String::new(),
-            running: JoinSet::new(),
-        };
-        let made = listener.create_webhook().await?;
-        let key = text(&made.value, "sharedKey").to_owned();
-        match arguments.options.json {
-            true => _ = print_on(&format!("{}\n", made.text))?,
-            false => tell(&format!(
-                "{} events are forwarded to {} until Ctrl-C; their secret for Standard Webhooks is {}, their shared key is \
-                 {key}",
-                types.join(", ").replace('*', "all"),
-                shown(&arguments.forward_to.text),
-                text(&made.value, "standardWebhooksSecret"),
-            )),
-        }
-        listener.creation = creation(&types, &arguments.forward_to.text, Some(&key));
-        Ok(listener)
-    }
-
-    async fn create_webhook(&mut self) -> Result<Json, Failure> {
-        let path = format!("{WEBHOOKS}/listen");
-        let creation = self.creation.to_string().into_bytes();
-        let made = self
-            .session
-            .post(&path, "application/json", creation)
-            .await?;
-        self.path = format!("{WEBHOOKS}/{}", segment(text(&made.value, "id")));
-        Ok(made)
-    }
-
-    /// Forwards deliveries until a signal comes, stdout is closed, or it cannot go on.
-    async fn listen(&mut self, signals: &mut Signals) -> Result<(), String> {
-        let mut reconnect = Reconnect::new(MAX_PAUSE);
-        let mut stream = self.follow().await?;
+    /// Forwards events until stdout is closed, or it cannot go on.
+    async fn listen(&mut self) -> Result<(), String> {
+        self.check_address().await?;
+        let mut page = self.pull(None).await?;
+        self.announce()?;
         loop {
-            let event = tokio::select! {
-                () = signals.next() => return Ok(()),
-                Some(done) = self.running.join_next() => {
-                    match done.map_err(|cause| cause.to_string())?? {
-                        Forwarded::Reported => continue,
-                        Forwarded::StdoutClosed => return Ok(()),
-                        Forwarded::ReceiverGone => return Err(
-                            "the receiver answered 410 Gone, which disables a webhook".to_owned(),
-                        ),
-                    }
+            let read: Page<'_> = serde_json::from_str(&page.text)
+                .map_err(|cause| format!("the host sent events that cannot be read: {cause}"))?;
+            for envelope in read.items {
+                if !self.forward(envelope.get()).await? {
+                    return Ok(());
                 }
-                event = stream.next() => event,
-            };
-            match event {
-                Ok(Some(event)) => {
-                    match event.name.as_str() {
-                        "delivery" => self.forward(event.data),
-                        "removed" => return Err("the temporary webhook was removed".to_owned()),
-                        _ => {}
-                    }
-                    continue;
-                }
-                // A stream ends with its token, or when the host stops.
-                Ok(None) => {}
-                Err(cause) => tell(&format!("the stream broke off: {cause}")),
             }
-            stream = tokio::select! {
-                stream = reconnect.replace(&stream, async || self.connect().await) => stream?,
-                () = signals.next() => return Ok(()),
-            };
+            page = self.pull(Some(&read.next)).await?;
         }
     }
 
-    fn forward(&mut self, data: String) {
-        let forwarder = Arc::clone(&self.forwarder);
-        let (session, path) = (self.session.clone(), self.path.clone());
-        self.running
-            .spawn(async move { forwarder.forward(session, &path, &data).await });
-    }
-
-    async fn follow(&self) -> Result<EventStream, Failure> {
-        let path = format!("{}/deliveries", self.path);
-        self.session.follow(&path, None).await
-    }
-
-    /// Connects with a fresh token, to a new webhook when the host has removed the one before.
-    async fn connect(&mut self) -> Result<EventStream, Failure> {
-        self.session.renew().await?;
-        if self
+    /// Has the host check the address, by headers for an event that there is not.
+    async fn check_address(&self) -> Result<(), String> {
+        let path = signed_headers(&self.consumer);
+        let body = Some(self.asked());
+        let asked = self
             .session
-            .call(Method::GET, &self.path)
-            .await?
-            .is_missing()
-        {
-            self.create_webhook().await?;
-            tell("the host did not answer for too long: events of that time are missing");
+            .write(Method::POST, &path, Requires::Nothing, body);
+        let answer = asked.await?;
+        match answer.is_missing() {
+            true => Ok(()),
+            false => Ok(answer.body().map(drop)?),
         }
-        self.follow().await
     }
 
-    /// Waits for the deliveries that are being forwarded, unless another signal comes, and removes the webhook.
-    async fn end(mut self, signals: &mut Signals) {
-        let rest = async { while self.running.join_next().await.is_some() {} };
-        tokio::select! {
-            () = rest => {}
-            () = signals.next() => {}
+    /// Says what is forwarded, and by which key it is signed.
+    fn announce(&self) -> Result<(), String> {
+        let Listen {
+            event_types,
+            forward_to,
+            options,
+        } = &self.arguments;
+        let secret = format!("whsec_{}", BASE64_STANDARD.encode(&self.key));
+        if options.json {
+            let line = json!({
+                "consumer": self.consumer,
+                "eventTypes": event_types,
+                "forwardTo": forward_to.text,
+                "sharedKey": self.key,
+                "standardWebhooksSecret": secret,
+            });
+            return print_on(&format!("{line}\n")).map(drop);
         }
-        if let Err(first) = self.remove().await {
+        tell(&format!(
+            "{} events are forwarded to {} until Ctrl-C; their secret for Standard Webhooks is {secret}, their shared key is {}",
+            event_types.join(", ").replace(ALL, "all"),
+            shown(&forward_to.text),
+            self.key,
+        ));
+        Ok(())
+    }
+
+    /// The next events, once there are any. This acknowledges those before.
+    async fn pull(&mut self, after: Option<&str>) -> Result<Json, String> {
+        let mut path = format!("/api/v1/events?consumer={}&wait=20s", self.consumer);
+        if let Some(after) = after {
+            path += &format!("&after={}", segment(after));
+        }
+        self.ask(async |session| session.get(&path).await).await
+    }
+
+    /// Sends an event if it is of a type that is wanted; answers whether stdout is still open.
+    async fn forward(&mut self, envelope: &str) -> Result<bool, String> {
+        let event: Event = serde_json::from_str(envelope)
+            .map_err(|cause| format!("the host sent an event that cannot be read: {cause}"))?;
+        let mut types = self.arguments.event_types.iter();
+        if !types.any(|wanted| wanted == ALL || *wanted == event.event_type) {
+            return Ok(true);
+        }
+        let (path, asked) = (signed_headers(&event.id), self.asked());
+        let sign =
+            async |session: &Session| session.post(&path, "application/json", asked.clone()).await;
+        let signed = self.ask(sign).await?;
+        self.forwarder
+            .forward(&event, &signed.value, envelope)
+            .await
+    }
+
+    /// What is asked for headers.
+    fn asked(&self) -> Vec<u8> {
+        let asked = json!({ "url": self.arguments.forward_to.text, "sharedKey": self.key });
+        asked.to_string().into_bytes()
+    }
+
+    /// Asks the host, and again with a fresh token for as long as it does not answer.
+    async fn ask(
+        &mut self,
+        ask: impl AsyncFn(&Session) -> Result<Json, Failure>,
+    ) -> Result<Json, String> {
+        let pauses = ExponentialBuilder::new().with_min_delay(Duration::from_millis(100));
+        let pauses = pauses.with_max_delay(MAX_PAUSE).without_max_times();
+        let mut pauses = pauses.build();
+        let mut asked = ask(&self.session).await;
+        loop {
+            match &asked {
+                Ok(_) => break,
+                Err(Failure::Final(_)) => {}
+                Err(Failure::Temporary(message)) => {
+                    tell(message);
+                    tokio::time::sleep(pauses.next().unwrap_or(MAX_PAUSE)).await;
+                }
+            }
             let renewed = self.session.renew().await;
-            if renewed.is_err() || self.remove().await.is_err() {
+            asked = match renewed {
+                Ok(()) => ask(&self.session).await,
+                Err(failure) => Err(failure),
+            };
+            if matches!(asked, Err(Failure::Final(_))) {
+                break;
+            }
+        }
+        Ok(asked?)
+    }
+
+    /// Deletes its consumer.
+    async fn end(&mut self) {
+        if let Err(first) = self.delete().await {
+            let renewed = self.session.renew().await;
+            if renewed.is_err() || self.delete().await.is_err() {
                 tell(&format!(
-                    "the temporary webhook could not be removed ({first}); without a listener it ends within a minute"
+                    "the consumer {} could not be deleted: {first}",
+                    self.consumer
                 ));
             }
         }
     }
 
-    async fn remove(&self) -> Result<(), Failure> {
-        let answer = self.session.call(Method::DELETE, &self.path).await?;
+    async fn delete(&self) -> Result<(), Failure> {
+        let path = format!("/api/v1/event-consumers/{}", self.consumer);
+        let answer = self.session.call(Method::DELETE, &path).await?;
         match answer.is_missing() {
             true => Ok(()),
             false => answer.body().map(drop),
@@ -214,7 +255,15 @@ impl Listener {
     }
 }
 
-/// The request that creates a webhook.
-fn creation(types: &[String], forward_to: &str, key: Option<&str>) -> Value {
-    json!({ "eventTypes": types, "forwardTo": forward_to, "sharedKey": key })
+/// The path of the headers of an event.
+fn signed_headers(event: &str) -> String {
+    format!("/api/v1/events/{}/signed-headers", segment(event))
+}
+
+/// A shared key of 256 random bits, as text.
+fn generate_key() -> Result<String, String> {
+    let mut bytes = [0; 32];
+    let filled = aws_lc_rs::rand::fill(&mut bytes);
+    filled.map_err(|_| "the system has no random numbers".to_owned())?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }

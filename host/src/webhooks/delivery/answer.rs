@@ -15,7 +15,7 @@ const MAX_EXCERPT: usize = 1 << 10;
 
 /// The most bytes of an answer that are looked at: enough to see all of a secret of 1 KiB that begins in what is shown, at
 /// eight bytes for each of its own.
-pub(in crate::webhooks) const MAX_PREFIX: usize = MAX_EXCERPT + (8 << 10);
+pub(super) const MAX_PREFIX: usize = MAX_EXCERPT + (8 << 10);
 
 /// The most bytes of a redirect's target that are told.
 const MAX_LOCATION: usize = 200;
@@ -40,7 +40,7 @@ impl AttemptResult {
 }
 
 /// The result of an attempt that was answered.
-pub(in crate::webhooks) fn classify(
+pub(super) fn classify(
     at: Timestamp,
     took: Duration,
     head: &Head,
@@ -77,7 +77,7 @@ fn shown(answer: &[u8], secrets: &Secrets) -> String {
 }
 
 /// The result of an attempt that got no answer.
-pub(in crate::webhooks) fn unanswered(
+pub(super) fn unanswered(
     at: Timestamp,
     took: Duration,
     kind: FailureKind,

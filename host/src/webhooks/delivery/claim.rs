@@ -11,7 +11,6 @@ use crate::jobs::Work;
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::delivery::{Delivery, Job, LATER};
 use crate::webhooks::events::delivery_id::DeliveryId;
-use crate::webhooks::registry::slot::Slot;
 
 /// See the module's documentation.
 pub(in crate::webhooks) struct Claim<'w> {
@@ -33,25 +32,14 @@ impl<'w> Claim<'w> {
         let tenant = TenantId::of_partition(&work.partition).ok_or_else(damaged)?;
         let id = Uuid::try_parse(&work.job.id).map_err(|_| damaged())?;
         let job = Job::read(&work.job.body)?;
-        Ok(Self::new(webhooks, tenant, DeliveryId(id), job, work))
-    }
-
-    /// The same, of what has been read already.
-    pub(in crate::webhooks) fn new(
-        webhooks: &'w Webhooks,
-        tenant: TenantId,
-        id: DeliveryId,
-        job: Job,
-        work: Work,
-    ) -> Self {
-        Self {
+        Ok(Self {
             records: webhooks.app.records(work.partition.clone()),
             webhooks,
             tenant,
-            id,
+            id: DeliveryId(id),
             job,
             work,
-        }
+        })
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -71,14 +59,6 @@ impl<'w> Claim<'w> {
         };
         let body = job.to_bytes()?;
         change.enqueue(LATER, &self.work.job.id, deferral.until, body);
-        self.settle(change).await
-    }
-
-    /// Leaves the delivery to the listener that its webhook is for, and that alone can reach its receiver.
-    pub(super) async fn hand_over(&self, slot: Slot) -> Result<()> {
-        let mut change = Change::default();
-        let body = self.work.job.body.clone();
-        change.enqueue(slot.queue(), &self.work.job.id, self.now(), body);
         self.settle(change).await
     }
 

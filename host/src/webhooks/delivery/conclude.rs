@@ -24,7 +24,7 @@ const MIN_OUTAGE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// When the store is unavailable.
-pub(in crate::webhooks) async fn conclude(
+pub(super) async fn conclude(
     claim: &Claim<'_>,
     webhook: &Webhook,
     delivery: &mut Delivery,

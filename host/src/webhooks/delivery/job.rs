@@ -1,4 +1,4 @@
-//! The job of a delivery: an attempt is made, unless its webhook is gone, disabled or a listener's.
+//! The job of a delivery: an attempt is made, unless its webhook is gone or disabled.
 
 use std::sync::Arc;
 
@@ -28,9 +28,6 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     match all.get(&claim.job.webhook) {
         None => give_up(&claim).await,
         Some(webhook) if !webhook.is_enabled() => hold(&claim, webhook).await,
-        Some(webhook) => match webhook.slot {
-            Some(slot) => claim.hand_over(slot).await,
-            None => attempt(&claim, webhook).await,
-        },
+        Some(webhook) => attempt(&claim, webhook).await,
     }
 }

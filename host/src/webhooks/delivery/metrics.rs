@@ -99,7 +99,6 @@ pub(in crate::webhooks) fn collect(webhooks: &Arc<Webhooks>) {
             memory_use("bearer_tokens", webhooks.identity.bearers()),
             memory_use("webhook_counts", webhooks.recorder.counted()),
             memory_use("webhook_events", webhooks.events.count()),
-            memory_use("webhook_listeners", webhooks.streams.count()),
             memory_use("event_waiters", webhooks.waiters.reserved()),
         ]
     });

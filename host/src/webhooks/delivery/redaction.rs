@@ -43,7 +43,7 @@ impl Secrets {
     }
 
     /// Whether a text repeats one of them.
-    pub(in crate::webhooks) fn are_in(&self, text: &str) -> bool {
+    pub(super) fn are_in(&self, text: &str) -> bool {
         // In UTF-16, each ASCII character has a zero byte beside it.
         let text = text.replace('\0', "");
         // No form of a secret is shorter than itself.

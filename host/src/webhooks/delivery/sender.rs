@@ -195,15 +195,6 @@ fn sign_standard(headers: &mut HeaderMap, keys: &Keys, event: &Event, at: Timest
     Ok(())
 }
 
-/// The secrets of requests to a webhook that are made now.
-pub(in crate::webhooks) async fn secrets_of(
-    identity: &IdentityProvider,
-    settings: &Settings,
-) -> Result<Secrets> {
-    let authorization = authorization(identity, settings).await?;
-    Ok(Secrets::new(settings, &authorization))
-}
-
 async fn authorization(identity: &IdentityProvider, settings: &Settings) -> Result<HeaderValue> {
     let text = match &settings.authentication {
         Authentication::Bearer => {

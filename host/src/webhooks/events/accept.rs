@@ -28,6 +28,7 @@ const MAX_AT_ONCE: usize = 400;
 #[derive(Debug)]
 pub(in crate::webhooks) struct Accepted {
     pub(in crate::webhooks) event_id: String,
+    pub(in crate::webhooks) key: Uuid,
     pub(in crate::webhooks) first_delivery: Option<DeliveryId>,
 }
 
@@ -49,6 +50,7 @@ impl Webhooks {
         let first_delivery = self.create_deliveries(change, tenant, key, &event, webhooks, now)?;
         Ok(Accepted {
             event_id: event.id,
+            key,
             first_delivery,
         })
     }

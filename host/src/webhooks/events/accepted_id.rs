@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use super::event::NewEvent;
 use crate::clock::Timestamp;
@@ -23,6 +24,9 @@ pub(in crate::webhooks) struct AcceptedId {
     /// Of what makes an event the same: its type and data.
     digest: String,
     pub(in crate::webhooks) deliveries: usize,
+    /// The key of the event; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::webhooks) event: Option<Uuid>,
 }
 
 /// The key of the record of an accepted id.
@@ -31,12 +35,18 @@ pub(in crate::webhooks) fn accepted_id_key(id: &str) -> String {
 }
 
 impl AcceptedId {
-    /// The id of an event that is accepted at a time.
-    pub(in crate::webhooks) fn new(event: &NewEvent, at: Timestamp, deliveries: usize) -> Self {
+    /// The id of an event that is accepted at a time, and is stored under a key.
+    pub(in crate::webhooks) fn new(
+        event: &NewEvent,
+        at: Timestamp,
+        deliveries: usize,
+        key: Uuid,
+    ) -> Self {
         Self {
             at,
             digest: digest(event),
             deliveries,
+            event: Some(key),
         }
     }
 

@@ -256,12 +256,8 @@ impl Webhooks {
     async fn read_waiting(&self, tenant: &TenantId) -> Result<usize> {
         // What is beyond the quota need not be counted to its end.
         let max = self.admission.max_waiting.saturating_mul(2);
-        let all = self.caches.of(&self.app, tenant).await?;
-        // What waits for a listener is on the queue of its slot.
-        let slots = all.values().filter_map(|webhook| webhook.slot);
-        let queues = [FIRST, LATER].into_iter().chain(slots.map(|it| it.queue()));
         let records: &Records = &self.records(tenant);
-        let counts = queues.map(|queue| records.queued(queue, max));
+        let counts = [FIRST, LATER].map(|queue| records.queued(queue, max));
         Ok(try_join_all(counts).await?.into_iter().sum())
     }
 }

@@ -76,7 +76,6 @@ impl Webhooks {
                     return Ok((change, repeated(event, id, &known.record)?));
                 }
                 change.expect(&key, known.as_ref());
-                change.put(&key, &AcceptedId::new(event, now, wanted.len()))?;
             }
             if wanted.is_empty() && logging == Logging::Off {
                 let id = event
@@ -90,9 +89,12 @@ impl Webhooks {
                 self.admit(tenant, deliveries).await?;
                 is_admitted.store(true, Ordering::Relaxed);
             }
-            let id = self
-                .accept(&mut change, tenant, event, &wanted, logging, now)?
-                .event_id;
+            let accepted = self.accept(&mut change, tenant, event, &wanted, logging, now)?;
+            if let Some(id) = &event.id {
+                let remembered = AcceptedId::new(event, now, deliveries, accepted.key);
+                change.put(&accepted_id_key(id), &remembered)?;
+            }
+            let id = accepted.event_id;
             Ok((change, Published { id, deliveries }))
         };
         // Where no webhook wants it there may be no commit that would check what memory knows of consumers.

@@ -1,10 +1,13 @@
-//! Publishing events. Those of the caller's own tenant are the traffic of the service; what an operator publishes for another
-//! tenant has a line in the audit log.
+//! Publishing events, and signing them for a receiver that this service cannot reach. Events that callers publish for their own
+//! tenant are the traffic of the service; what an operator publishes for another tenant has a line in the audit log.
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use tillgate_api::problem::{EVENT_ID_TAKEN, EVENT_TYPE_RESERVED, RATE_LIMITED, TOO_MUCH_WAITING};
+use tillgate_api::problem::{
+    EVENT_ID_TAKEN, EVENT_NOT_FOUND, EVENT_TYPE_RESERVED, RATE_LIMITED, TOO_MUCH_WAITING,
+};
+use tillgate_api::read;
 use tillgate_api::schema::schema_of;
 
 use crate::error::Result;
@@ -15,8 +18,10 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::events::INLINE;
 use crate::webhooks::events::body::{event_schema, publish_request};
 use crate::webhooks::events::publish::Published;
+use crate::webhooks::events::schema::event_id;
+use crate::webhooks::signed_request::{SignedHeaders, asked, asked_schema};
 
-/// The route.
+/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let access = Access::With(Permission::EventPublish);
     let takes = Takes::Json(MAX_BODY);
@@ -30,6 +35,15 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
             publish,
         )
         .described(describe_publish),
+        Route::changing(
+            Method::POST,
+            "/api/v1/events/{eventId}/signed-headers",
+            Access::With(Permission::WebhookWrite),
+            takes,
+            "event.signed",
+            sign,
+        )
+        .described(describe_sign),
     ]
 }
 
@@ -71,6 +85,22 @@ async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     Ok(reply.audited(line))
 }
 
+async fn sign(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let reached = &webhooks.app.config.webhooks.allow_private;
+    let asked = read(&request.body, |value| asked(value, reached))?;
+    let (tenant, event) = (&request.caller()?.tenant, request.param(0)?);
+    let receiver = asked.receiver();
+    let (signed, event_type) = webhooks.sign(tenant, event, asked).await?;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: Some(event.to_owned()),
+        event_type: Some(event_type),
+        receiver,
+        ..Line::default()
+    };
+    Ok(Reply::of(StatusCode::OK, &signed)?.audited(line))
+}
+
 fn describe_publish() -> Operation {
     Operation::new("publishEvent", Tag::Events, "Publish an event")
         .says(
@@ -91,4 +121,26 @@ fn describe_publish() -> Operation {
             RATE_LIMITED,
             TOO_MUCH_WAITING,
         ])
+}
+
+fn describe_sign() -> Operation {
+    Operation::new(
+        "signEvent",
+        Tag::Events,
+        "Get the headers of a delivery of an event to your own machine",
+    )
+    .says(
+        "For receivers that you are writing, which this service cannot \
+            reach: get events as a consumer, and send each envelope, byte for \
+            byte, with these headers. `tillgate listen` does this. An event \
+            with an id of its publisher is found for 24 hours. The journal has no attempts of it.",
+    )
+    .path("eventId", "The id of the event.", event_id)
+    .takes(asked_schema)
+    .answers(
+        200,
+        "The headers, with a token that expires soon",
+        schema_of::<SignedHeaders>,
+    )
+    .refuses(&[EVENT_NOT_FOUND])
 }

@@ -1,13 +1,12 @@
-//! The routes of webhooks (`webhooks.md`): the resource in `webhooks.rs`, publishing events in `events.rs`, asking for them in
-//! `consumers.rs`, the journal in `deliveries.rs`, listeners in `listener.rs`, the certificates of the identity provider in
-//! `certs.rs`, its keys in `keys.rs`. What the API's documents say of a route stands beside its handler.
+//! The routes of webhooks (`webhooks.md`): the resource in `webhooks.rs`, publishing and signing events in `events.rs`, asking
+//! for them in `consumers.rs`, the journal in `deliveries.rs`, the certificates of the identity provider in `certs.rs`, its
+//! keys in `keys.rs`. What the API's documents say of a route stands beside its handler.
 
 mod certs;
 mod consumers;
 mod deliveries;
 mod events;
 mod keys;
-mod listener;
 mod path;
 mod webhooks;
 
@@ -26,7 +25,6 @@ pub fn routes() -> Vec<Route<Arc<Webhooks>>> {
     routes.extend(events::routes());
     routes.extend(consumers::routes());
     routes.extend(deliveries::routes());
-    routes.extend(listener::routes());
     routes.extend(certs::routes());
     routes.extend(keys::routes());
     routes

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_api::problem::{
     QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING, WEBHOOK_DISABLED, WEBHOOK_NOT_FOUND,
-    WEBHOOK_TEMPORARY,
 };
 use tillgate_api::read;
 use tillgate_api::schema::{duration, schema_of, time, uuid};
@@ -309,7 +308,7 @@ fn describe_replace() -> Operation {
         )
         .answers(200, "It was replaced", schema_of::<Answer<'_>>)
         .with_preconditions()
-        .refuses(&[WEBHOOK_NOT_FOUND, WEBHOOK_TEMPORARY])
+        .refuses(&[WEBHOOK_NOT_FOUND])
 }
 
 fn describe_remove() -> Operation {

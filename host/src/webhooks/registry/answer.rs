@@ -41,8 +41,6 @@ impl Webhook {
                 .map(|previous| previous.ends_at.to_millis_text()),
             signature_header: settings.signature_header.as_deref(),
             max_per_second: settings.max_per_second,
-            temporary: self.slot.is_some(),
-            expires_at: None,
             enabled: self.is_enabled(),
             disabled_reason: self.disabled.as_ref().map(|disabled| disabled.reason),
             disabled_at: self
@@ -90,13 +88,6 @@ pub(in crate::webhooks) struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     max_per_second: Option<u32>,
-    /// It is a listener's.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    temporary: bool,
-    /// Only in the answer that created a listener: when it is removed unless its deliveries are followed by then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "time")]
-    pub(in crate::webhooks) expires_at: Option<String>,
     enabled: bool,
     /// Why the service has disabled it.
     #[serde(skip_serializing_if = "Option::is_none")]

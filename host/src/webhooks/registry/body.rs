@@ -1,6 +1,4 @@
 //! The body of a request that creates, replaces or tries out a webhook (`webhooks.md`, "Resource").
-//!
-//! A listener's webhook has some of the same members, read by the same functions.
 
 use http::HeaderName;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -60,16 +58,14 @@ const RESERVED: [&str; 23] = [
 ];
 
 /// What an answer says of a webhook beside what can be set: it may be sent back.
-const ANSWERED: [&str; 9] = [
+const ANSWERED: [&str; 7] = [
     "createdAt",
     "disabledAt",
     "disabledReason",
-    "expiresAt",
     "hasSharedKey",
     "lastModified",
     "previousSharedKeyEndsAt",
     "standardWebhooksSecret",
-    "temporary",
 ];
 
 /// What a request says of a webhook.
@@ -184,7 +180,7 @@ pub(in crate::webhooks) fn webhook(
 }
 
 /// The name of a webhook.
-pub(in crate::webhooks) fn name(value: Value<'_, '_, '_>) -> Option<String> {
+fn name(value: Value<'_, '_, '_>) -> Option<String> {
     title(value, MAX_NAME)
 }
 
@@ -230,7 +226,7 @@ pub(in crate::webhooks) fn check_url(text: &str, allows_http: bool) -> Result<()
 }
 
 /// The event types that a webhook wants.
-pub(in crate::webhooks) fn event_types(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
+fn event_types(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
     let (count, rule) = (1..=MAX_TYPES, "must have 1 to 100 event types");
     value.set(count, rule, "is a duplicate", |value| {
         value.of(event_type_or_all, |node, faults| {
@@ -313,10 +309,10 @@ pub(in crate::webhooks) fn is_short_text(text: &str) -> bool {
     (1..=MAX_SHORT_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-pub(in crate::webhooks) fn shared_key(value: Value<'_, '_, '_>) -> Option<SharedKeyChange> {
+fn shared_key(value: Value<'_, '_, '_>) -> Option<SharedKeyChange> {
     let found = |text: &str| match text {
         "generate" => Some(SharedKeyChange::Generate),
-        key => SharedKey::parse(key).map(|_| SharedKeyChange::Set(Secret(key.to_owned()))),
+        key => parse_key(key).map(SharedKeyChange::Set),
     };
     let schema = |_: &mut _| {
         json_schema!({
@@ -324,6 +320,20 @@ pub(in crate::webhooks) fn shared_key(value: Value<'_, '_, '_>) -> Option<Shared
         })
     };
     value.parsed(schema, found, KEY_RULE)
+}
+
+/// A shared key that is not to be made.
+pub(in crate::webhooks) fn signing_key(value: Value<'_, '_, '_>) -> Option<Secret> {
+    let schema = |_: &mut _| {
+        json_schema!({
+            "type": "string", "pattern": r"^([^\s\x00-\x1f\x7f-\x9f]| ){16,128}$"
+        })
+    };
+    value.parsed(schema, parse_key, "must be 16 to 128 printable characters")
+}
+
+fn parse_key(text: &str) -> Option<Secret> {
+    SharedKey::parse(text).map(|_| Secret(text.to_owned()))
 }
 
 fn signature_header(value: Value<'_, '_, '_>) -> Option<String> {

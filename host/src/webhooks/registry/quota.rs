@@ -1,4 +1,4 @@
-//! How many webhooks a tenant has, temporary ones included, and how many consumers. They are counted in the commits that
+//! How many webhooks a tenant has, and how many consumers. They are counted in the commits that
 //! add or remove one, so that no two of them pass the quota together, on whichever hosts they are made.
 
 use serde::de::IgnoredAny;

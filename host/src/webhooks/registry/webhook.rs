@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use super::event_type::ALL;
 use super::filter::Filter;
-use super::slot::Slot;
 use crate::clock::Timestamp;
 use crate::data::managed_by::ManagedBy;
 use crate::error::Error;
@@ -35,9 +34,6 @@ pub(in crate::webhooks) struct Webhook {
     /// Why and when the service has disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-    /// The slot of the listener that it is for, which makes it temporary.
-    #[serde(rename = "seat", default, skip_serializing_if = "Option::is_none")]
-    pub slot: Option<Slot>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.

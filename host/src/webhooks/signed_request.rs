@@ -1,0 +1,191 @@
+//! Requests that a developer's own machine makes, where this service cannot reach its receiver: `tillgate listen` gets events
+//! as a consumer, and has the headers made here that a delivery to its URL would have.
+//!
+//! The URL is the audience of the token. So it must be of that machine or its network: a token for another URL would be good
+//! enough to deceive the receiver there.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use reqwest::Url;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use tillgate_api::problem::EVENT_NOT_FOUND;
+use tillgate_api::{Value, describe};
+use uuid::Uuid;
+
+use super::Webhooks;
+use super::delivery::sender::Prepared;
+use super::events::accepted_id::{AcceptedId, accepted_id_key};
+use super::events::event::{Event, event_key};
+use super::registry::body::{check_url, is_short_text, signing_key, url};
+use super::registry::webhook::{Authentication, Secret, Settings};
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+
+const LOCAL_RULE: &str = "must be a URL of your own machine, such as \
+    http://127.0.0.1:3000/hook, or of an address in a private network that \
+    this service does not reach";
+
+/// What a request for headers asks.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) url: String,
+    pub(super) shared_key: Option<Secret>,
+}
+
+impl Asked {
+    /// Scheme, host and port of the URL.
+    pub(super) fn receiver(&self) -> Option<String> {
+        let url = Url::parse(&self.url).ok()?;
+        Some(url.origin().ascii_serialization())
+    }
+}
+
+/// The headers of a delivery.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct SignedHeaders {
+    /// Their values, by name in lower case.
+    headers: BTreeMap<String, String>,
+}
+
+/// Reads `{ url, sharedKey? }`. In the networks of `reached` this service has receivers itself.
+pub(super) fn asked(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Option<Asked> {
+    value.component("SignedHeadersRequest", |value| {
+        value.object(|fields| {
+            let about = "Where the caller sends the event: a URL of its own \
+                machine, or of an address in a private network that this \
+                service does not reach. It is the audience of the token.";
+            let url = fields.required("url", about, |value| {
+                url(value, |text| {
+                    check_url(text, true)?;
+                    match is_local(text, reached) {
+                        true => Ok(()),
+                        false => Err(LOCAL_RULE),
+                    }
+                })
+            });
+            let about = "The key of the signatures, which there are none of without it.";
+            let key = fields.optional("sharedKey", about, signing_key);
+            Some(Asked {
+                url: url?,
+                shared_key: key?,
+            })
+        })
+    })
+}
+
+/// The body of the request.
+pub(super) fn asked_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, |value| asked(value, &[]))
+}
+
+/// Whether a URL is of the developer's machine or network. One that this service may send deliveries to is not, except on the
+/// machine itself.
+fn is_local(url: &str, reached: &[IpNet]) -> bool {
+    let url = Url::parse(url).ok();
+    let Some(host) = url.as_ref().and_then(Url::host_str) else {
+        return false;
+    };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let Ok(address) = bare.parse::<IpAddr>() else {
+        return host == "localhost" || host.ends_with(".localhost");
+    };
+    let is_private = match address {
+        IpAddr::V4(address) => address.is_private(),
+        IpAddr::V6(address) => address.is_unique_local(),
+    };
+    let is_reached = || reached.iter().any(|network| network.contains(&address));
+    address.is_loopback() || is_private && !is_reached()
+}
+
+impl Webhooks {
+    /// The headers of a delivery of an event to a URL that is not a webhook's, made now; and the event's type.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Overloaded`] when no token can be made; when the store is unavailable.
+    pub(super) async fn sign(
+        &self,
+        tenant: &TenantId,
+        event: &str,
+        asked: Asked,
+    ) -> Result<(SignedHeaders, String)> {
+        let event = self.event(tenant, event).await?;
+        let settings = Settings {
+            name: String::new(),
+            callback_url: asked.url,
+            event_types: Vec::new(),
+            filter: None,
+            authentication: Authentication::Bearer,
+            shared_key: asked.shared_key,
+            previous_key: None,
+            signature_header: None,
+            max_per_second: None,
+            enabled: true,
+            managed_by: None,
+        };
+        let now = self.app.clock.now();
+        let prepared = self.sender.prepare(&self.identity, &settings, &event, now);
+        let Prepared::Request(headers, _) = prepared.await? else {
+            return Err(Error::Overloaded("no token can be made now"));
+        };
+        let texts = headers.iter().filter_map(|(name, value)| {
+            let value = value.to_str().ok()?;
+            Some((name.as_str().to_owned(), value.to_owned()))
+        });
+        let headers = texts.collect();
+        Ok((SignedHeaders { headers }, event.event_type))
+    }
+
+    /// An event by its id. One that has an id of its publisher is found for as long as the id is remembered.
+    async fn event(&self, tenant: &TenantId, id: &str) -> Result<Event> {
+        let missing = || Error::missing(EVENT_NOT_FOUND, id);
+        if !is_short_text(id) {
+            return Err(missing());
+        }
+        let records = self.records(tenant);
+        let accepted = records.get::<AcceptedId>(&accepted_id_key(id)).await?;
+        let key = accepted.and_then(|accepted| accepted.record.event);
+        let key = key.or_else(|| Uuid::try_parse(id).ok());
+        let key = key.ok_or_else(missing)?;
+        let event = records.get::<Event>(&event_key(key)).await?;
+        let event = event.filter(|event| event.record.id == id);
+        event.map(|event| event.record).ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_local;
+
+    #[test]
+    fn only_urls_that_no_receiver_has_are_local() {
+        let reached = ["10.1.0.0/16", "127.0.0.0/8"].map(|net| net.parse());
+        let reached: Vec<_> = reached.into_iter().flatten().collect();
+        for url in [
+            "http://127.0.0.1:3000/hook",
+            "https://localhost/",
+            "http://shop.localhost:3000/",
+            "http://[::1]:3000/",
+            "http://192.168.1.7/",
+            "http://10.2.0.1/",
+            "http://[fd00::1]/",
+        ] {
+            assert!(is_local(url, &reached), "{url}");
+        }
+        for url in [
+            "https://erp.example/hook",
+            "http://localhost.example/",
+            "http://notlocalhost/",
+            "http://8.8.8.8/",
+            "http://0.0.0.0/",
+            "http://169.254.169.254/",
+            "http://10.1.2.3/",
+            "http://[::ffff:10.1.2.3]/",
+            "http://[2a00::1]/",
+        ] {
+            assert!(!is_local(url, &reached), "{url}");
+        }
+    }
+}
