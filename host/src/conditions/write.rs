@@ -242,8 +242,16 @@ impl Conditions {
                 // They have changed since: what was tested is not what would be kept.
                 return Ok((Change::default(), None));
             }
-            let written = Written::new(stored.is_some());
-            let action = match written {
+            let is_same = there == Some(document);
+            let put = Put {
+                written: Written::new(stored.is_some()),
+                before: etag,
+                failing_tests,
+            };
+            if is_same {
+                return Ok((Change::default(), Some(put)));
+            }
+            let action = match put.written {
                 Written::Created => Action::Created,
                 Written::Replaced => Action::Replaced,
             };
@@ -263,11 +271,6 @@ impl Conditions {
             recorder
                 .record(&mut change, recorded.as_ref(), &entry)
                 .await?;
-            let put = Put {
-                written,
-                before: etag,
-                failing_tests,
-            };
             Ok((change, Some(put)))
         };
         let put = records.change(plan).await?.ok_or(Error::Busy)?;

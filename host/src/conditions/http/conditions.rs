@@ -129,7 +129,7 @@ async fn put_condition(
     let id = &stored.condition.id;
     let (reply, line) = written(owner, id, editor, put, &stored.text);
     let reply = with_failing(conditions, reply, owner, id, Some(Arc::clone(&stored))).await;
-    Ok(reply.audited(line))
+    Ok(reply.audited_if(line))
 }
 
 /// The answer to a change of a condition. A global one may have failed tests of tenants: it says how many fail now.

@@ -149,21 +149,24 @@ fn line(
     }
 }
 
-/// The answer to a PUT, and what the audit log says of it.
+/// The answer to a PUT, and what the audit log says of it, if it has changed something.
 fn written(
     owner: Owner<'_>,
     id: &dyn std::fmt::Display,
     editor: Editor,
     put: Put,
     text: &Text,
-) -> (Reply, Line) {
+) -> (Reply, Option<Box<Line>>) {
     let etag = text.etag();
     let reply = Reply::json(status_of(put.written), text.json()).tagged(etag.clone());
+    if put.before.as_ref() == Some(etag) {
+        return (reply, None);
+    }
     let line = Line {
         failing_tests: Some(put.failing_tests).filter(|failing| *failing > 0),
         ..line(owner, id, editor, put.before, Some(etag.clone()))
     };
-    (reply, line)
+    (reply, Some(Box::new(line)))
 }
 
 /// What is to happen when tests of what is put fail.

@@ -122,7 +122,7 @@ async fn put_project(conditions: Arc<Conditions>, request: Request) -> Result<Au
     let put = conditions.put_project(tenant, id, request.body.clone(), &editor);
     let (put, project) = put.await?;
     let (reply, line) = written(Owner::Tenant(tenant), &id, editor, put, &project.text);
-    Ok(reply.audited(line))
+    Ok(reply.audited_if(line))
 }
 
 async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
