@@ -153,7 +153,7 @@ Examples:
         after_help = "The credentials are those of a client of the tenant with the role exe.editor. The local address gets what any receiver
 gets: a bearer token whose audience is that URL, and signatures with the shared key that is printed at the start. Each event
 is sent once, whatever is answered; GET /api/v1/deliveries does not list it. The command is a consumer of events, which it
-deletes at its end.
+deletes at its end. One that was killed is in GET /api/v1/event-consumers, and DELETE removes it.
 
 Examples:
   tillgate listen --forward-to http://127.0.0.1:3000/hook

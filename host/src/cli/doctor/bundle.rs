@@ -1,8 +1,8 @@
 //! `tillgate doctor --bundle FILE`: what support needs to know, in one file, with a list of what is in it. What
 //! cannot be had, such as the metrics of a host that is dead, is named with the reason.
 //!
-//! No secret gets into it: settings are printed as `--print-config` does, the store is listed without content, the log goes
-//! through `scrub.rs`, and the secrets that the settings and the credentials have are hidden everywhere.
+//! What goes in has no secrets: settings are printed as `--print-config` does, the store is listed without content, and of a log
+//! the lines are taken that this program has written (`own_lines.rs`).
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -18,9 +18,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::machine::Machine;
+use super::own_lines::own_lines;
 use super::report::Report;
-use super::scrub::Scrubber;
-use super::secrets::secrets;
 use super::{host, store};
 use crate::cli::output::{on_line, shown_path};
 use crate::clock::{Clock, SystemClock};
@@ -72,14 +71,13 @@ impl Bundle {
         for missing in &self.missing {
             line(missing.name, &format!("is missing: {}", missing.why));
         }
-        lines
-            + "Secrets are hidden in it. Look through it all the same before you give it to others.\n"
+        lines + "Look through it before you give it to others.\n"
     }
 }
 
 /// The parts of a bundle, as they are put together.
+#[derive(Default)]
 struct Parts {
-    scrubber: Scrubber,
     texts: Vec<(Named, String)>,
     missing: Vec<Missing>,
 }
@@ -87,7 +85,7 @@ struct Parts {
 impl Parts {
     /// Adds a text, or why there is none.
     fn add(&mut self, name: &'static str, what: &'static str, text: Result<String, String>) {
-        match text.map(|text| self.scrubber.without_known(&text)) {
+        match text {
             Ok(text) => self.texts.push((
                 Named {
                     name,
@@ -97,10 +95,7 @@ impl Parts {
                 },
                 text,
             )),
-            Err(why) => self.missing.push(Missing {
-                name,
-                why: self.scrubber.without_known(&why),
-            }),
+            Err(why) => self.missing.push(Missing { name, why }),
         }
     }
 }
@@ -127,11 +122,7 @@ pub(super) async fn write(
     log: Option<&Path>,
 ) -> Result<Bundle, String> {
     let config = loaded.map(|loaded| &loaded.config);
-    let mut parts = Parts {
-        scrubber: Scrubber::new(config.map(secrets).unwrap_or_default())?,
-        texts: Vec::new(),
-        missing: Vec::new(),
-    };
+    let mut parts = Parts::default();
     parts.add(
         "doctor.txt",
         "what tillgate doctor found",
@@ -158,10 +149,10 @@ pub(super) async fn write(
     let machine = machine.map_err(|cause| cause.to_string());
     parts.add("machine.json", "the machine: cores, memory, disk", machine);
     let end = match log {
-        Some(log) => end_of(log).map(|text| parts.scrubber.scrub(&text)),
+        Some(log) => end_of(log).map(|text| own(&text)),
         None => Err("no log was named with --log".to_owned()),
     };
-    let what = "the end of the log, without what may be a secret";
+    let what = "the end of the log: the lines of this program";
     parts.add("log.txt", what, end);
     parts.write(file)
 }
@@ -247,6 +238,15 @@ async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
     }
 }
 
+/// The lines of this program, and a last one that says how many others there were.
+fn own(log: &str) -> String {
+    let (mut own, others) = own_lines(log);
+    if others > 0 {
+        let _ = writeln!(own, "({others} lines of other programs were left out)");
+    }
+    own
+}
+
 /// The last lines of a log.
 fn end_of(log: &Path) -> Result<String, String> {
     let cannot = |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(log));
@@ -260,7 +260,7 @@ fn end_of(log: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.take(MAX_LOG).read_to_end(&mut bytes).map_err(cannot)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    // The first line may have lost what says that the rest of it is a secret.
+    // The first line may have lost its beginning.
     Ok(match text.split_once('\n') {
         Some((_, rest)) if skipped > 0 => rest.to_owned(),
         None if skipped > 0 => String::new(),

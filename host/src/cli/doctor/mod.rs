@@ -5,10 +5,9 @@ mod bundle;
 mod folder;
 mod host;
 mod machine;
+mod own_lines;
 mod program;
 mod report;
-mod scrub;
-mod secrets;
 mod start;
 mod store;
 
