@@ -81,7 +81,6 @@ const RESERVE_NOTHING: &[(&str, &[&str])] = &[
         &[
             "/api/v1/catalog/changes",
             "/api/v1/topics/cer.public.event.rates-changed.v1",
-            "/api/v1/webhooks/{webhookId}/deliveries",
         ],
     ),
 ];
