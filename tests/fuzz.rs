@@ -11,7 +11,9 @@ const REQUESTS: &str = include_str!("hostile/fuzz/requests.json");
 
 /// The page's own files have routes too: they take nothing but their path.
 fn is_file(path: &str) -> bool {
-    path.starts_with("/www/") || path.starts_with("/js/")
+    ["/www/", "/js/", "/files/"]
+        .iter()
+        .any(|folder| path.starts_with(folder))
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ async function sent(work) {
     cdp.on("Network.responseReceived", ({ requestId, response }) => paths.set(requestId, new URL(response.url).pathname));
     cdp.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(requestId, encodedDataLength));
     await work(page);
-    const files = [...paths].filter(([, path]) => ["/", "/docs"].includes(path) || path.startsWith("/www/") || path.startsWith("/js/"));
+    const files = [...paths].filter(([, path]) => ["/", "/docs"].includes(path) || path.startsWith("/files/"));
     await until(() => files.every(([id]) => sizes.has(id)), "the end of every file");
     return files.map(([id, path]) => ({ path, size: sizes.get(id) }));
   } finally {
@@ -84,13 +84,39 @@ test("rates and webhooks are loaded when they are opened", async () => {
     await fill(page);
     await signIn(page);
     await shown(decision(page), "Must not be sold");
-    const isLoaded = (folder) => [...paths].some((path) => path.startsWith(`/www/${folder}/`));
+    const isLoaded = (folder) => [...paths].some((path) => path.includes(`/www/${folder}/`));
     for (const [title, folder] of [["Rates", "rates"], ["Webhooks", "webhooks"]]) {
       assert.ok(!isLoaded(folder), `${title} is loaded when it is opened`);
       await page.getByRole("link", { name: title, exact: true }).click();
       await page.getByRole("heading", { level: 1, name: title }).waitFor();
       await until(() => isLoaded(folder), `the files of ${title}`);
     }
+  } finally {
+    await own.close();
+  }
+});
+
+test("who comes again is sent nothing but the page itself", async () => {
+  const own = await browser();
+  try {
+    const page = await own.newPage();
+    const cdp = await own.newCDPSession(page);
+    await cdp.send("Network.enable");
+    const sent = [];
+    cdp.on("Network.responseReceived", ({ response }) => response.fromDiskCache || sent.push(new URL(response.url).pathname));
+    const visit = async () => {
+      await page.goto(on.host.url);
+      await fill(page);
+      await signIn(page);
+      await shown(decision(page), "Must not be sold");
+    };
+    await visit();
+    assert.ok(sent.filter((path) => path.startsWith("/files/")).length > 20, `${sent}`);
+    await page.goto("about:blank");
+    sent.length = 0;
+    await visit();
+    assert.ok(sent.includes("/"));
+    assert.deepEqual(sent.filter((path) => path.startsWith("/files/")), []);
   } finally {
     await own.close();
   }

@@ -190,6 +190,35 @@ async fn pages_pictures_and_workers_have_the_policy_and_what_they_load_does_not_
 }
 
 #[tokio::test]
+async fn a_file_of_this_version_is_never_asked_for_again_and_one_of_another_is_not_kept() {
+    let host = Host::start().await;
+    let cached = async |path: &str| {
+        let (headers, content) = coded(&host, path, "identity").await;
+        let caching = headers["cache-control"].to_str().unwrap().to_owned();
+        (caching, content)
+    };
+    let (revalidated, kept) = ("no-cache", "public, max-age=31536000, immutable");
+    for (page, file) in [("/", "www/main.js"), ("/docs", "www/docs/docs.js")] {
+        let (caching, html) = cached(page).await;
+        assert_eq!(caching, revalidated);
+        let html = String::from_utf8(html).unwrap();
+        let (before, _) = html.split_once(&format!("/{file}\"")).unwrap();
+        let path = &before[before.rfind("files/").unwrap()..];
+        assert!(!html.contains("=\"www/"), "{html}");
+        let (caching, content) = cached(&format!("/{path}/{file}")).await;
+        assert_eq!(caching, kept);
+        let unversioned = cached(&format!("/{file}")).await;
+        assert_eq!(unversioned, (revalidated.to_owned(), content.clone()));
+        let earlier = cached(&format!("/files/0123456789abcdef/{file}")).await;
+        assert_eq!(earlier, (revalidated.to_owned(), content));
+        for missing in ["www/none.js", "index.html", "www/docs/index.html", "www"] {
+            let url = format!("{}/{path}/{missing}", host.url);
+            assert_eq!(host.http.get(url).send().await.unwrap().status(), 404);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_the_browser_has_in_one_form_is_not_sent_again_in_another() {
     let host = Host::start().await;
     let (headers, _) = coded(&host, "/www/main.js", "gzip").await;

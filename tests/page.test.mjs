@@ -257,10 +257,10 @@ test("a view that is chosen again while another one is loaded stays", () => visi
   await page.route("**/rules/conditions.js", (route) => released.then(() => route.continue()));
   const asked = page.waitForRequest("**/rules/conditions.js");
   await page.getByRole("link", { name: "Conditions" }).click();
-  await asked;
+  const url = (await asked).url();
   await page.getByRole("link", { name: "Projects" }).click();
   release();
-  await page.evaluate(() => import("/www/rules/conditions.js").then(() => new Promise(requestAnimationFrame)));
+  await page.evaluate((url) => import(url).then(() => new Promise(requestAnimationFrame)), url);
   await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
   assert.equal(await page.locator("nav [aria-current]").textContent(), "Projects");
 }));

@@ -4,6 +4,7 @@
  */
 
 import { TillgateError } from "../../js/src/index.js";
+import { HOST } from "../shared/caller.js";
 import { curlOf } from "../shared/curl.js";
 import { button, debounce, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
@@ -134,7 +135,7 @@ export function exchangeDetails() {
       const { status, code, faults } = answer;
       received.textContent = JSON.stringify(answer instanceof Error ? { status, code, faults } : ordinary(answer), null, 2);
       command.textContent = curlOf({
-        url: new URL(`../..${path}?explain=true`, import.meta.url),
+        url: `${HOST}${path}?explain=true`,
         headers: { Authorization: "Bearer", "Content-Type": "application/json" },
         body: JSON.stringify(request),
       });

@@ -5,8 +5,8 @@
 import { TillgateError } from "../../js/src/shared/error.js";
 import { clientCredentials, toSource } from "../../js/src/shared/token.js";
 
-/** The address of the host, which also served this page. */
-export const HOST = new URL("../..", import.meta.url).href.replace(/\/$/, "");
+/** The address of the host, beside which its pages are. Tests in Node have no page. */
+export const HOST = new URL(".", globalThis.location ?? import.meta.url).href.replace(/\/$/, "");
 
 /** How long signing in waits for an answer to one request. */
 const ANSWER_MS = 4000;

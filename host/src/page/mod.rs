@@ -1,9 +1,13 @@
 //! The page at `/` and that of the API's documents at `/docs`: the files of `www/`, the package's modules from `js/src/`, and
 //! the module itself, embedded.
 //!
-//! Nothing is built and nothing comes from elsewhere: the browser takes the same files that are in the repository, at the
-//! same paths, and the same module that the host decides with. Its policy allows its own scripts, its own requests and
-//! WebAssembly, and requests to the identity provider at which people sign in (`sign_in.rs`).
+//! Nothing is built and nothing comes from elsewhere: the browser takes the same files that are in the repository, and the same
+//! module that the host decides with. Its policy allows its own scripts, its own requests and WebAssembly, and requests to the
+//! identity provider at which people sign in (`sign_in.rs`).
+//!
+//! The pages name their files below a version, which is a digest of all of them, and import each other from there. A browser
+//! keeps such a file and never asks again; another version has other paths. Only the pages themselves are asked for at each
+//! visit, so a page never decides with a module that its host does not have.
 
 mod sign_in;
 
@@ -18,6 +22,8 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use include_dir::{Dir, File, include_dir};
+use sha2::{Digest, Sha256};
+use tillgate_api::problem::PATH_NOT_FOUND;
 
 use crate::app::App;
 use crate::data::etag::{self, Etag};
@@ -45,11 +51,18 @@ const SIGN_IN: &str = "<!-- {{sign-in}} -->";
 /// What requests of the files are counted under.
 const FILES: &str = "/{file}";
 
+/// The path of a file of a version.
+const VERSIONED: &str = "/files/{version}/{*path}";
+
+/// How a browser keeps what is at a path: it asks each time whether it is still that, or never again.
+const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
 /// Why the documents of the API do not have the page.
 const FOR_BROWSERS: &str = "the page and its files are for browsers";
 
-const INDEX: &str = include_str!("../../../www/index.html");
-const DOCS: &str = include_str!("../../../www/docs/index.html");
+const INDEX_HTML: &str = include_str!("../../../www/index.html");
+const DOCS_HTML: &str = include_str!("../../../www/docs/index.html");
 
 /// The page's own files, and the modules of the package.
 static WWW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../www");
@@ -78,8 +91,9 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
             .undocumented(FOR_BROWSERS),
     ];
     routes.extend(ASSETS.iter().map(|asset| {
-        let get =
-            move |_: Arc<App>, request: Request| async move { Ok(asset.answer(&request, POLICY)) };
+        let get = move |_: Arc<App>, request: Request| async move {
+            Ok(asset.answer(&request, POLICY, REVALIDATED))
+        };
         let route = Route::new(
             Method::GET,
             &asset.path,
@@ -92,7 +106,28 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
         let route = route.giving(media_type).counted_as(FILES).heavy();
         route.undocumented(FOR_BROWSERS)
     }));
+    let access = Access::Public;
+    let file = Route::new(Method::GET, VERSIONED, access, Takes::Nothing, versioned);
+    let file = file.giving_what_is_preferred().counted_as(FILES).heavy();
+    routes.push(file.undocumented(FOR_BROWSERS));
     routes
+}
+
+/// A file of a version. A page that was opened before the host was upgraded, or came from another host, gets the file as it is
+/// here, which is then not kept.
+async fn versioned(_: Arc<App>, request: Request) -> Result<Reply> {
+    let (version, path) = (request.param(0)?, request.param(1)?);
+    let mut assets = ASSETS.iter();
+    let asset = assets.find(|asset| asset.path.strip_prefix('/') == Some(path));
+    let asset = asset.ok_or_else(|| {
+        let detail = "there is nothing at this path".to_owned();
+        Error::NotFound(PATH_NOT_FOUND, detail)
+    })?;
+    let caching = match version == *VERSION {
+        true => IMMUTABLE,
+        false => REVALIDATED,
+    };
+    Ok(asset.answer(&request, POLICY, caching))
 }
 
 /// The files, ready to go out.
@@ -109,6 +144,34 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let embedded = folder("/www", &WWW).chain(folder("/js/src", &PACKAGE));
     embedded.chain(name).chain(module).collect()
 });
+
+/// The version of all files together.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut digest = Sha256::new();
+    for asset in ASSETS.iter() {
+        digest.update(&asset.path);
+        digest.update(asset.etag.as_bytes());
+    }
+    let mut version = hex::encode(digest.finalize());
+    version.truncate(16);
+    version
+});
+
+/// The pages, which name files of this version.
+static INDEX: LazyLock<String> = LazyLock::new(|| with_version(INDEX_HTML));
+static DOCS: LazyLock<String> = LazyLock::new(|| with_version(DOCS_HTML));
+
+fn with_version(html: &str) -> String {
+    ["www/", "js/"]
+        .iter()
+        .fold(html.to_owned(), |html, folder| {
+            let (plain, versioned) = (
+                format!("=\"{folder}"),
+                format!("=\"files/{}/{folder}", *VERSION),
+            );
+            html.replace(&plain, &versioned)
+        })
+}
 
 /// The files of a folder and of the folders in it.
 fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
@@ -153,7 +216,7 @@ impl Asset {
         self.compressed.get_or_init(|| gzip(&self.content)).clone()
     }
 
-    fn answer(&self, request: &Request, policy: HeaderValue) -> Reply {
+    fn answer(&self, request: &Request, policy: HeaderValue, caching: HeaderValue) -> Reply {
         let reply = if request.has(&self.etag) {
             Reply::empty(StatusCode::NOT_MODIFIED)
         } else {
@@ -166,10 +229,9 @@ impl Asset {
         // One tag for both forms, which makes it a weak one.
         let weak = [b"W/".as_slice(), self.etag.as_bytes()].concat();
         let weak = HeaderValue::from_bytes(&weak).unwrap_or_else(|_| self.etag.clone());
-        // Each visit revalidates it: a page that decides with an old module would not agree with its host.
         let reply = reply
             .tagged(weak)
-            .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
+            .with(CACHE_CONTROL, caching)
             .with(VARY, HeaderValue::from_static("accept-encoding"));
         if self.has_policy() {
             protected(reply, policy)
@@ -193,18 +255,18 @@ async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
         Some(sign_in) => (sign_in::element(sign_in), sign_in::policy(POLICY, sign_in)?),
         None => (String::new(), POLICY),
     };
-    let (before, rest) = around(INDEX, AUDIENCE)?;
+    let (before, rest) = around(&INDEX, AUDIENCE)?;
     let (between, after) = around(rest, SIGN_IN)?;
     let html = [before, &audience, between, &element, after].concat();
-    Ok(page("/", html).answer(&request, policy))
+    Ok(page("/", html).answer(&request, policy, REVALIDATED))
 }
 
 /// The page of the API's documents. People sign in there as clients, or with a token that they have.
 async fn docs(app: Arc<App>, request: Request) -> Result<Reply> {
     let audience = escaped(&app.config.audience);
-    let (before, after) = around(DOCS, AUDIENCE)?;
+    let (before, after) = around(&DOCS, AUDIENCE)?;
     let html = [before, &audience, after].concat();
-    Ok(page("/docs", html).answer(&request, POLICY))
+    Ok(page("/docs", html).answer(&request, POLICY, REVALIDATED))
 }
 
 /// The HTML of a page, which is made for each request.
