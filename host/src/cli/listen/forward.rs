@@ -86,18 +86,21 @@ fn describe(event: &Event, answered: &Result<Head, EgressError>, millis: u64) ->
 
 /// An event as JSON, with what was answered or why there was no answer.
 fn as_json(event: &Event, answered: &Result<Head, EgressError>, millis: u64) -> Value {
-    let mut shown = json!({
+    let (name, value) = match answered {
+        Ok(head) => {
+            let body = String::from_utf8_lossy(&head.beginning);
+            (
+                "answer",
+                json!({ "status": head.status.as_u16(), "body": body }),
+            )
+        }
+        Err(cause) => ("error", json!(cause.to_string())),
+    };
+    json!({
         "time": event.time,
         "eventType": event.event_type,
         "eventId": event.id,
         "durationMs": millis,
-    });
-    match answered {
-        Ok(head) => {
-            let body = String::from_utf8_lossy(&head.beginning);
-            shown["answer"] = json!({ "status": head.status.as_u16(), "body": body });
-        }
-        Err(cause) => shown["error"] = json!(cause.to_string()),
-    }
-    shown
+        (name): value,
+    })
 }
