@@ -1,4 +1,4 @@
-//! What the audit log says of webhooks that the service disables or removes by itself.
+//! What the audit log says of webhooks that the service disables by itself.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -60,17 +60,15 @@ async fn they_are_those_of_a_delivery_with_the_url_as_the_audience() {
         .filter(|name| !of_connection.contains(name) && signed["headers"].get(name).is_none())
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
+    // A consumer gets the envelope byte for byte as it is signed.
+    let path = "/api/v1/events?consumer=till";
+    let pulled = shop.host.request(Method::GET, path, &shop.token()).send();
+    let pulled = pulled.await.unwrap().text().await.unwrap();
+    assert!(pulled.contains(&delivered.body), "{pulled}");
     let envelope = delivered.envelope();
     let data = envelope["data"].as_str().unwrap().as_bytes();
     let signature = signed["headers"]["x-service-signature"].as_str();
     assert_eq!(signature, Some(hs256(KEY.as_bytes(), data).as_str()));
-    // The page has the envelope byte for byte as it is signed.
-    let pulled = shop.get("/api/v1/events?consumer=till").await;
-    let body = pulled["items"][0].to_string();
-    assert_eq!(
-        serde_json::from_str::<Value>(&body).unwrap(),
-        delivered.envelope()
-    );
     let signed_at = format!("{id}.{}.{}", START.seconds(), delivered.body);
     let expected = format!(
         "t={},{}",

@@ -242,13 +242,12 @@ impl Conditions {
                 // They have changed since: what was tested is not what would be kept.
                 return Ok((Change::default(), None));
             }
-            let is_same = there == Some(document);
             let put = Put {
                 written: Written::new(stored.is_some()),
                 before: etag,
                 failing_tests,
             };
-            if is_same {
+            if there == Some(document) {
                 return Ok((Change::default(), Some(put)));
             }
             let action = match put.written {

@@ -54,7 +54,7 @@ const FILES: &str = "/{file}";
 /// The path of a file of a version.
 const VERSIONED: &str = "/files/{version}/{*path}";
 
-/// How a browser keeps what is at a path: it asks each time whether it is still that, or never again.
+/// Caching of a file: the browser revalidates it at each visit, or keeps it and never asks again.
 const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
@@ -113,8 +113,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
     routes
 }
 
-/// A file of a version. A page that was opened before the host was upgraded, or came from another host, gets the file as it is
-/// here, which is then not kept.
+/// A file of a version. A page from before an upgrade, or from another host, asks for another version: it gets the file that
+/// this host has, and the browser does not keep it.
 async fn versioned(_: Arc<App>, request: Request) -> Result<Reply> {
     let (version, path) = (request.param(0)?, request.param(1)?);
     let mut assets = ASSETS.iter();

@@ -1,8 +1,8 @@
-//! Requests that a developer's own machine makes, where this service cannot reach its receiver: `tillgate listen` gets events
-//! as a consumer, and has the headers made here that a delivery to its URL would have.
+//! Signs events for a receiver on a developer's own machine, which this service cannot reach. `tillgate listen` pulls events as a
+//! consumer and sends each with the headers that are made here.
 //!
-//! The URL is the audience of the token. So it must be of that machine or its network: a token for another URL would be good
-//! enough to deceive the receiver there.
+//! The URL is the audience of the token, so it must be an address of that machine or its network: with a token for another
+//! URL, the caller could deceive the receiver there.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -20,28 +20,13 @@ use super::delivery::sender::Prepared;
 use super::events::accepted_id::{AcceptedId, accepted_id_key};
 use super::events::event::{Event, event_key};
 use super::registry::body::{check_url, is_short_text, signing_key, url};
-use super::registry::webhook::{Authentication, Secret, Settings};
+use super::registry::webhook::{Authentication, Settings};
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
 const LOCAL_RULE: &str = "must be a URL of your own machine, such as \
     http://127.0.0.1:3000/hook, or of an address in a private network that \
     this service does not reach";
-
-/// What a request for headers asks.
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) url: String,
-    pub(super) shared_key: Option<Secret>,
-}
-
-impl Asked {
-    /// Scheme, host and port of the URL.
-    pub(super) fn receiver(&self) -> Option<String> {
-        let url = Url::parse(&self.url).ok()?;
-        Some(url.origin().ascii_serialization())
-    }
-}
 
 /// The headers of a delivery.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -50,8 +35,8 @@ pub(super) struct SignedHeaders {
     headers: BTreeMap<String, String>,
 }
 
-/// Reads `{ url, sharedKey? }`. In the networks of `reached` this service has receivers itself.
-pub(super) fn asked(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Option<Asked> {
+/// Reads `{ url, sharedKey? }` as the settings of a webhook. This service delivers to the networks of `reached` itself.
+pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Option<Settings> {
     value.component("SignedHeadersRequest", |value| {
         value.object(|fields| {
             let about = "Where the caller sends the event: a URL of its own \
@@ -66,19 +51,28 @@ pub(super) fn asked(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Option<Asked
                     }
                 })
             });
-            let about = "The key of the signatures, which there are none of without it.";
+            let about = "The key of the signatures. Without it there are no signatures.";
             let key = fields.optional("sharedKey", about, signing_key);
-            Some(Asked {
-                url: url?,
+            Some(Settings {
+                name: String::new(),
+                callback_url: url?,
+                event_types: Vec::new(),
+                filter: None,
+                authentication: Authentication::Bearer,
                 shared_key: key?,
+                previous_key: None,
+                signature_header: None,
+                max_per_second: None,
+                enabled: true,
+                managed_by: None,
             })
         })
     })
 }
 
 /// The body of the request.
-pub(super) fn asked_schema(generator: &mut SchemaGenerator) -> Schema {
-    describe(generator, |value| asked(value, &[]))
+pub(super) fn local_receiver_schema(generator: &mut SchemaGenerator) -> Schema {
+    describe(generator, |value| local_receiver(value, &[]))
 }
 
 /// Whether a URL is of the developer's machine or network. One that this service may send deliveries to is not, except on the
@@ -101,7 +95,7 @@ fn is_local(url: &str, reached: &[IpNet]) -> bool {
 }
 
 impl Webhooks {
-    /// The headers of a delivery of an event to a URL that is not a webhook's, made now; and the event's type.
+    /// The headers of a delivery of an event to a local receiver, made now; and the event's type.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Overloaded`] when no token can be made; when the store is unavailable.
@@ -109,24 +103,11 @@ impl Webhooks {
         &self,
         tenant: &TenantId,
         event: &str,
-        asked: Asked,
+        settings: &Settings,
     ) -> Result<(SignedHeaders, String)> {
         let event = self.event(tenant, event).await?;
-        let settings = Settings {
-            name: String::new(),
-            callback_url: asked.url,
-            event_types: Vec::new(),
-            filter: None,
-            authentication: Authentication::Bearer,
-            shared_key: asked.shared_key,
-            previous_key: None,
-            signature_header: None,
-            max_per_second: None,
-            enabled: true,
-            managed_by: None,
-        };
         let now = self.app.clock.now();
-        let prepared = self.sender.prepare(&self.identity, &settings, &event, now);
+        let prepared = self.sender.prepare(&self.identity, settings, &event, now);
         let Prepared::Request(headers, _) = prepared.await? else {
             return Err(Error::Overloaded("no token can be made now"));
         };
@@ -138,7 +119,7 @@ impl Webhooks {
         Ok((SignedHeaders { headers }, event.event_type))
     }
 
-    /// An event by its id. One that has an id of its publisher is found for as long as the id is remembered.
+    /// An event by its id. An id that the publisher chose is found for as long as it is remembered.
     async fn event(&self, tenant: &TenantId, id: &str) -> Result<Event> {
         let missing = || Error::missing(EVENT_NOT_FOUND, id);
         if !is_short_text(id) {

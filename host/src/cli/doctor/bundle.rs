@@ -1,8 +1,8 @@
 //! `tillgate doctor --bundle FILE`: what support needs to know, in one file, with a list of what is in it. What
 //! cannot be had, such as the metrics of a host that is dead, is named with the reason.
 //!
-//! What goes in has no secrets: settings are printed as `--print-config` does, the store is listed without content, and of a log
-//! the lines are taken that this program has written (`own_lines.rs`).
+//! Nothing in it is secret: settings are printed as `--print-config` does, the store is listed without its content, and only
+//! the lines that this program wrote are taken from a log (`own_lines.rs`).
 
 use std::fmt::Write as _;
 use std::fs::File;

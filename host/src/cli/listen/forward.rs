@@ -10,14 +10,14 @@ use super::Event;
 use crate::cli::output::{on_line, print_on};
 use crate::egress::{Client, Destinations, EgressError, Head, Limits};
 
-/// What bounds a request.
+/// The limits of a request to the local address.
 const LIMITS: Limits = Limits {
     deadline: Duration::from_secs(15),
     max_answer: 64 << 10,
     destinations: Destinations::Local,
 };
 
-/// How much of an answer is printed as JSON.
+/// The most bytes of an answer that are printed as JSON.
 const MAX_SHOWN: usize = 1 << 10;
 
 /// Sends events to the local address.

@@ -28,7 +28,7 @@ use crate::egress::shown;
 /// The longest pause before it asks a host again that did not answer.
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
-/// What stands for all event types.
+/// The event type that matches all.
 const ALL: &str = "*";
 
 #[derive(Args, Debug)]
@@ -66,7 +66,7 @@ struct Page<'t> {
     next: String,
 }
 
-/// What is shown of an event, and decides whether it is sent.
+/// The members of an envelope that the command prints and filters by.
 #[derive(Deserialize)]
 struct Event {
     id: String,
@@ -129,10 +129,10 @@ impl Listener {
         }
     }
 
-    /// Has the host check the address, by headers for an event that there is not.
+    /// Has the host check the address: it does so before it looks for the event, and no event has this id.
     async fn check_address(&self) -> Result<(), String> {
         let path = signed_headers(&self.consumer);
-        let body = Some(self.asked());
+        let body = Some(self.local_receiver());
         let asked = self
             .session
             .write(Method::POST, &path, Requires::Nothing, body);
@@ -187,19 +187,22 @@ impl Listener {
         if !types.any(|wanted| wanted == ALL || *wanted == event.event_type) {
             return Ok(true);
         }
-        let (path, asked) = (signed_headers(&event.id), self.asked());
-        let sign =
-            async |session: &Session| session.post(&path, "application/json", asked.clone()).await;
+        let (path, receiver) = (signed_headers(&event.id), self.local_receiver());
+        let sign = async |session: &Session| {
+            session
+                .post(&path, "application/json", receiver.clone())
+                .await
+        };
         let signed = self.ask(sign).await?;
         self.forwarder
             .forward(&event, &signed.value, envelope)
             .await
     }
 
-    /// What is asked for headers.
-    fn asked(&self) -> Vec<u8> {
-        let asked = json!({ "url": self.arguments.forward_to.text, "sharedKey": self.key });
-        asked.to_string().into_bytes()
+    /// The body of a request for headers.
+    fn local_receiver(&self) -> Vec<u8> {
+        let receiver = json!({ "url": self.arguments.forward_to.text, "sharedKey": self.key });
+        receiver.to_string().into_bytes()
     }
 
     /// Asks the host, and again with a fresh token for as long as it does not answer.

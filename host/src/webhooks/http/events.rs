@@ -19,7 +19,7 @@ use crate::webhooks::events::INLINE;
 use crate::webhooks::events::body::{event_schema, publish_request};
 use crate::webhooks::events::publish::Published;
 use crate::webhooks::events::schema::event_id;
-use crate::webhooks::signed_request::{SignedHeaders, asked, asked_schema};
+use crate::webhooks::signed_request::{SignedHeaders, local_receiver, local_receiver_schema};
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
@@ -87,15 +87,14 @@ async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 
 async fn sign(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let reached = &webhooks.app.config.webhooks.allow_private;
-    let asked = read(&request.body, |value| asked(value, reached))?;
+    let settings = read(&request.body, |value| local_receiver(value, reached))?;
     let (tenant, event) = (&request.caller()?.tenant, request.param(0)?);
-    let receiver = asked.receiver();
-    let (signed, event_type) = webhooks.sign(tenant, event, asked).await?;
+    let (signed, event_type) = webhooks.sign(tenant, event, &settings).await?;
     let line = Line {
         tenant: Some(tenant.clone()),
         id: Some(event.to_owned()),
         event_type: Some(event_type),
-        receiver,
+        receiver: settings.receiver(),
         ..Line::default()
     };
     Ok(Reply::of(StatusCode::OK, &signed)?.audited(line))
@@ -132,11 +131,11 @@ fn describe_sign() -> Operation {
     .says(
         "For receivers that you are writing, which this service cannot \
             reach: get events as a consumer, and send each envelope, byte for \
-            byte, with these headers. `tillgate listen` does this. An event \
-            with an id of its publisher is found for 24 hours. The journal has no attempts of it.",
+            byte, with these headers. `tillgate listen` does this. An id \
+            that the publisher chose is found for 24 hours. The journal does not list these attempts.",
     )
     .path("eventId", "The id of the event.", event_id)
-    .takes(asked_schema)
+    .takes(local_receiver_schema)
     .answers(
         200,
         "The headers, with a token that expires soon",
