@@ -345,6 +345,25 @@ describe("in the editor of a condition", () => {
   }));
 });
 
+test("a list marks a rule that changes while its tests are read", () => visit(on, "#/preview", async (page) => {
+  let [read, answer] = [];
+  const [isRead, isAnswered] = [new Promise((resolve) => (read = resolve)), new Promise((resolve) => (answer = resolve))];
+  await page.route("**/api/v1/catalog?tests=true", async (route) => {
+    const response = await route.fetch();
+    read();
+    await isAnswered;
+    return route.fulfill({ response });
+  });
+  await go(page, "#/conditions");
+  await isRead;
+  await put(`${ENERGY}?failingTests=accept`, { ...fifteen([TOO_YOUNG]), condition_value: { minimum_age: 14 } });
+  const energy = page.locator(".row").filter({ has: page.getByRole("heading", { name: "energy-drink", exact: true }) });
+  await energy.getByText("14+").waitFor();
+  answer();
+  await energy.getByText("1 test fails", { exact: true }).waitFor();
+  await put(ENERGY, fifteen());
+}));
+
 test("the lists mark the rules whose own tests fail, also one that changes while it is listed, and those that are checked separately", () => visit(on, "#/conditions", async (page) => {
   const accepted = (path, body) => put(`${path}?failingTests=accept`, body);
   const listed = (name) => page.locator(".row").filter({ has: page.getByRole("heading", { name, exact: true }) });

@@ -56,8 +56,7 @@ async function changeStatus(desk, client, { write, wanted, done, not }) {
 
 /** Deletes a client after asking. */
 export async function remove(desk, client) {
-  const effect = client.status === "Authorized" ? `${REFUSED} ` : "";
-  const detail = `${effect}It can register again, and gets another secret then.`;
+  const detail = ({ status }) => `${status === "Authorized" ? `${REFUSED} ` : ""}It can register again, and gets another secret then.`;
   await removeAfterAsking({ name: clientName(client), detail, read: () => desk.host.client(client), remove: (etag) => desk.host.removeClient(client, etag), explain });
   desk.reread();
 }

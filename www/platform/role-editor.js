@@ -77,10 +77,11 @@ export async function changeRole(desk, role) {
 
 /** Deletes a role after asking. */
 export async function removeRole(desk, role) {
-  const { roleId, permissions } = role;
-  const effect = lostText(permissions) ?? "It permits nothing here, so nothing stops working.";
-  const detail = `${effect} Those that have it keep its id: a role that is made with the same id later is theirs again.`;
-  await removeAfterAsking({ name: roleId, detail, read: () => desk.host.role(role), remove: (etag) => desk.host.removeRole(role, etag), explain });
+  const detail = ({ permissions }) => {
+    const effect = lostText(permissions) ?? "It permits nothing here, so nothing stops working.";
+    return `${effect} Those that have it keep its id: a role that is made with the same id later is theirs again.`;
+  };
+  await removeAfterAsking({ name: role.roleId, detail, read: () => desk.host.role(role), remove: (etag) => desk.host.removeRole(role, etag), explain });
   desk.reread();
 }
 

@@ -32,7 +32,7 @@ export function failingMarks(session) {
   async function next() {
     const row = waiting.pop();
     if (row.tags.isConnected) {
-      const read = await (reading ??= readTests(session).catch(() => undefined));
+      const read = await (reading ??= readTests(session)).catch(() => (reading = undefined));
       if (read !== undefined) show(row.tags, await failuresOf(session, read, row));
     }
     isLooking = waiting.length > 0;
@@ -49,18 +49,19 @@ export function failingMarks(session) {
 
 /**
  * The tests of all rules that have any, by their names in the catalog: `{ etag, tests, seen, known }`. `seen` has the rules
- * that were listed then, and `known` which of their tests fail.
+ * that were listed before, and `known` which of their tests fail.
  */
 async function readTests(session) {
   const before = last.get(session);
   // Without any tests the catalog with tests is the one that is known.
   const etag = before?.etag ?? `"${session.digest}"`;
+  // A rule that changes while this is read may have changed before or after the host has read it.
+  const seen = new WeakSet([...session.conditions(), ...session.projects()]);
   const response = await session.request("/api/v1/catalog?tests=true", { headers: { "If-None-Match": etag } });
   if (response.status === 304 && before !== undefined) return before;
   const { global = [], tenant = [], projects = [] } = response.status === 304 ? {} : await response.json();
   const all = [...[...global, ...tenant].map((rule) => [`${rule.scope} ${rule.id}`, rule]), ...projects.map((rule) => [rule.projectId, rule])];
   const tests = new Map(all.filter(([, rule]) => rule.tests?.length > 0).map(([key, rule]) => [key, rule.tests]));
-  const seen = new WeakSet([...session.conditions(), ...session.projects()]);
   const read = { etag: response.headers.get("ETag") ?? etag, tests, seen, known: new WeakMap() };
   last.set(session, read);
   return read;

@@ -9,14 +9,16 @@ import { errorText } from "./messages.js";
 
 /**
  * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
- * follows from that, and `explain` puts an error into words. `more` makes what the message goes on with that it was deleted.
+ * follows from that, or makes that sentence of what was read, and `explain` puts an error into words. `more` makes what the
+ * message goes on with that it was deleted.
  * Where a reason is kept, `reason` is the field for it, which `remove` gets after the version; `lastBy` reads who has changed it.
  */
 export async function removeAfterAsking({ name: given, detail, read, remove, more, reason, lastBy, explain = errorText }) {
   const name = isolated(given);
   try {
-    const { etag } = await read();
-    if (!(await confirmed(`Delete ${name}?`, detail, "Delete", reason))) return false;
+    const { body, etag } = await read();
+    const effect = typeof detail === "function" ? detail(body) : detail;
+    if (!(await confirmed(`Delete ${name}?`, effect, "Delete", reason))) return false;
     const [yes, no] = [`${name} was deleted.`, `${name} was not deleted.`];
     const { isDone, isLost } = await settled(() => remove(etag, reason?.read()), { whether: `${name} was deleted`, yes, no, look: () => isGone(read) });
     if (!isLost) notify(more ? [`${yes} `, more()] : yes);
