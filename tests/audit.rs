@@ -57,12 +57,15 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
     const NONE: Value = Value::Null;
     let (put, post, delete) = (Method::PUT, Method::POST, Method::DELETE);
     let tenant = "/v1/tenants/acme";
-    asked.call(201, put.clone(), tenant, json!({})).await;
     let (role, reader) = (
         "/v1/roles/reader",
         json!({ "permissions": ["ecs.condition.read"] }),
     );
-    asked.call(201, put.clone(), role, reader).await;
+    // Put as they are, they have no further line.
+    for status in [201, 200] {
+        asked.call(status, put.clone(), tenant, json!({})).await;
+        asked.call(status, put.clone(), role, reader.clone()).await;
+    }
     let template = json!({
         "softwareId": "till", "softwareVersion": "1", "name": "A till", "claimsSchema": {}, "roles": [],
     });
@@ -72,6 +75,8 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
             .call(status, post.clone(), templates, template.clone())
             .await;
     }
+    let same = format!("{templates}/till/1");
+    asked.call(200, put.clone(), &same, template).await;
     let statements = "/v1/tenants/acme/software-statements";
     let statement = json!({
         "softwareId": "till", "softwareVersion": "1", "usingGlobalTemplate": false, "autoApprove": true,

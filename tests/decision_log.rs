@@ -18,7 +18,7 @@ use tillgate::config::Config;
 use tillgate::store::MemoryStore;
 use uuid::Uuid;
 
-use crate::support::host::{Host, HostStore};
+use crate::support::host::{Host, HostStore, take_modifier};
 
 const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const UNREACHABLE: &str = "00000000-0000-4000-8000-000000000000";
@@ -112,11 +112,12 @@ impl Shop {
     async fn choose(&self, choice: &str) {
         let chosen = json!({ "decisionLog": choice });
         let path = "/v1/tenants/acme/decision-log";
-        let answer = self
+        let (status, mut answer) = self
             .host
             .send(Method::PUT, path, &self.token, &chosen)
             .await;
-        assert_eq!(answer, (200, chosen));
+        assert_eq!(take_modifier(&mut answer), "test 1");
+        assert_eq!((status, answer), (200, chosen));
     }
 
     /// Has the host decide; answers the id of the request.

@@ -109,7 +109,8 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
                 .put_condition(owner, beer(), condition.as_bytes().into(), &editor);
         put.await.unwrap();
         let webhook = webhook("https://a.example/");
-        let created = features.webhooks.create_from(&tenant, &webhook);
+        let by = By::new("test", None);
+        let created = features.webhooks.create_from(&tenant, &by, &webhook);
         created.await.unwrap();
     }
     let kinds = ["tenants", "webhook_tenants", "conditions", "webhooks"];
@@ -165,7 +166,10 @@ async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
         let address = IpAddr::from([127, 1, (number / 250) as u8, (number % 250) as u8]);
         let url = format!("http://{address}:1/{number}");
         let tenant = &tenants[number % tenants.len()];
-        webhooks.create_from(tenant, &webhook(&url)).await.unwrap();
+        webhooks
+            .create_from(tenant, &By::new("test", None), &webhook(&url))
+            .await
+            .unwrap();
     }
     for tenant in &tenants {
         webhooks.publish_from(tenant, &event(TYPE)).await.unwrap();
@@ -186,7 +190,7 @@ async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
     clock.advance(Duration::from_secs(3 * 60 * 60));
     let late = tenant(many());
     webhooks
-        .create_from(&late, &webhook(&receiver.url))
+        .create_from(&late, &By::new("test", None), &webhook(&receiver.url))
         .await
         .unwrap();
     webhooks.publish_from(&late, &event(TYPE)).await.unwrap();

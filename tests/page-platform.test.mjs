@@ -15,6 +15,7 @@ import { Pages } from "../www/platform/pages.js";
 const LOOKED = "The host’s answer was lost, so the page has looked.";
 const TILL = { softwareId: "till", softwareVersion: "2.1" };
 const HOSTILE = "<img src=x onerror=alert(1)>";
+const job = (at) => ({ id: `id-${at}`, queue: "webhook-fan-out", job: `${at}`, tenantId: "acme", partition: "tenant:acme", attempts: 20, failedAt: "2026-11-20T17:40:00.000Z", error: HOSTILE });
 
 let host;
 let operator;
@@ -164,7 +165,7 @@ describe("an operator", () => {
     await says(page, "The tills that use this client are refused from now on. It can register again, and gets another secret then.");
     await ok("PUT", `${pathOf(lost)}/roles`, { roles: [] });
     await press(page, "Delete");
-    await notice(page, "It was not deleted, because another user has just changed it. Check it again.");
+    await notice(page, "It was not deleted, because tillgate-operator 1 has just changed it. Check it again.");
     await act(page, "Delete", "Deleted till");
     await press(page, "Delete");
     await notice(page, "Deleted till was deleted.");
@@ -198,6 +199,7 @@ describe("an operator", () => {
     await ok("PUT", `${pathOf(client)}/roles`, { roles: [{ roleId: "exe.publisher" }] });
     await press(page, "Save");
     const both = dialog(page).getByRole("region", { name: "Two versions" });
+    await dialog(page).getByText("tillgate-operator 1 changed this while you were editing").waitFor();
     await both.getByText("Sends events", { exact: true }).waitFor();
     await both.getByText("Asks for decisions, Sees rates", { exact: true }).waitFor();
     await press(page, "Save mine instead");
@@ -270,6 +272,7 @@ describe("an operator", () => {
     // Another user changes it meanwhile, so that the difference is another one.
     await ok("PUT", "/v1/roles/shop-desk", { permissions: ["exr.rate.read", "exr.rate.write", "pos.drawer.open"] });
     await press(page, "Save");
+    await dialog(page).getByText("tillgate-operator 1 changed this while you were editing").waitFor();
     await dialog(page).getByRole("region", { name: "Two versions" }).getByText("see rates; change rates; pos.drawer.open (has no effect here).").waitFor();
     await press(page, "Keep theirs");
     await act(page, "Change", "shop-desk");
@@ -324,7 +327,7 @@ describe("an operator", () => {
     await page.getByText("Each decision that refuses an item is recorded").waitFor();
     await ok("PUT", "/v1/tenants/other/decision-log", { decisionLog: "all" });
     await pressButton(page, "Save");
-    await notice(page, "Another user has just chosen something else for other. Choose again.");
+    await notice(page, "tillgate-operator 1 has just chosen something else for other. Choose again.");
     await page.getByText("Each decision is recorded, with the item").waitFor();
     await page.getByRole("radio", { name: "Only refusals" }).check();
     await pressButton(page, "Save");
@@ -334,7 +337,6 @@ describe("an operator", () => {
   }));
 
   test("has jobs that failed tried again, or drops them", () => asOperator("#/platform/usage", async (page) => {
-    const job = (at) => ({ id: `id-${at}`, queue: "webhook-fan-out", job: `${at}`, tenantId: "acme", partition: "tenant:acme", attempts: 20, failedAt: "2026-11-20T17:40:00.000Z", error: HOSTILE });
     let jobs = [job(1), job(2)];
     const asked = [];
     await page.route("**/v1/jobs/set-aside?*", (route) => route.fulfill({ json: { items: jobs } }));
@@ -439,11 +441,13 @@ test("looks right, and axe finds nothing, also with hostile claims, which are te
   await says(page, `Device name: ${HOSTILE}`);
   await looksRight(page, "platform-let-in");
   await press(page, "Cancel");
-  for (const [name, heading] of [["Clients", HOSTILE], ["Templates", "Tills of our shops"], ["Usage", "Decision log"], ["Signing keys", "The key that signs"], ["Roles", "desk"]]) {
+  await page.route("**/v1/jobs/set-aside?*", (route) => route.fulfill({ json: { items: [job(1), { ...job(2), error: `${HOSTILE} `.repeat(40) }] } }));
+  for (const [name, heading] of [["Tenants", "Acme Markets"], ["Clients", HOSTILE], ["Templates", "Tills of our shops"], ["Usage", "Decision log"], ["Signing keys", "The key that signs"], ["Roles", "desk"], ["Failed jobs", /Passing an event on/]]) {
     await tab(page, name);
     await page.getByRole("heading", { name: heading }).first().waitFor();
     await looksRight(page, `platform-${name}`);
   }
+  await tab(page, "Roles");
   await act(page, "Change", "desk");
   await dialog(page).getByRole("checkbox", { name: "Define roles", checked: true }).waitFor();
   await looksRight(page, "platform-role");

@@ -670,8 +670,10 @@ describe("business units", () => {
     await dialog(page).getByLabel("Name").fill("Suomi");
     await on.host.api("PUT", unit("FI"), { ...before, name: "Finland and Åland" });
     await press(page, "Review");
+    await dialog(page).getByText("tillgate-demo 1 has just saved this.").waitFor();
     await dialog(page).getByText("added: Suomi").waitFor();
     await press(page, "Save");
+    await dialog(page).getByText("tillgate-demo 1 changed this while you were editing").waitFor();
     await dialog(page).getByText("Group “Finland and Åland”").waitFor();
     await dialog(page).getByText("Group “Suomi”").waitFor();
     await press(page, "Keep theirs");

@@ -264,9 +264,9 @@ describe("webhooks", () => {
       await dialog(page).getByLabel("Name", { exact: true }).fill("Mine");
       const { id, hasSharedKey, createdAt, lastModified, ...body } = made;
       assert.equal((await on.host.api("PUT", `${WEBHOOKS}/${id}`, { ...body, name: "Theirs" })).status, 200);
-      await dialog(page).getByText("Another user has just saved this. What you entered is still here.").waitFor();
+      await dialog(page).getByText("test-1 1 has just saved this. What you entered is still here.").waitFor();
       await save(page);
-      await dialog(page).getByText("Another user changed this while you were editing").waitFor();
+      await dialog(page).getByText("test-1 1 changed this while you were editing").waitFor();
       const has = (side, changes) =>
         eventually(async () => assert.deepEqual(await dialog(page).locator(".side").filter({ hasText: side }).locator("ins, del").allTextContents(), changes));
       await has("What they changed", [`−removed: ${made.name}`, "+added: Theirs"]);

@@ -258,7 +258,11 @@ async fn administer(walk: &mut Walk) {
         .await;
     let replace = "PUT /v1/tenants/{tenantId}/templates/{softwareId}/{softwareVersion}";
     let values = ["acme", "till", "1"];
-    walk.step(replace, &values, (template, 200), key.clone())
+    let renamed = with(
+        &software,
+        json!({ "name": "The till", "claimsSchema": {}, "roles": [] }),
+    );
+    walk.step(replace, &values, (renamed, 200), key.clone())
         .await;
 
     let statement = with(&software, json!({ "usingGlobalTemplate": false }));

@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::fixture::Shop;
+use crate::support::host::take_modifier;
 
 #[tokio::test]
 async fn units_are_created_replaced_listed_and_deleted() {
@@ -22,7 +23,9 @@ async fn units_are_created_replaced_listed_and_deleted() {
     let ids: Vec<_> = ids.map(|id| id.as_str().unwrap()).collect();
     assert_eq!(ids, ["C", "C-1", "SE", "SE-1", "SE-2"]);
     let sweden = json!({ "id": "SE", "type": "GROUP", "parentId": "C", "name": "Sweden" });
-    assert_eq!(shop.get("business-units/SE").await, (200, sweden));
+    let (status, mut found) = shop.get("business-units/SE").await;
+    assert_eq!(take_modifier(&mut found), "test 1");
+    assert_eq!((status, found), (200, sweden));
     let delete = shop.send(Method::DELETE, "business-units/SE-1", &Value::Null);
     assert_eq!(delete.await.0, 204);
     assert_eq!(shop.get("business-units/SE-1").await.0, 404);

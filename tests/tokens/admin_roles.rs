@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Service, messages, template};
+use crate::support::host::take_modifier;
 
 /// What a call administers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,13 +154,21 @@ async fn a_role_keeps_the_permissions_of_other_systems_and_they_do_nothing() {
     let expected = json!({ "roleId": "cashier", "permissions": kept, "builtIn": false });
     for status in [201, 200] {
         let body = json!({ "permissions": sent });
-        let put = service.put("/v1/roles/cashier", &operator, body).await;
+        let mut put = service.put("/v1/roles/cashier", &operator, body).await;
+        assert_eq!(take_modifier(&mut put.body), "tillgate-operator 1");
         assert_eq!((put.status, &put.body), (status, &expected));
     }
-    let found = service.get("/v1/roles/cashier", &operator).await;
+    let mut found = service.get("/v1/roles/cashier", &operator).await;
+    take_modifier(&mut found.body);
     assert_eq!((found.status, &found.body), (200, &expected));
-    let list = service.get("/v1/roles", &operator).await.body;
-    assert_eq!(list.as_array().unwrap().last(), Some(&expected));
+    let admin = service.admin("acme").await;
+    let list = service.get("/v1/roles", &admin).await.body;
+    let last = list.as_array().unwrap().last();
+    assert_eq!(
+        last,
+        Some(&expected),
+        "tenants do not see who of the platform has changed it"
+    );
     service.open_tenant("acme", &["cashier"]).await;
     let token = token_of_a_till(&service, "acme", 1).await;
     let conditions = "/api/v1/entity-conditions";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tillgate::store::MemoryStore;
 
 use super::fixture::{AUDIENCE, FORM, START, Service, part, registration};
-use crate::support::host::Host;
+use crate::support::host::{Host, take_modifier};
 use crate::support::wait::until;
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_client_registers_is_authorized_gets_a_token_and_is_revoked() {
     let path = format!("/v1/tenants/acme/clients/{id}");
     let pending = service.get(&path, &admin).await.body;
     assert_eq!(pending["registeredFrom"], "127.0.0.1");
-    let authorized = service
+    let mut authorized = service
         .put(&format!("{path}/authorize"), &admin, Value::Null)
         .await;
     let client = json!({
@@ -80,8 +80,11 @@ async fn a_client_registers_is_authorized_gets_a_token_and_is_revoked() {
         "roles": [{ "roleId": "ecs.evaluator" }], "status": "Authorized",
         "registeredAt": "2026-01-01T00:00:00.000Z",
     });
+    assert_eq!(take_modifier(&mut authorized.body), "test 1");
     assert_eq!((authorized.status, &authorized.body), (200, &client));
-    assert_eq!(service.get(&path, &admin).await.body, client);
+    let mut found = service.get(&path, &admin).await.body;
+    take_modifier(&mut found);
+    assert_eq!(found, client);
 
     let issued = service.send(service.ask(id, secret, FORM)).await;
     assert_eq!(issued.status, 200, "{}", issued.body);

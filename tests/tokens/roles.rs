@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Service, messages, template};
+use crate::support::host::take_modifier;
 
 #[tokio::test]
 async fn roles_are_made_listed_and_deleted_by_the_platform() {
@@ -12,13 +13,15 @@ async fn roles_are_made_listed_and_deleted_by_the_platform() {
     let role = json!({
         "roleId": "shop.reader", "permissions": ["ecs.condition.read", "exr.rate.read"], "builtIn": false,
     });
-    let made = service
+    let mut made = service
         .put("/v1/roles/shop.reader", &operator, permissions.clone())
         .await;
+    assert_eq!(take_modifier(&mut made.body), "tillgate-operator 1");
     assert_eq!((made.status, &made.body), (201, &role));
-    let replaced = service
+    let mut replaced = service
         .put("/v1/roles/shop.reader", &operator, permissions)
         .await;
+    take_modifier(&mut replaced.body);
     assert_eq!((replaced.status, &replaced.body), (200, &role));
     let list = service.get("/v1/roles", &admin).await;
     let list = list.body.as_array().unwrap();

@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::shop::{KEY, Shop, TYPE, WEBHOOKS, settings};
+use crate::support::host::take_modifier;
 
 const URL: &str = "https://erp.example/hook";
 
@@ -12,11 +13,11 @@ async fn a_webhook_is_created_read_replaced_and_removed() {
     let shop = Shop::open().await;
     let basic = json!({ "type": "BASIC", "username": "till", "password": "secret-password" });
     let more = json!({ "authentication": basic, "sharedKey": KEY, "maxPerSecond": 5 });
-    let (status, created) = shop
+    let (status, mut created) = shop
         .send(Method::POST, WEBHOOKS, &settings(URL, more))
         .await;
     assert_eq!(status, 201, "{created}");
-    let id = created["id"].as_str().unwrap();
+    let id = created["id"].as_str().unwrap().to_owned();
     let expected = json!({
         "id": id,
         "name": "ERP",
@@ -29,10 +30,11 @@ async fn a_webhook_is_created_read_replaced_and_removed() {
         "createdAt": "2026-01-01T00:00:00.000Z",
         "lastModified": "2026-01-01T00:00:00.000Z",
     });
-    assert_eq!(created, expected);
     let path = format!("{WEBHOOKS}/{id}");
-    assert_eq!(shop.get(&path).await, expected);
-    assert_eq!(shop.get(WEBHOOKS).await, json!([expected]));
+    assert_eq!(shop.get(&path).await, created);
+    assert_eq!(shop.get(WEBHOOKS).await, json!([created]));
+    assert_eq!(take_modifier(&mut created), "test 1");
+    assert_eq!(created, expected);
 
     // Without a password and a key, those that it has are kept.
     let kept = json!({ "authentication": { "type": "BASIC", "username": "till" }, "name": "Till" });

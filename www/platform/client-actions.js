@@ -7,6 +7,7 @@ import { button, choice, confirmed, h, notify, openDialog } from "../shared/dom.
 import { edit } from "../shared/editor.js";
 import { settled } from "../shared/lost.js";
 import { valueText } from "../shared/messages.js";
+import { storedBy } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { roleFields } from "./role-fields.js";
 import { showSecret } from "./secret.js";
@@ -118,6 +119,7 @@ export async function changeRoles(desk, client) {
         const latest = await desk.host.client(client);
         return { body: latest.body.roles, etag: latest.etag };
       },
+      lastBy: async () => storedBy((await desk.host.client(client)).body),
       isSaved: (stored, chosen) => sorted(stored) === sorted(chosen),
       describe: named,
       explain,

@@ -4,6 +4,7 @@
 
 import { button, choice, h, notify } from "../shared/dom.js";
 import { settled } from "../shared/lost.js";
+import { storedBy } from "../shared/reason.js";
 import { explain } from "./wording.js";
 
 const CHOICES = [
@@ -46,13 +47,18 @@ export function decisionLog(desk) {
       const { isLost } = await settled(() => desk.host.recordDecisions(tenant, wanted, stored.etag), { whether: `it was saved for ${tenant}`, yes, no, look });
       if (!isLost) notify(yes);
     } catch (error) {
-      notify(error.status === 412 ? `Another user has just chosen something else for ${tenant}. Choose again.` : explain(error));
+      notify(error.status === 412 ? [await chosenBy(tenant), ` has just chosen something else for ${tenant}. Choose again.`] : explain(error));
     }
     save.disabled = false;
     // Meanwhile another tenant may be shown, with a choice of its own.
     if (tenant === desk.tenant) chosen = undefined;
     desk.reread();
   }
+
+  const chosenBy = async (tenant) => {
+    const by = await desk.host.decisionLog(tenant).then(({ body }) => storedBy(body), () => undefined);
+    return by ?? "Another user";
+  };
 
   return {
     element,

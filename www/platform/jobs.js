@@ -25,7 +25,6 @@ const WORK = [
   ["webhook-fan-out", "Passing an event on to the webhooks"],
   ["webhook-replays", "Sending deliveries again"],
   ["webhook-retention", "Removing old deliveries"],
-  ["webhook-listener", "Forwarding events to a developer’s listener"],
   ["webhook-keys", "Removing old keys of webhooks"],
   ["rates-fan-out", "Passing a change of rates on to the shops"],
   ["rates-passes", "Passing a change of rates on to the shops"],

@@ -7,6 +7,7 @@ import { TillgateError } from "../../js/src/index.js";
 import { change, changeList, listChange } from "../shared/difference.js";
 import { notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
+import { storedBy } from "../shared/reason.js";
 import { removeAfterAsking } from "../shared/remove.js";
 import { permissionFields } from "./permission-fields.js";
 import { KNOWN, explain, permissionText } from "./wording.js";
@@ -64,6 +65,7 @@ export async function changeRole(desk, role) {
       confirm: () => question,
       save: (changed, version) => desk.host.writeRole(changed, version),
       latest: () => desk.host.role(role).catch(ignoreNotFound),
+      lastBy: storedBy,
       isSaved: isSame,
       describe: ({ permissions }) => (permissions.length === 0 ? "Permits nothing." : `${permissions.map(permissionText).join("; ")}.`),
       explain,

@@ -7,6 +7,7 @@ import { change, changeList } from "../shared/difference.js";
 import { h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
+import { storedBy } from "../shared/reason.js";
 import { shortest } from "./decimal.js";
 import { effect } from "./effect.js";
 import { unitFields } from "./unit-fields.js";
@@ -66,6 +67,7 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
         desk.host.unit(id).catch((error) => {
           if (error.status !== 404) throw error;
         }),
+      lastBy: storedBy,
       isSaved: (body, unit) => unitChanges(desk, body, unit).length === 0,
       describe: (unit) => describe(desk, unit),
     });

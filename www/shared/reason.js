@@ -15,5 +15,8 @@ export function reasonField() {
 /** The path of a change that is made for a reason, if there is one. */
 export const withReason = (path, reason) => (reason ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ note: reason })}` : path);
 
+/** Who has saved what is stored, as an element; undefined where it does not say. */
+export const storedBy = async (stored) => stored?.lastModifiedBy && whoOf(stored.lastModifiedBy);
+
 /** Who has made a change, as they are called. */
 export const whoOf = ({ name, clientId }) => h("bdi", { title: clientId }, name ?? clientId);

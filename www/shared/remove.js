@@ -6,14 +6,16 @@ import { confirmed, notify } from "./dom.js";
 import { isolated } from "./locale.js";
 import { settled } from "./lost.js";
 import { errorText } from "./messages.js";
+import { storedBy } from "./reason.js";
 
 /**
  * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
  * follows from that, or makes that sentence of what was read, and `explain` puts an error into words. `more` makes what the
  * message goes on with that it was deleted.
- * Where a reason is kept, `reason` is the field for it, which `remove` gets after the version; `lastBy` reads who has changed it.
+ * Where a reason is kept, `reason` is the field for it, which `remove` gets after the version; `lastBy` reads who has changed it,
+ * where what is stored does not say.
  */
-export async function removeAfterAsking({ name: given, detail, read, remove, more, reason, lastBy, explain = errorText }) {
+export async function removeAfterAsking({ name: given, detail, read, remove, more, reason, lastBy = async () => storedBy((await read()).body), explain = errorText }) {
   const name = isolated(given);
   try {
     const { body, etag } = await read();
@@ -24,7 +26,7 @@ export async function removeAfterAsking({ name: given, detail, read, remove, mor
     if (!isLost) notify(more ? [`${yes} `, more()] : yes);
     return isDone === true;
   } catch (error) {
-    notify(error.status === 412 ? ["It was not deleted, because ", (await lastBy?.().catch(() => undefined)) ?? "another user", " has just changed it. Check it again."] : explain(error));
+    notify(error.status === 412 ? ["It was not deleted, because ", (await lastBy().catch(() => undefined)) ?? "another user", " has just changed it. Check it again."] : explain(error));
     return false;
   }
 }

@@ -9,6 +9,7 @@ import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { isolated } from "../shared/locale.js";
 import { tell } from "../shared/lost.js";
+import { storedBy } from "../shared/reason.js";
 import { pingCheck } from "./ping-check.js";
 import { showSharedKey } from "./webhook-actions.js";
 import { hasSaved, webhookChanges, webhookReview } from "./webhook-changes.js";
@@ -56,6 +57,7 @@ async function openEditor(desk, { title, id, base, etag, write, ...versions }) {
       base,
       ...versions,
       follow: etag && desk.follow,
+      lastBy: async (theirs) => (await storedBy(theirs)) ?? (theirs?.disabledReason && "The host"),
       explain,
       wide: true,
       saved: "Saved.",

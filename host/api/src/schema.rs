@@ -193,7 +193,7 @@ pub const NO_CONTROLS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
 /// Who has made a change.
 #[must_use]
-pub fn made_by() -> Schema {
+pub fn made_by(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "description": "Who made the change: the id of a client, or the issuer and the subject of a person. Of a change of the platform's that others made, just the name `The platform`.",

@@ -51,7 +51,7 @@ pub(super) struct Content {
     /// The bytes of the conditions without their tests: what the module may have to prepare.
     pub(super) rule_bytes: usize,
     /// Which decisions go on record.
-    pub(super) choice: Choice,
+    pub(super) chosen: Chosen,
 }
 
 impl Content {
@@ -62,7 +62,12 @@ impl Content {
 
     /// Whether there is nothing.
     pub(super) fn is_empty(&self) -> bool {
-        self.conditions.is_empty() && self.projects.is_empty() && self.choice == Choice::None
+        self.conditions.is_empty() && self.projects.is_empty() && self.on_record() == Choice::None
+    }
+
+    /// Which decisions go on record.
+    pub(super) const fn on_record(&self) -> Choice {
+        self.chosen.decision_log
     }
 
     /// Applies what the store has under a key now.
@@ -96,19 +101,19 @@ impl Content {
                 None => drop(self.projects.remove_mut(&id)),
             }
         } else if key == CHOICE {
-            self.choice = choice(value.as_deref());
+            self.chosen = chosen(value.as_deref());
         }
     }
 }
 
 /// The choice that a record says.
-fn choice(record: Option<&[u8]>) -> Choice {
+fn chosen(record: Option<&[u8]>) -> Chosen {
     let read = record.map(serde_json::from_slice::<Chosen>).transpose();
     let read = read.unwrap_or_else(|cause| {
         tracing::error!(%cause, "a tenant's choice of what goes on record cannot be read");
         None
     });
-    read.unwrap_or_default().decision_log
+    read.unwrap_or_default()
 }
 
 /// See the module's documentation.

@@ -170,7 +170,7 @@ impl TenantCatalog {
     /// Which of the tenant's decisions go on record.
     #[must_use]
     pub fn on_record(&self) -> Choice {
-        self.own.choice
+        self.own.on_record()
     }
 
     /// What waits of the tenant's decisions to go on record.

@@ -1,15 +1,20 @@
 //! What of a tenant's decisions goes on record: the tenant's own choice. It is a record of its partition, read and kept fresh
 //! with its conditions, so that a decision finds it where it finds its rule.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tillgate_api::Value;
+use tillgate_api::schema::made_by;
+
+use crate::identity::By;
 
 /// The record of the choice.
 pub(super) const CHOICE: &str = "decision-log";
 
 /// Which decisions go on record.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Choice {
     /// None: nobody has chosen otherwise.
     #[default]
@@ -37,17 +42,23 @@ impl Choice {
 }
 
 /// The choice as it is stored and answered.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DecisionLog")]
 pub struct Chosen {
     /// Which decisions go on record.
     pub decision_log: Choice,
+    /// Who has chosen; absent where nobody has, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
+    pub last_modified_by: Option<By>,
 }
 
 /// Reads `{ decisionLog }`.
 pub(in crate::conditions) fn read_choice(value: Value<'_, '_, '_>) -> Option<Choice> {
-    value.component("DecisionLog", |value| {
+    value.component("DecisionLogPut", |value| {
         value.object(|fields| {
+            fields.may_have(&["lastModifiedBy"]);
             let about = "Which of the tenant's decisions go on record.";
             fields.required("decisionLog", about, |value| {
                 value.name_of(&["none", "denials", "all"], Choice::from_name, Choice::RULE)

@@ -252,7 +252,7 @@ impl Conditions {
             }
             let action = match put.written {
                 Written::Created => Action::Created,
-                Written::Replaced => Action::Replaced,
+                Written::Replaced | Written::Unchanged => Action::Replaced,
             };
             let mut change = Change::default();
             if matches!(owner, Owner::Tenant(_)) {

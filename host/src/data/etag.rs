@@ -47,17 +47,19 @@ pub fn without_suffixes(tags: &str) -> Cow<'_, str> {
     tags
 }
 
-/// Whether a PUT made something or replaced it.
+/// What a PUT has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// There was nothing.
     Created,
-    /// There was something.
+    /// There was something else.
     Replaced,
+    /// There was the same: nothing is stored, and the audit log has no line of it.
+    Unchanged,
 }
 
 impl Written {
-    /// What a PUT has done where something was or was not.
+    /// What a PUT has done that stores something where something was or was not.
     #[must_use]
     pub const fn new(existed: bool) -> Self {
         if existed {

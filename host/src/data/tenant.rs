@@ -23,7 +23,7 @@ pub fn key(tenant: &TenantId) -> String {
 }
 
 /// What an operator sets for a tenant.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct TenantSettings {
     /// Its name for people.
     pub name: Option<String>,

@@ -328,7 +328,7 @@ impl Reply {
 pub const fn status_of(written: Written) -> StatusCode {
     match written {
         Written::Created => StatusCode::CREATED,
-        Written::Replaced => StatusCode::OK,
+        Written::Replaced | Written::Unchanged => StatusCode::OK,
     }
 }
 

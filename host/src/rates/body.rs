@@ -41,7 +41,7 @@ const ANSWERED: [&str; 4] = ["createdBy", "createdDate", "lastModified", "refere
 pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
     value.component("BusinessUnitPut", |value| {
         value.object(|fields| {
-            fields.may_have(&["id"]);
+            fields.may_have(&["id", "lastModifiedBy"]);
             let unit_type = fields.required("type", "It stays as it is.", |value| {
                 let names = ["COMPANY", "GROUP", "STORE"];
                 value.name_of(&names, UnitType::parse, "must be COMPANY, GROUP or STORE")

@@ -54,7 +54,7 @@ use crate::data::etag::{Etag, Preconditions, Written};
 use crate::data::quota::Usage;
 use crate::data::records::Records;
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 use crate::jobs::{Queue, Scope, Work};
 
 /// The exchange rates of every tenant.
@@ -122,7 +122,7 @@ impl Rates {
     }
 
     /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?,
-    /// tolerancePercentage?, tolerances?, managedBy? }`.
+    /// tolerancePercentage?, tolerances?, managedBy?, lastModifiedBy? }`.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it cannot stand there; [`Error::Outdated`] when a precondition does not hold;
@@ -134,9 +134,10 @@ impl Rates {
         settings: &UnitSettings,
         preconditions: &Preconditions,
     ) -> Result<Edited<(Written, Bytes)>> {
+        let by = By::new(editor.by, editor.name);
         let edit = self.edits(editor);
         edit.edit(id, |before, _| {
-            plan::put_unit(before, id, settings, preconditions)
+            plan::put_unit(before, id, settings, preconditions, &by)
         })
         .await
     }

@@ -227,7 +227,7 @@ fn role_ids(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
 pub(super) fn role(value: Value<'_, '_, '_>) -> Option<NewRole> {
     value.component("RolePut", |value| {
         value.object(|fields| {
-            fields.may_have(&["roleId", "builtIn"]);
+            fields.may_have(&["roleId", "builtIn", "lastModifiedBy"]);
             let about = "Names of permissions. One that no route here asks for has no effect.";
             let permissions = fields.required("permissions", about, |value| {
                 let (count, rule) = (0..=MAX_PERMISSIONS, "must have at most 1000 elements");

@@ -17,7 +17,7 @@ use subtle::{Choice, ConstantTimeEq};
 use super::client_id::{Claim, Claims, Software};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::identity::{DisplayName, TenantId};
+use crate::identity::{By, DisplayName, TenantId};
 
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;
@@ -102,6 +102,9 @@ pub struct Client {
     /// While it is pending: the address that it was registered from; of IPv6 the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_from: Option<IpAddr>,
+    /// Who has last changed its roles, status or secret; absent while nobody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_modified_by: Option<By>,
     /// Its secrets, the newest last.
     pub secrets: Vec<HashedSecret>,
 }
@@ -155,6 +158,8 @@ impl Client {
         struct Answered<'a> {
             claims: &'a Claims,
             client_id: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            last_modified_by: Option<&'a By>,
             registered_at: String,
             #[serde(skip_serializing_if = "Option::is_none")]
             registered_from: Option<IpAddr>,
@@ -168,6 +173,7 @@ impl Client {
         let answered = Answered {
             claims: &self.claims,
             client_id: &self.id,
+            last_modified_by: self.last_modified_by.as_ref(),
             registered_at: self.registered.to_millis_text(),
             registered_from: self.pending_from,
             roles: roles.collect(),

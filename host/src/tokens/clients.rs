@@ -14,7 +14,7 @@ use crate::data::etag::{self, Preconditions};
 use crate::data::feed::Subscriber;
 use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
-use crate::identity::{Caller, TenantId};
+use crate::identity::{By, Caller, TenantId};
 use crate::observe::audit::Line;
 
 /// How many pages of a tenant's list are searched for clients with a status before the answer ends.
@@ -238,6 +238,7 @@ impl Tokens {
                 status,
                 pending_until: None,
                 pending_from: None,
+                last_modified_by: Some(By::caller(caller)),
                 ..read.record
             };
             put(&mut change, &client)?;
@@ -298,6 +299,7 @@ impl Tokens {
             change.expect(&client_key(id), Some(&read));
             let (mut client, now) = (read.record, self.clock.now());
             client.renew_secret(self.pepper.hash_secret(&secret), now, now.plus(overlap));
+            client.last_modified_by = Some(By::caller(caller));
             put(&mut change, &client)?;
             Ok((change, ()))
         };
@@ -330,6 +332,7 @@ impl Tokens {
             change.expect(&client_key(id), Some(&read));
             let client = Client {
                 roles: roles.to_vec(),
+                last_modified_by: Some(By::caller(caller)),
                 ..read.record
             };
             put(&mut change, &client)?;

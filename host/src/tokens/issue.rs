@@ -159,6 +159,7 @@ pub(super) fn absent_client(platform: &TenantId) -> Result<Bytes> {
         registered: crate::clock::Timestamp(1_700_000_000_000_000),
         pending_until: None,
         pending_from: None,
+        last_modified_by: None,
         secrets: vec![Pepper::new(b"absent").hash_secret(&random_secret()?)],
     };
     let json = serde_json::to_vec(&client).map_err(|cause| Error::Bug(cause.to_string()))?;

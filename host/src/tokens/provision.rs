@@ -120,6 +120,7 @@ impl Tokens {
             registered: self.clock.now(),
             pending_until: None,
             pending_from: None,
+            last_modified_by: None,
             secrets: vec![self.pepper.hash_secret(&secret)],
         };
         Ok((

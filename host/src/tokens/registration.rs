@@ -173,6 +173,7 @@ impl Tokens {
             registered: now,
             pending_until: Some(now.plus(self.limits.pending_lifetime)),
             pending_from: None,
+            last_modified_by: None,
             secrets: vec![self.pepper.hash_secret(secret)],
         })
     }

@@ -19,7 +19,7 @@ use crate::data::feed::{Changed, Subscriber, Subscription};
 use crate::data::managed_by::ManagedBy;
 use crate::data::records::{PAGE, Records, decode_entry};
 use crate::error::Result;
-use crate::identity::{Caller, OPERATOR, Permission, Permissions, TenantId, built_in};
+use crate::identity::{By, Caller, OPERATOR, Permission, Permissions, TenantId, built_in};
 use crate::keys::Keys;
 use crate::store::Entry;
 
@@ -32,9 +32,17 @@ pub(super) struct StoredRole {
     /// Which program manages it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) managed_by: Option<ManagedBy>,
+    /// Who has last changed it; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_modified_by: Option<By>,
 }
 
 impl StoredRole {
+    /// Whether another one says the same, whoever has changed it.
+    pub(super) fn permits_as(&self, other: &Self) -> bool {
+        self.permissions == other.permissions && self.managed_by == other.managed_by
+    }
+
     /// The permissions that have an effect here.
     pub(super) fn permissions(&self) -> Permissions {
         self.permissions

@@ -13,7 +13,7 @@ use crate::data::feed::Subscriber;
 use crate::data::managed_by::ManagedBy;
 use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
-use crate::identity::{Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
+use crate::identity::{By, Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
 
 /// A role as it is answered.
 #[derive(Clone, Debug, Serialize)]
@@ -24,6 +24,8 @@ pub struct Role {
     built_in: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_modified_by: Option<By>,
 }
 
 /// What a request says of a role.
@@ -43,6 +45,7 @@ impl Role {
             permissions: permissions.map(str::to_owned).collect(),
             built_in: true,
             managed_by: None,
+            last_modified_by: None,
         })
     }
 
@@ -52,28 +55,40 @@ impl Role {
             permissions: stored.permissions.clone(),
             built_in: false,
             managed_by: stored.managed_by.clone(),
+            last_modified_by: stored.last_modified_by.clone(),
+        }
+    }
+
+    /// Tenants do not see who of the platform has changed it.
+    fn seen_by(self, caller: &Caller) -> Self {
+        let last_modified_by = self.last_modified_by.filter(|_| caller.platform);
+        Self {
+            last_modified_by,
+            ..self
         }
     }
 }
 
 impl Tokens {
-    /// Every role: those that are built in, then the others by id.
+    /// Every role as a caller sees it: those that are built in, then the others by id.
     #[must_use]
-    pub fn roles(&self) -> Vec<Role> {
+    pub fn roles(&self, caller: &Caller) -> Vec<Role> {
         let roles = self.registry.roles();
+        let stored = roles.iter().map(|(id, stored)| Role::stored(id, stored));
         built_in_roles()
             .filter_map(Role::built_in)
-            .chain(roles.iter().map(|(id, stored)| Role::stored(id, stored)))
+            .chain(stored.map(|role| role.seen_by(caller)))
             .collect()
     }
 
-    /// One role.
+    /// One role as a caller sees it.
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub fn role(&self, id: &str) -> Result<Role> {
+    pub fn role(&self, caller: &Caller, id: &str) -> Result<Role> {
         let roles = self.registry.roles();
         let stored = roles.stored(id).map(|stored| Role::stored(id, stored));
+        let stored = stored.map(|role| role.seen_by(caller));
         Role::built_in(id)
             .or(stored)
             .ok_or_else(|| unknown_role(id))
@@ -95,6 +110,7 @@ impl Tokens {
         let stored = StoredRole {
             permissions: new.permissions.into_iter().collect(),
             managed_by: new.managed_by,
+            last_modified_by: Some(By::caller(caller)),
         };
         caller.require_grantable(stored.permissions())?;
         let key = format!("{ROLE}{role}");
@@ -102,14 +118,21 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.records.get::<StoredRole>(&key).await?;
             check_preconditions(preconditions, role, read.as_ref())?;
+            if let Some(read) = read.as_ref().filter(|read| read.record.permits_as(&stored)) {
+                return Ok((
+                    change,
+                    (Written::Unchanged, Role::stored(role, &read.record)),
+                ));
+            }
             change.expect(&key, read.as_ref());
             change.put(&key, &stored)?;
             change.notify(&key);
-            Ok((change, Written::new(read.is_some())))
+            let written = Written::new(read.is_some());
+            Ok((change, (written, Role::stored(role, &stored))))
         };
-        let written = self.records.change(plan).await?;
+        let put = self.records.change(plan).await?;
         self.registry.catch_up().await?;
-        Ok((written, Role::stored(role, &stored)))
+        Ok(put)
     }
 
     /// Removes a role. Clients that have it keep its id and get nothing from it.

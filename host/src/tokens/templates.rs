@@ -154,6 +154,11 @@ impl Tokens {
             let mut change = Change::default();
             let read: Option<Versioned<Template>> = self.records.get(&key).await?;
             check(read.as_ref().map(|read| &read.record))?;
+            if let Some(read) = &read
+                && etag::of_json(&read.record)? == etag::of_json(&template)?
+            {
+                return Ok((change, Written::Unchanged));
+            }
             let replaced = read.as_ref().map(|read| &read.record);
             self.count_template(&mut change, caller, tenant, replaced, &template)
                 .await?;

@@ -74,6 +74,12 @@ impl Tokens {
                 etag::of_json(&Tenant::new(tenant.to_string(), read.record.clone())?)
             };
             preconditions.check(read.as_ref().map(answered).transpose()?.as_ref())?;
+            if let Some(read) = read
+                .as_ref()
+                .filter(|read| read.record.settings == *settings)
+            {
+                return Ok((change, (Written::Unchanged, read.record.clone())));
+            }
             change.expect(&key, read.as_ref());
             let created = read
                 .as_ref()

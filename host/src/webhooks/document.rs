@@ -7,7 +7,7 @@ use super::Webhooks;
 use super::events::body::publish_request;
 use super::registry::body;
 use crate::error::Result;
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 
 /// Checks the document of a webhook. Whether the host allows a URL of `http` is for the host to say.
 ///
@@ -24,11 +24,11 @@ impl Webhooks {
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid), [`Error::Conflict`](crate::error::Error::Conflict) when there
     /// are too many; when the store is unavailable.
-    pub async fn create_from(&self, tenant: &TenantId, document: &[u8]) -> Result<Uuid> {
+    pub async fn create_from(&self, tenant: &TenantId, by: &By, document: &[u8]) -> Result<Uuid> {
         let new = read(&document.into(), |value| {
             body::webhook(value, self.app.config.webhooks.allow_http, "")
         })?;
-        let (webhook, _) = self.create(tenant, new).await?;
+        let (webhook, _) = self.create(tenant, by, new).await?;
         Ok(webhook.id)
     }
 

@@ -21,7 +21,7 @@ use crate::clock::Timestamp;
 use crate::data::etag::Preconditions;
 use crate::data::records::Change;
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 
 impl Webhooks {
     /// A tenant's webhooks, by name.
@@ -54,6 +54,7 @@ impl Webhooks {
     pub(super) async fn create(
         &self,
         tenant: &TenantId,
+        by: &By,
         new: NewWebhook,
     ) -> Result<(Webhook, bool)> {
         let settings = with_secrets(&new, None)?;
@@ -67,6 +68,7 @@ impl Webhooks {
                 disabled: None,
                 created_at: now,
                 last_modified: now,
+                last_modified_by: Some(by.clone()),
                 key_changed_at: Some(now),
                 resumed_at: None,
             };
@@ -91,6 +93,7 @@ impl Webhooks {
     pub(super) async fn replace(
         &self,
         tenant: &TenantId,
+        by: &By,
         id: Uuid,
         new: NewWebhook,
         preconditions: &Preconditions,
@@ -108,7 +111,7 @@ impl Webhooks {
             }
             Ok(())
         };
-        Ok((self.edit(tenant, id, edit).await?, new.makes_key()))
+        Ok((self.edit(tenant, by, id, edit).await?, new.makes_key()))
     }
 
     /// Gives a webhook a new shared key, and goes on signing with the old one as well for `overlap`; answers what it was and
@@ -119,6 +122,7 @@ impl Webhooks {
     pub(super) async fn rotate_key(
         &self,
         tenant: &TenantId,
+        by: &By,
         id: Uuid,
         overlap: Duration,
     ) -> Result<[Webhook; 2]> {
@@ -127,7 +131,7 @@ impl Webhooks {
             webhook.rotate_key(key.clone(), now, overlap);
             Ok(())
         };
-        self.edit(tenant, id, edit).await
+        self.edit(tenant, by, id, edit).await
     }
 
     /// Has every host send again to a webhook that is paused since it failed, with the deliveries that were tried before.
@@ -173,6 +177,7 @@ impl Webhooks {
     async fn edit(
         &self,
         tenant: &TenantId,
+        by: &By,
         id: Uuid,
         edit: impl Fn(&mut Webhook, Timestamp) -> Result<()>,
     ) -> Result<[Webhook; 2]> {
@@ -192,6 +197,7 @@ impl Webhooks {
                 return Ok((Change::default(), [before, read.record]));
             }
             read.record.last_modified = now;
+            read.record.last_modified_by = Some(by.clone());
             if read.record.settings.shared_key != before.settings.shared_key {
                 read.record.key_changed_at = Some(now);
             }

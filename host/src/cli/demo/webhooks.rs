@@ -14,12 +14,13 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tillgate_api::problem::OVERLOADED;
 
+use super::SOFTWARE;
 use crate::app::App;
 use crate::cli::output::{on_line, print_on, text};
 use crate::config;
 use crate::error::Result;
 use crate::http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, Table, Takes};
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 use crate::routes::Features;
 use crate::server::bind;
 use crate::webhooks::Webhooks;
@@ -156,9 +157,10 @@ pub(super) async fn fill(webhooks: &Webhooks, tenant: &TenantId, url: &str) -> R
         "eventTypes": ["x.order-updates.v1"],
         "authentication": { "type": "BEARER" },
     });
+    let by = By::new(SOFTWARE, None);
     for webhook in [erp, loyalty] {
         webhooks
-            .create_from(tenant, webhook.to_string().as_bytes())
+            .create_from(tenant, &by, webhook.to_string().as_bytes())
             .await?;
     }
     Ok(())

@@ -171,11 +171,10 @@ impl Kind {
     /// The further members of the host's answer, which are its own.
     pub(super) const fn of_the_host(self) -> &'static [&'static str] {
         match self {
-            Self::Roles => &["builtIn", "managedBy"],
+            Self::Roles => &["builtIn", "managedBy", "lastModifiedBy"],
             Self::GlobalConditions | Self::Conditions => &["scope", "managedBy"],
-            Self::GlobalTemplates | Self::Templates | Self::Projects | Self::BusinessUnits => {
-                &["managedBy"]
-            }
+            Self::GlobalTemplates | Self::Templates | Self::Projects => &["managedBy"],
+            Self::BusinessUnits => &["managedBy", "lastModifiedBy"],
             Self::Rates => &[],
             Self::Webhooks => &[
                 "id",
@@ -185,6 +184,7 @@ impl Kind {
                 "disabledAt",
                 "createdAt",
                 "lastModified",
+                "lastModifiedBy",
                 "managedBy",
             ],
         }

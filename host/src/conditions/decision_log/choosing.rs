@@ -2,11 +2,11 @@
 
 use crate::conditions::Conditions;
 use crate::conditions::choice::{CHOICE, Choice, Chosen};
-use crate::data::etag::{self, Etag, Preconditions};
+use crate::data::etag::{self, Preconditions};
 use crate::data::feed::Subscriber;
 use crate::data::records::{Change, Versioned};
 use crate::error::Result;
-use crate::identity::TenantId;
+use crate::identity::{By, TenantId};
 
 impl Conditions {
     /// Which of a tenant's decisions go on record.
@@ -15,35 +15,42 @@ impl Conditions {
     /// When the store is unavailable and the tenant is not in memory.
     pub async fn chosen(&self, tenant: &TenantId) -> Result<Chosen> {
         let (tenant, _) = self.tenant(tenant).await?;
-        let decision_log = tenant.own().content().choice;
-        Ok(Chosen { decision_log })
+        Ok(tenant.own().content().chosen.clone())
     }
 
-    /// Chooses which of a tenant's decisions go on record. Answers the entity tags before and after.
+    /// Chooses which of a tenant's decisions go on record; `by` says who does. Answers what was chosen before, and what is now.
     ///
     /// # Errors
     /// [`Error::Outdated`](crate::error::Error::Outdated) when a precondition does not hold.
     pub async fn choose(
         &self,
         tenant: &TenantId,
+        by: By,
         decision_log: Choice,
         preconditions: &Preconditions,
-    ) -> Result<[Etag; 2]> {
+    ) -> Result<[Chosen; 2]> {
         let (tenant, _) = self.tenant(tenant).await?;
-        let (records, chosen) = (tenant.own().records(), Chosen { decision_log });
+        let records = tenant.own().records();
+        let chosen = Chosen {
+            decision_log,
+            last_modified_by: Some(by),
+        };
         let plan = async || {
             let read: Option<Versioned<Chosen>> = records.get(CHOICE).await?;
-            let before = read.as_ref().map(|read| read.record).unwrap_or_default();
-            let before = etag::of_json(&before)?;
-            preconditions.check(Some(&before))?;
+            let before = read.as_ref().map(|read| read.record.clone());
+            let before = before.unwrap_or_default();
+            preconditions.check(Some(&etag::of_json(&before)?))?;
             let mut change = Change::default();
+            if before.decision_log == decision_log {
+                return Ok((change, [before.clone(), before]));
+            }
             change.expect(CHOICE, read.as_ref());
             change.put(CHOICE, &chosen)?;
             change.notify(CHOICE);
-            Ok((change, before))
+            Ok((change, [before, chosen.clone()]))
         };
-        let before = records.change(plan).await?;
+        let both = records.change(plan).await?;
         tenant.own().catch_up().await?;
-        Ok([before, etag::of_json(&chosen)?])
+        Ok(both)
     }
 }

@@ -96,7 +96,7 @@ impl Conditions {
                     let tenants = tenants.read();
                     let wants = tenants
                         .all()
-                        .filter(|tenant| tenant.own().current().choice != Choice::None);
+                        .filter(|tenant| tenant.own().current().on_record() != Choice::None);
                     let why = "tenants want decisions on record, and this host has no record";
                     (wants.count(), why)
                 }

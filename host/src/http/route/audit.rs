@@ -8,6 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::request::Request;
+use crate::data::etag::Written;
 use crate::error::Result;
 use crate::http::connection::Head;
 use crate::http::reply::Reply;
@@ -46,6 +47,12 @@ impl Reply {
     #[must_use]
     pub fn audited_if(self, line: Option<Box<Line>>) -> Audited {
         Audited { reply: self, line }
+    }
+
+    /// The answer to a PUT, with its line if it has changed something.
+    #[must_use]
+    pub fn audited_put(self, written: Written, line: Line) -> Audited {
+        self.audited_if((written != Written::Unchanged).then(|| Box::new(line)))
     }
 
     /// The answer to a request that has changed nothing, such as a dry run.

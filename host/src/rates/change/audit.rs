@@ -5,7 +5,7 @@ use crate::data::etag::{self, Etag};
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::observe::audit::Line;
-use crate::rates::units::answers::{set_list, unit_json};
+use crate::rates::units::answers::set_list;
 use crate::rates::units::set_rates::SetRates;
 use crate::rates::units::tree::Node;
 
@@ -50,7 +50,7 @@ fn line(tenant: &TenantId, unit: &Node, before: Option<Etag>, after: Option<Etag
 }
 
 fn unit_etag(node: &Node) -> Result<Etag> {
-    unit_json(&node.id, &node.unit().settings).map(|json| etag::of_text(&json))
+    Ok(etag::of_text(&node.json()?))
 }
 
 fn rates_etag(rates: &SetRates) -> Result<Etag> {

@@ -198,7 +198,8 @@ impl Edits<'_> {
                 (unit.settings.clone(), Arc::new(rates))
             }
         };
-        let planned = place::plan(&self.records, tree, id, before, settings, rates, now).await?;
+        let by = self.made().by;
+        let planned = place::plan(tree, id, before, settings, rates, now, by).await?;
         bound::check(&self.records, tree, &planned).await?;
         Ok(Step::Put(planned))
     }

@@ -6,6 +6,7 @@ use tillgate_api::problem::{UNIT_MISPLACED, UNIT_NOT_EMPTY};
 use crate::clock::Timestamp;
 use crate::data::records::{Change, Records, Versioned};
 use crate::error::{Error, Result};
+use crate::identity::By;
 use crate::rates::units::set_rates::StoredRates;
 use crate::rates::units::tree::{Node, Path, Tree};
 use crate::rates::units::unit::{
@@ -28,22 +29,24 @@ pub(super) struct Planned {
 /// # Errors
 /// [`Error::Conflict`] when it may not stand there.
 pub(super) async fn plan(
-    records: &Records,
     tree: &mut Tree<'_>,
     id: &UnitId,
     before: Option<Arc<Node>>,
     settings: UnitSettings,
     rates: Arc<StoredRates>,
     now: Timestamp,
+    by: By,
 ) -> Result<Planned> {
     let old = before.as_ref().map(|before| before.unit());
     if old.is_some_and(|old| old.settings.unit_type != settings.unit_type) {
         return Err(conflict("a business unit keeps its type"));
     }
+    let kept = old.filter(|old| old.settings == settings);
     let unit = Unit {
         has_rates: !rates.rates.is_empty(),
         used_rates: old.and_then(|old| old.used_rates.clone()),
         changed_at: now.0,
+        last_modified_by: kept.map_or(Some(by), |old| old.last_modified_by.clone()),
         settings,
     };
     let is_moved = old.is_none_or(|old| old.settings.parent_id != unit.settings.parent_id);
@@ -51,7 +54,7 @@ pub(super) async fn plan(
         Some(parent) if is_moved => {
             check_parent(tree, parent).await?;
             let path = tree.above(&unit).await?;
-            check_path(records, id, &path, old.is_some()).await?;
+            check_path(tree.records, id, &path, old.is_some()).await?;
             path
         }
         _ => tree.above(&unit).await?,

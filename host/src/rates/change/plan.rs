@@ -10,6 +10,7 @@ use tillgate_engine::rate::RateKey;
 
 use crate::data::etag::{self, Etag, Preconditions, Written};
 use crate::error::{Error, Result};
+use crate::identity::By;
 use crate::rates::units::answers::{not_set, rate_json, set_list, unit_json};
 use crate::rates::units::set_rates::{NewRate, SetRate, SetRates, SetResult};
 use crate::rates::units::tree::Node;
@@ -89,21 +90,21 @@ pub(in crate::rates) struct RateCounts {
     unchanged: usize,
 }
 
-/// Creates or replaces a unit. Answers its JSON.
+/// Creates or replaces a unit; `by` says who does. Answers its JSON.
 pub(in crate::rates) fn put_unit(
     before: Option<&Node>,
     id: &UnitId,
     settings: &UnitSettings,
     preconditions: &Preconditions,
+    by: &By,
 ) -> Result<(After<'static>, (Written, Bytes))> {
     check_unit(preconditions, before)?;
-    let answer = (Written::new(before.is_some()), unit_json(id, settings)?);
-    let is_same = before.is_some_and(|before| before.unit().settings == *settings);
-    let after = match is_same {
-        true => After::Same,
-        false => After::Settings(settings.clone()),
-    };
-    Ok((after, answer))
+    let written = Written::new(before.is_some());
+    if let Some(before) = before.filter(|before| before.unit().settings == *settings) {
+        return Ok((After::Same, (written, before.json()?)));
+    }
+    let json = unit_json(id, settings, Some(by))?;
+    Ok((After::Settings(settings.clone()), (written, json)))
 }
 
 /// Removes a unit, with the rates that are set at it: those of a version, if one is named.
@@ -202,8 +203,8 @@ pub(in crate::rates) fn after<'r>(
 }
 
 fn check_unit(preconditions: &Preconditions, before: Option<&Node>) -> Result<()> {
-    let json = before.map(|node| unit_json(&node.id, &node.unit().settings));
-    let etag = json.transpose()?.map(|json| etag::of_text(&json));
+    let json = before.map(Node::json).transpose()?;
+    let etag = json.map(|json| etag::of_text(&json));
     preconditions.check(etag.as_ref())
 }
 

@@ -11,13 +11,19 @@ use super::set_rates::{SetRate, SetRates};
 use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
 use crate::data::records::{Records, decode_entry};
 use crate::error::{Error, Result};
+use crate::identity::By;
 
 /// How many units are read at once: one of a thousand markups has 100 KB.
 const READ_AT_ONCE: usize = 50;
 
-/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy? }`.
-pub(in crate::rates) fn unit_json(id: &UnitId, settings: &UnitSettings) -> Result<Bytes> {
-    to_json(&UnitAnswer::new(id, settings)?)
+/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy?,
+/// lastModifiedBy? }`.
+pub(in crate::rates) fn unit_json(
+    id: &UnitId,
+    settings: &UnitSettings,
+    last_modified_by: Option<&By>,
+) -> Result<Bytes> {
+    to_json(&UnitAnswer::new(id, settings, last_modified_by)?)
 }
 
 /// The rates that are set at a unit: a list of what [`rate_json`] writes.
@@ -62,7 +68,11 @@ pub(in crate::rates) async fn units(
             if list.len() > 1 {
                 list.push(b',');
             }
-            list.extend(unit_json(&id, &unit.settings)?);
+            list.extend(unit_json(
+                &id,
+                &unit.settings,
+                unit.last_modified_by.as_ref(),
+            )?);
             count += 1;
             let is_full = count == max || list.len() >= max_bytes;
             if is_full && (page.more || index + 1 < page.entries.len()) {

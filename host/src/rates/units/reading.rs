@@ -45,7 +45,7 @@ pub(in crate::rates) struct UnitView {
     pub(in crate::rates) id: UnitId,
     pub(in crate::rates) revision: Revision,
     pub(in crate::rates) unit: Unit,
-    /// `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances? }`.
+    /// What [`unit_json`] writes.
     pub(in crate::rates) json: Bytes,
     pub(in crate::rates) etag: Etag,
     /// The rates that are set at it.
@@ -67,7 +67,8 @@ impl UnitView {
         let unit = decode_entry::<Unit>(id.as_str(), &unit.ok_or_else(|| no_unit(id))?)?;
         let rates = rates.map(|entry| StoredRates::read(entry.value));
         let rates = rates.transpose()?.unwrap_or_default().rates;
-        let json = unit_json(id, &unit.record.settings)?;
+        let by = unit.record.last_modified_by.as_ref();
+        let json = unit_json(id, &unit.record.settings, by)?;
         Ok(Self {
             id: id.clone(),
             revision: unit.revision,

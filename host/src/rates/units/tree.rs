@@ -7,6 +7,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
+use super::answers::unit_json;
 use super::level::level_head;
 use super::set_rates::{SetRates, StoredRates};
 use super::unit::{MAX_DEPTH, Unit, UnitId, UnitSettings};
@@ -55,6 +58,12 @@ impl Node {
         &self.stored.record
     }
 
+    /// The unit as it is answered.
+    pub(in crate::rates) fn json(&self) -> Result<Bytes> {
+        let unit = self.unit();
+        unit_json(&self.id, &unit.settings, unit.last_modified_by.as_ref())
+    }
+
     /// The unit with these rates and nothing else that is set at it.
     pub(in crate::rates) fn with_rates_alone(&self, rates: SetRates) -> Result<Self> {
         let unit = self.unit();
@@ -64,6 +73,7 @@ impl Node {
             has_rates: !rates.is_empty(),
             used_rates: None,
             changed_at: unit.changed_at,
+            last_modified_by: None,
         };
         let revision = self.stored.revision;
         let rates = Arc::new(StoredRates::new(rates)?);
@@ -98,7 +108,7 @@ impl Path {
 /// See the module's documentation.
 #[derive(Debug)]
 pub(in crate::rates) struct Tree<'a> {
-    records: &'a Records,
+    pub(in crate::rates) records: &'a Records,
     planned: Option<Arc<Node>>,
     nodes: HashMap<UnitId, Arc<Node>>,
     paths: HashMap<UnitId, Arc<Path>>,

@@ -13,6 +13,7 @@ use super::json::{exact, number};
 use super::rate_key;
 use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
+use crate::identity::By;
 
 /// The most levels of a tree, the company and the store included.
 pub(in crate::rates) const MAX_DEPTH: usize = 32;
@@ -182,6 +183,9 @@ pub(in crate::rates) struct Unit {
     pub(in crate::rates) used_rates: Option<String>,
     /// When anything that is set at it was last changed, microseconds since the epoch; increases with every change.
     pub(in crate::rates) changed_at: u64,
+    /// Who has last changed its settings; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::rates) last_modified_by: Option<By>,
 }
 
 /// A business unit as it is answered.
@@ -205,6 +209,8 @@ pub(in crate::rates) struct UnitAnswer<'a> {
     tolerances: Vec<ToleranceAnswer<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_modified_by: Option<&'a By>,
 }
 
 #[derive(Serialize)]
@@ -226,7 +232,11 @@ struct ToleranceAnswer<'a> {
 }
 
 impl<'a> UnitAnswer<'a> {
-    pub(in crate::rates) fn new(id: &'a UnitId, settings: &'a UnitSettings) -> Result<Self> {
+    pub(in crate::rates) fn new(
+        id: &'a UnitId,
+        settings: &'a UnitSettings,
+        last_modified_by: Option<&'a By>,
+    ) -> Result<Self> {
         let markups = settings.markups.iter().map(|markup| MarkupAnswer {
             key: markup.key,
             markup_percentage: &markup.markup_percentage,
@@ -247,6 +257,7 @@ impl<'a> UnitAnswer<'a> {
             tolerance_percentage: tolerance.map(exact).transpose()?,
             tolerances: tolerances.collect(),
             managed_by: settings.managed_by.as_ref(),
+            last_modified_by,
         })
     }
 }

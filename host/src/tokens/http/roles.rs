@@ -48,11 +48,14 @@ fn role_of(request: &Request) -> Result<&str> {
 }
 
 async fn list_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    read_reply(&request, &tokens.roles())
+    read_reply(&request, &tokens.roles(request.caller()?))
 }
 
 async fn get_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    read_reply(&request, &tokens.role(role_of(&request)?)?)
+    read_reply(
+        &request,
+        &tokens.role(request.caller()?, role_of(&request)?)?,
+    )
 }
 
 async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
@@ -66,7 +69,7 @@ async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
         held: Some(role.permissions.join(" ")),
         ..Line::default()
     };
-    Ok(write_reply(status_of(written), &role)?.audited(line))
+    Ok(write_reply(status_of(written), &role)?.audited_put(written, line))
 }
 
 async fn delete_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

@@ -122,7 +122,7 @@ async fn put_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> 
     let put = tokens.put_template(caller, owner.as_ref(), new, &preconditions);
     let (written, template) = put.await?;
     let reply = write_reply(status_of(written), &template)?;
-    Ok(reply.audited(line(owner, &software)))
+    Ok(reply.audited_put(written, line(owner, &software)))
 }
 
 async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

@@ -48,5 +48,5 @@ async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
         tenant: Some(id),
         ..Line::default()
     };
-    Ok(write_reply(status_of(written), &tenant)?.audited(line))
+    Ok(write_reply(status_of(written), &tenant)?.audited_put(written, line))
 }

@@ -56,6 +56,7 @@ impl Webhooks {
             let before = read.record.clone();
             read.record.disabled = Some(Disabled { reason, at: now });
             read.record.last_modified = now;
+            read.record.last_modified_by = None;
             change.put(&key, &read.record)?;
             change.notify(&key);
             match Logging::read(&records).await? {

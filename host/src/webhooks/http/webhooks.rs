@@ -17,7 +17,7 @@ use super::path::{webhook_of, with_webhook};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
-use crate::identity::Permission as P;
+use crate::identity::{By, Permission as P};
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery::health;
@@ -157,8 +157,9 @@ async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
 
 async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let new = new_webhook(&webhooks, &request)?;
-    let tenant = &request.caller()?.tenant;
-    let (webhook, shows_key) = webhooks.create(tenant, new).await?;
+    let caller = request.caller()?;
+    let (tenant, by) = (&caller.tenant, By::caller(caller));
+    let (webhook, shows_key) = webhooks.create(tenant, &by, new).await?;
     let location = format!("{WEBHOOKS}/{}", webhook.id);
     let location =
         HeaderValue::from_str(&location).map_err(|cause| Error::Bug(cause.to_string()))?;
@@ -169,9 +170,10 @@ async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 async fn replace(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let id = webhook_of(&request)?;
     let new = new_webhook(&webhooks, &request)?;
-    let tenant = &request.caller()?.tenant;
+    let caller = request.caller()?;
+    let (tenant, by) = (&caller.tenant, By::caller(caller));
     let preconditions = request.preconditions();
-    let replaced = webhooks.replace(tenant, id, new, &preconditions);
+    let replaced = webhooks.replace(tenant, &by, id, new, &preconditions);
     let ([before, webhook], shows_key) = replaced.await?;
     let reply = answer(StatusCode::OK, &webhook, shows_key)?;
     if webhook == before {
@@ -191,10 +193,11 @@ async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 
 async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let id = webhook_of(&request)?;
-    let tenant = &request.caller()?.tenant;
+    let caller = request.caller()?;
+    let (tenant, by) = (&caller.tenant, By::caller(caller));
     let span = request.query_param("overlap").map(|span| overlap(&span));
     let span = span.transpose()?.unwrap_or_default();
-    let [before, webhook] = webhooks.rotate_key(tenant, id, span).await?;
+    let [before, webhook] = webhooks.rotate_key(tenant, &by, id, span).await?;
     let answer = answer_of(&webhook, true);
     let no_key = || Error::Bug("a webhook has no key after its rotation".to_owned());
     let key = KeyAnswer {

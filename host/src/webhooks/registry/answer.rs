@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tillgate_api::schema::{time, uuid};
+use tillgate_api::schema::{made_by, time, uuid};
 use uuid::Uuid;
 
 use super::body::authentication_schema;
@@ -12,6 +12,7 @@ use super::webhook::{Authentication, DisabledReason, Webhook};
 use crate::data::etag::{self, Etag};
 use crate::data::managed_by::ManagedBy;
 use crate::error::Result;
+use crate::identity::By;
 
 impl Webhook {
     /// The entity tag of the webhook as it is answered.
@@ -49,6 +50,7 @@ impl Webhook {
                 .map(|disabled| disabled.at.to_millis_text()),
             created_at: self.created_at.to_millis_text(),
             last_modified: self.last_modified.to_millis_text(),
+            last_modified_by: self.last_modified_by.as_ref(),
             managed_by: settings.managed_by.as_ref(),
         }
     }
@@ -99,6 +101,10 @@ pub(in crate::webhooks) struct Answer<'a> {
     created_at: String,
     #[schemars(schema_with = "time")]
     last_modified: String,
+    /// Who has; absent where the service has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
+    last_modified_by: Option<&'a By>,
     /// Which program manages it, where that is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,

@@ -58,12 +58,13 @@ const RESERVED: [&str; 23] = [
 ];
 
 /// What an answer says of a webhook beside what can be set: it may be sent back.
-const ANSWERED: [&str; 7] = [
+const ANSWERED: [&str; 8] = [
     "createdAt",
     "disabledAt",
     "disabledReason",
     "hasSharedKey",
     "lastModified",
+    "lastModifiedBy",
     "previousSharedKeyEndsAt",
     "standardWebhooksSecret",
 ];

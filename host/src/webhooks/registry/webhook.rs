@@ -13,6 +13,7 @@ use super::filter::Filter;
 use crate::clock::Timestamp;
 use crate::data::managed_by::ManagedBy;
 use crate::error::Error;
+use crate::identity::By;
 
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
@@ -38,6 +39,9 @@ pub(in crate::webhooks) struct Webhook {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub last_modified: Timestamp,
+    /// Who has; absent where the service has, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_modified_by: Option<By>,
     /// Since when its keys have signed as they do now; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_changed_at: Option<Timestamp>,

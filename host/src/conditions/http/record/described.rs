@@ -2,19 +2,17 @@
 
 use tillgate_api::describe;
 use tillgate_api::problem::{QUOTA_EXCEEDED, TILL_NOT_FOUND};
-use tillgate_api::schema::{limit, tenant_id};
+use tillgate_api::schema::{limit, schema_of, tenant_id};
 
 use super::schema;
-use crate::conditions::choice::read_choice;
+use crate::conditions::choice::{Chosen, read_choice};
 use crate::conditions::decision_log::{report, till_schema};
 use crate::http::{Operation, Tag};
 
 fn of_tenant(operation: Operation) -> Operation {
     operation
         .path("tenantId", "The id of the tenant.", tenant_id)
-        .answers(200, "Which decisions go on record", |generator| {
-            describe(generator, read_choice)
-        })
+        .answers(200, "Which decisions go on record", schema_of::<Chosen>)
 }
 
 pub(super) fn get_choice() -> Operation {

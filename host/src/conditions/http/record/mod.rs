@@ -9,12 +9,12 @@ use ::http::{Method, StatusCode};
 use tillgate_api::read;
 
 use crate::conditions::Conditions;
-use crate::conditions::choice::{self, Chosen};
+use crate::conditions::choice;
 use crate::conditions::decision_log::{Report, TillQuery, is_till_cursor};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
-use crate::identity::{Permission as P, TENANT_RULE, TenantId};
+use crate::identity::{By, Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
 
 const CHOICE: &str = "/v1/tenants/{tenantId}/decision-log";
@@ -81,16 +81,21 @@ async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Aud
     let tenant = tenant_of(&request)?;
     let decision_log = read(&request.body, choice::read_choice)?;
     let preconditions = request.preconditions();
-    let chosen = conditions.choose(&tenant, decision_log, &preconditions);
+    let by = By::caller(request.caller()?);
+    let chosen = conditions.choose(&tenant, by, decision_log, &preconditions);
     let [before, after] = chosen.await?;
-    let reply = Reply::of(StatusCode::OK, &Chosen { decision_log })?;
+    let etag = etag::of_json(&after)?;
+    let reply = Reply::of(StatusCode::OK, &after)?.tagged(etag.clone());
+    if before == after {
+        return Ok(reply.unchanged());
+    }
     let line = Line {
         tenant: Some(tenant),
-        before: Some(before),
-        after: Some(after.clone()),
+        before: Some(etag::of_json(&before)?),
+        after: Some(etag),
         ..Line::default()
     };
-    Ok(reply.tagged(after).audited(line))
+    Ok(reply.audited(line))
 }
 
 async fn hand_in(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {

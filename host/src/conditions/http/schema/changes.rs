@@ -21,7 +21,7 @@ fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> 
                         "required": ["at", "by", "action", "before", "after"],
                         "properties": {
                             "at": { "type": "string", "format": "date-time" },
-                            "by": made_by(),
+                            "by": made_by(generator),
                             "note": note(generator),
                             "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
                             "before": version("What it was before; null when there was none, or when it is not kept."),
@@ -39,7 +39,7 @@ fn history(generator: &mut SchemaGenerator, of: &Schema, name: &'static str) -> 
 
 /// A page of what was deleted.
 pub(in crate::conditions::http) fn deleted(generator: &mut SchemaGenerator) -> Schema {
-    component(generator, "DeletedRules", |_| {
+    component(generator, "DeletedRules", |generator| {
         json_schema!({
             "type": "object",
             "required": ["items"],
@@ -53,7 +53,7 @@ pub(in crate::conditions::http) fn deleted(generator: &mut SchemaGenerator) -> S
                             "id": { "type": "string" },
                             "name": { "type": "string", "description": "The name that a project had." },
                             "at": { "type": "string", "format": "date-time", "description": "When it was deleted." },
-                            "by": made_by(),
+                            "by": made_by(generator),
                         },
                     },
                 },

@@ -1,7 +1,7 @@
 //! The schemas of business units.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by};
+use tillgate_api::schema::{NO_CONTROLS, component, made_by, managed_by};
 
 use super::set::or_dry_run;
 use super::{UNIT_ID, of_rate, percentage, unit_id};
@@ -55,6 +55,7 @@ fn unit_members(generator: &mut SchemaGenerator) -> serde_json::Map<String, serd
 pub(in crate::rates::http) fn unit(generator: &mut SchemaGenerator) -> Schema {
     let (mut members, id) = (unit_members(generator), unit_id(generator));
     members.insert("id".to_owned(), id.to_value());
+    members.insert("lastModifiedBy".to_owned(), made_by(generator).to_value());
     component(
         generator,
         "BusinessUnit",

@@ -73,7 +73,7 @@ pub(in crate::rates::http) fn values(generator: &mut SchemaGenerator) -> Schema 
                             "at": date_time("From when on."),
                             "rateValue": { "type": "number" }, "rateValueWithMarkup": { "type": "number" },
                             "setAt": { "type": "string" },
-                            "by": made_by(), "note": note(generator),
+                            "by": made_by(generator), "note": note(generator),
                         },
                     },
                 },

@@ -1,7 +1,7 @@
 //! The schemas of clients, registration templates and software statements.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{component, managed_by, tenant_id, time, title, uuid};
+use tillgate_api::schema::{component, made_by, managed_by, tenant_id, time, title, uuid};
 
 use super::{claims, client_id, name, page, roles_of, schema_of_claims, secret, status};
 
@@ -21,13 +21,14 @@ pub(in crate::tokens::http) fn credentials(generator: &mut SchemaGenerator) -> S
 pub(in crate::tokens::http) fn client(generator: &mut SchemaGenerator) -> Schema {
     let (id, name, tenant) = (client_id(generator), name(generator), tenant_id(generator));
     let (claims, status, registered) = (claims(generator), status(generator), time(generator));
-    component(generator, "Client", |_| {
+    component(generator, "Client", |generator| {
         json_schema!({
             "type": "object",
             "required": ["clientId", "tenantId", "softwareId", "softwareVersion", "claims", "roles", "status", "registeredAt"],
             "properties": {
                 "clientId": id, "tenantId": tenant, "softwareId": name.clone(), "softwareVersion": name.clone(),
                 "claims": claims, "roles": roles_of(&name), "status": status, "registeredAt": registered,
+                "lastModifiedBy": made_by(generator),
                 "registeredFrom": {
                     "type": "string",
                     "description": "While it is pending: the address that it registered from; of IPv6 the network.",

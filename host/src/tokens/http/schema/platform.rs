@@ -1,7 +1,7 @@
 //! The schemas of tenants, roles and signing keys.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{component, managed_by, tenant_id, time, title};
+use tillgate_api::schema::{component, made_by, managed_by, tenant_id, time, title};
 
 use super::name;
 
@@ -16,14 +16,14 @@ fn permissions() -> Schema {
 /// A role.
 pub(in crate::tokens::http) fn role(generator: &mut SchemaGenerator) -> Schema {
     let name = name(generator);
-    component(generator, "Role", |_| {
+    component(generator, "Role", |generator| {
         json_schema!({
             "type": "object",
             "required": ["roleId", "permissions", "builtIn"],
             "properties": {
                 "roleId": name, "permissions": permissions(),
                 "builtIn": { "type": "boolean", "description": "Whether it comes with the service, and cannot be changed." },
-                "managedBy": managed_by(),
+                "managedBy": managed_by(), "lastModifiedBy": made_by(generator),
             },
         })
     })
