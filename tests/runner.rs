@@ -1,4 +1,4 @@
-//! The background runner and time: jobs that do not end, hints that are lost, hosts that end. Time is paused and goes on
+//! The background runner and time: jobs that do not end, jobs that are due later, hosts that end. Time is paused and goes on
 //! by itself when everything waits.
 
 #[path = "store/fixture.rs"]
@@ -17,6 +17,7 @@ use tillgate::jobs::{Queue, Runner, Scope, Work};
 use tillgate::store::{MemoryStore, Partition, Store};
 use tokio::runtime::Handle;
 
+use crate::support::switched::Switched;
 use crate::support::wait::{until, within};
 
 const QUEUE: &str = "deliveries";
@@ -79,7 +80,7 @@ async fn a_job_that_does_not_end_is_stopped_before_its_lease_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_hint_was_lost_is_found_by_the_scan() {
+async fn a_job_is_done_once_it_is_due_also_when_the_clock_is_set() {
     let shop = Shop::open();
     let (done, mut told) = tokio::sync::mpsc::unbounded_channel();
     let records = shop.records.clone();
@@ -102,6 +103,55 @@ async fn a_job_whose_hint_was_lost_is_found_by_the_scan() {
     let told = within("the job is done", told.recv()).await;
     assert_eq!(told.as_deref(), Some("later"));
     assert!(begin.elapsed() <= Duration::from_secs(30));
+}
+
+/// A store with a job in each of its partitions.
+async fn with_jobs(partitions: usize, due: Timestamp) -> (Arc<Switched>, Arc<StoppedClock>) {
+    let clock = Arc::new(StoppedClock::at(START));
+    let store = Switched::new(clock.clone());
+    for partition in 0..partitions {
+        let partition = Partition::new(&format!("shop-{partition}")).unwrap();
+        let mut change = Change::default();
+        change.enqueue(QUEUE, "job", due, Bytes::new());
+        let records = Records::new(store.clone(), partition);
+        records.commit(change).await.unwrap();
+    }
+    (store, clock)
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_nothing_is_due_the_store_is_asked_nothing() {
+    let (store, clock) = with_jobs(100, START.plus(2 * HOUR)).await;
+    let runner = Runner::new(store.clone(), clock.clone(), Handle::current());
+    runner.register(Queue::new(QUEUE, Scope::AllPartitions), |_| async {
+        Ok(())
+    });
+    runner.run_due().await;
+    let asked = store.calls.load(Ordering::SeqCst);
+    assert!(asked >= 100, "each partition once, at the start");
+    clock.advance(HOUR);
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(store.calls.load(Ordering::SeqCst), asked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_are_found_of_a_store_that_did_not_answer_at_the_start() {
+    let (store, clock) = with_jobs(3, START).await;
+    store.set_away(true);
+    let runner = Runner::new(store.clone(), clock, Handle::current());
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counted = begun.clone();
+    runner.register(Queue::new(QUEUE, Scope::AllPartitions), move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        std::future::pending::<tillgate::error::Result<()>>()
+    });
+    tokio::time::sleep(HOUR).await;
+    assert_eq!(begun.load(Ordering::SeqCst), 0);
+    store.set_away(false);
+    until("all jobs have begun", async || {
+        begun.load(Ordering::SeqCst) == 3
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,11 @@
 //! The background runner: queues of jobs in the store, each with a handler. Any host may claim a job.
 //!
-//! A queue is registered by its name and knows no feature; what a job means is known to its handler. The runner finds the
-//! partitions that have due jobs by the store's hints, and by a scan in case a hint was lost. It serves partitions round
-//! robin and runs a bounded number of jobs at once; one that mostly waits may give its slot to another ([`Yielding`]). A claimed job has a lease: the handler settles the job in the commit
-//! that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
+//! A queue is registered by its name and knows no feature; what a job means is known to its handler. The runner looks
+//! into every partition at its start; from then on it knows when the next job of each is due, because a commit is hinted at.
+//! When hints may have been lost, the store says so, and every partition is looked into again. While nothing is due, the
+//! store is asked nothing. The runner serves partitions round robin and runs a bounded number of jobs at once; one that
+//! mostly waits may give its slot to another ([`Yielding`]). A claimed job has a lease: the handler settles the job in the
+//! commit that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
 //! back, so that two hosts never work on one job. A job that takes longer is done in steps ([`Work::continue_at`]). A job
 //! that fails is tried again with growing pauses and never blocks the others; after [`Queue::max_attempts`] it becomes a
 //! record under [`DEAD_LETTERS`], and an error in the log names it; from there it can be tried again ([`set_aside`]).

@@ -12,9 +12,6 @@ use super::queue::{Scope, Work};
 use super::schedule::Schedule;
 use crate::store::{ChangedPartitions, Hints, Partition, PartitionHints, Store, Unavailable};
 
-/// How often all partitions of a queue are checked, in case a hint was lost.
-const SCAN: Duration = Duration::from_secs(30);
-
 /// How long a timer may be: clocks may be wrong.
 const MAX_TIMER: Duration = Duration::from_secs(30);
 
@@ -81,6 +78,8 @@ pub(super) struct Worker {
     store_fails: bool,
     /// When the last claim was, if it has found nothing due.
     last_empty_claim: Option<Instant>,
+    /// When all partitions are listed again, if the store did not answer.
+    scan_again: Option<Instant>,
 }
 
 /// A job that runs.
@@ -104,12 +103,12 @@ impl Worker {
             waiting_for_idle: Vec::new(),
             store_fails: false,
             last_empty_claim: None,
+            scan_again: None,
         }
     }
 
     pub(super) async fn run(mut self) {
-        let mut scan = tokio::time::interval(SCAN);
-        scan.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        self.mark_ready(ChangedPartitions::All).await;
         loop {
             // A host that stops must not claim jobs that it would have to hand back.
             while let Ok(command) = self.commands.try_recv() {
@@ -122,6 +121,7 @@ impl Worker {
             let timer = tokio::time::sleep(self.timer());
             let collect = self.collect_time();
             let next_yield = self.next_yield();
+            let scan_again = self.scan_again;
             tokio::select! {
                 ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
                     // All jobs that have ended by now, so that one claim fills their slots.
@@ -138,8 +138,8 @@ impl Worker {
                     None => return,
                 },
                 () = sleep_until(next_yield.unwrap_or_else(Instant::now)), if next_yield.is_some() => self.yield_slots(),
-                _ = scan.tick() => self.mark_ready(ChangedPartitions::All).await,
                 () = timer => {}
+                () = sleep_until(scan_again.unwrap_or_else(Instant::now)), if scan_again.is_some() => self.scan().await,
             }
         }
     }
@@ -209,14 +209,18 @@ impl Worker {
         }
     }
 
-    /// Marks every partition of the store.
+    /// Marks every partition of the store; again in a while when it does not answer.
     async fn scan(&mut self) {
+        self.scan_again = None;
         let mut after: Option<Partition> = None;
         loop {
             let name = after.as_ref().map(Partition::as_str);
             let page = match self.attempts.store.partitions(name, PAGE).await {
                 Ok(page) => page,
-                Err(cause) => return self.store_failed(&cause),
+                Err(cause) => {
+                    self.scan_again = Some(Instant::now() + STORE_PAUSE);
+                    return self.store_failed(&cause);
+                }
             };
             after = page.last().cloned();
             let is_last = page.len() < PAGE;
