@@ -144,9 +144,10 @@ impl Server {
             Ok((measured, params)) => {
                 let is_private = !matches!(measured.route.access, Access::Public);
                 let prefers = prefers_lenient(&head.headers).filter(|_| is_private);
-                let serving =
-                    self.serve(measured, params, head, correlation, body.as_mut(), unread);
-                let (mut reply, unread) = serving.await;
+                // Awaited where it is made: a future in a variable takes its room twice, and is copied.
+                let (mut reply, unread) = self
+                    .serve(measured, params, head, correlation, body.as_mut(), unread)
+                    .await;
                 if is_private {
                     reply.keep_private();
                 }
@@ -276,7 +277,7 @@ impl Server {
             client: caller.as_ref().map(|caller| Arc::clone(&caller.subject)),
             connection: Some(head.clone()),
         };
-        let read_and_answer = async {
+        let read_and_answer = std::pin::pin!(async {
             let (body, unread) = match limit {
                 0 => (Bytes::new(), unread),
                 limit => {
@@ -310,7 +311,7 @@ impl Server {
             let answered = self.answer_within_limits(route, request).await;
             let reply = answered.unwrap_or_else(|error| Reply::error(&error, correlation));
             (reply.stale(staleness), unread)
-        };
+        });
         context.run(read_and_answer).await
     }
 

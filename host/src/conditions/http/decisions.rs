@@ -83,8 +83,10 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let asked = || Ok((request.shared_caller()?, request.correlation));
     let place = conditions.place_on_record(&catalog, asked)?;
-    let decided = conditions.decide(catalog, question, place, request.body.bytes);
-    let reply = match decided.await {
+    let decided = conditions
+        .decide(catalog, question, place, request.body.bytes)
+        .await;
+    let reply = match decided {
         Ok(decided) => Reply::json(StatusCode::OK, decided),
         Err(error) => Reply::error(&error, request.correlation),
     };

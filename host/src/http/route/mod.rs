@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::Method;
 use percent_encoding::percent_decode_str;
@@ -122,7 +123,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
     {
         let handler = move |state, request| -> BoxFuture<'static, _> {
             let answer = handler(state, request);
-            Box::pin(async move { answer.await.map(Reply::unchanged) })
+            Box::pin(answer.map(|answer| answer.map(Reply::unchanged)))
         };
         let handler = Arc::new(handler);
         Self::with_handler((method, path, access, takes), Audits::Nothing, handler)
