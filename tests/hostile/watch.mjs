@@ -89,7 +89,8 @@ export class Watch {
   async #decideLarge(due, phase) {
     const small = evaluation(CONDITION);
     const body = { ...small.body, note: LARGE };
-    const answer = await ask(this.#host, { ...small, body, token: this.#token, patience: PATIENCE_MS });
+    const headers = { prefer: "handling=lenient" };
+    const answer = await ask(this.#host, { ...small, body, headers, token: this.#token, patience: PATIENCE_MS });
     phase.larges += 1;
     if (answer.status !== 200) phase.refused.push(answer.status || answer.why);
     phase.slowestLarge = Math.max(phase.slowestLarge, performance.now() - due);
