@@ -14,6 +14,7 @@
 pub mod body;
 pub mod fields;
 pub mod problem;
+pub mod rate;
 pub mod schema;
 pub mod value;
 pub mod values;

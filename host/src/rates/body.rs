@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate;
 use tillgate_api::values::{boolean, title};
 use tillgate_api::{Fields, Value, describe};
 use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, RateKey, RateType};
@@ -314,13 +315,13 @@ fn unit_id(value: Value<'_, '_, '_>) -> Option<UnitId> {
 }
 
 fn rate_type(value: Value<'_, '_, '_>) -> Option<RateType> {
-    value.checked(rate_type_schema, |text| {
+    value.checked(rate::rate_type, |text| {
         RateType::parse(text).map_err(Invalid::as_str)
     })
 }
 
 fn currency(value: Value<'_, '_, '_>, example: &str) -> Option<Currency> {
-    let schema = |_: &mut _| currency_schema(example);
+    let schema = |_: &mut _| rate::currency(example);
     value.checked(schema, |text| {
         Currency::parse(text).map_err(Invalid::as_str)
     })
@@ -361,13 +362,4 @@ fn rate_key(fields: &mut Fields<'_, '_, '_>) -> Option<RateKey> {
 /// The id of a business unit.
 pub(in crate::rates) fn unit_id_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
-}
-
-/// What a rate is for.
-pub(in crate::rates) fn rate_type_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
-}
-
-pub(in crate::rates) fn currency_schema(example: &str) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
 }

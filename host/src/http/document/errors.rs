@@ -10,6 +10,7 @@ use tillgate_api::problem::{
     OTHER_TENANT, OVERLOADED, PERMISSION_MISSING, QUOTA_EXCEEDED, STORE_UNAVAILABLE,
     TENANT_UNKNOWN, UNAUTHENTICATED, UNKNOWN_MEMBER, UNSUPPORTED_MEDIA_TYPE, VERSION_OUTDATED,
 };
+use tillgate_api::rate::deviation;
 use tillgate_api::schema::component;
 
 use crate::http::problem::phrase;
@@ -187,7 +188,7 @@ fn example(code: Code) -> Value {
 
 /// A problem document (RFC 9457) with the members that existing clients of such a platform read.
 fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
-    component(generator, "Problem", |_| {
+    component(generator, "Problem", |generator| {
         json_schema!({
             "type": "object",
             "description": "An error (RFC 9457), with `code`, `statusCode`, `error` and `message` beside its members.",
@@ -209,8 +210,8 @@ fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
                     "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
                 },
                 "deviations": {
-                    "type": "array", "items": { "type": "object" },
-                    "description": "Only with `rate_deviates`: the rates that would move by more than they may, as `deviations` of a dry run.",
+                    "type": "array", "items": deviation(generator),
+                    "description": "Only with `rate_deviates`: the rates that would move by more than they may.",
                 },
             },
         })

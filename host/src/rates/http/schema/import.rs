@@ -1,9 +1,10 @@
 //! The schemas of documents of reference rates.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate::deviation;
 use tillgate_api::schema::component;
 
-use super::set::{deviation, dry_run};
+use super::set::dry_run;
 use super::unit_id;
 
 /// The unit at which rates are set.

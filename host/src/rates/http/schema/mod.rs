@@ -8,6 +8,8 @@ mod units;
 mod used;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate::currency;
+pub(super) use tillgate_api::rate::rate_type;
 use tillgate_api::schema::component;
 
 pub(super) use self::import::{
@@ -20,9 +22,7 @@ pub(super) use self::topic::topic_cursor;
 pub(crate) use self::topic::{topic_event, topic_reset};
 pub(super) use self::units::{unit, unit_or_dry_run, units};
 pub(super) use self::used::{converted, used_rates, values};
-pub(in crate::rates) use crate::rates::body::{
-    UNIT_ID, currency_schema as currency, rate_type_schema as rate_type, unit_id_schema as unit_id,
-};
+pub(in crate::rates) use crate::rates::body::{UNIT_ID, unit_id_schema as unit_id};
 
 /// The entity tag of a unit's list of rates.
 pub(super) fn rates_entity_tag(_: &mut SchemaGenerator) -> Schema {
@@ -55,31 +55,6 @@ fn rate_value() -> Schema {
 /// A percentage.
 fn percentage(description: &str) -> Schema {
     json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100, "description": description })
-}
-
-/// The members that name a rate of a unit, and others.
-fn of_rate(
-    generator: &mut SchemaGenerator,
-    more: &[(&str, Schema)],
-    optional: &[(&str, Schema)],
-) -> Schema {
-    let names = ["exchangeRateType", "currencyIdFrom", "currencyIdTo"];
-    let schemas = [
-        rate_type(generator),
-        counted_currency(generator),
-        priced_currency(generator),
-    ];
-    let key = names.into_iter().zip(schemas);
-    let required = key.chain(more.iter().cloned());
-    let (mut names, mut properties) = (Vec::new(), serde_json::Map::new());
-    for (name, schema) in required {
-        names.push(name.to_owned());
-        properties.insert(name.to_owned(), schema.to_value());
-    }
-    for (name, schema) in optional {
-        properties.insert((*name).to_owned(), schema.clone().to_value());
-    }
-    json_schema!({ "type": "object", "required": names, "properties": properties })
 }
 
 fn date_time(description: &str) -> Schema {

@@ -1,10 +1,11 @@
 //! The schemas of rates that are set, of changes of them, and of what a change would do.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate::{deviation, of_rate};
 use tillgate_api::schema::{component, managed_by};
 
 use super::topic::shop_lists;
-use super::{date_time, of_rate, rate_value};
+use super::{date_time, rate_value};
 
 /// The document that a rate was imported from.
 pub(super) fn reference() -> Schema {
@@ -138,22 +139,6 @@ pub(in crate::rates::http) fn rate_or_dry_run(generator: &mut SchemaGenerator) -
 pub(in crate::rates::http) fn changed_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
     let changed = rates_changed(generator);
     or_dry_run(generator, changed)
-}
-
-/// A rate that would move by more than it may.
-pub(super) fn deviation(generator: &mut SchemaGenerator) -> Schema {
-    let number = |description: &str| json_schema!({ "type": "number", "description": description });
-    let required = [
-        ("old", number("What the unit uses now.")),
-        ("new", number("What it would use.")),
-        (
-            "percent",
-            number("By how many percent that is more, or less."),
-        ),
-    ];
-    let hint = json_schema!({ "type": "string", "enum": ["INVERTED", "DECIMAL_POINT"], "description": "What the step looks like." });
-    let schema = of_rate(generator, &required, &[("hint", hint)]);
-    component(generator, "Deviation", |_| schema)
 }
 
 /// How far a change is.

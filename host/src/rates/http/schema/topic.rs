@@ -1,9 +1,10 @@
 //! The schemas of messages of the topic (`given.md`, 2.5).
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate::{currency, rate_type};
 use tillgate_api::schema::component;
 
-use super::{currency, date_time, rate_type};
+use super::date_time;
 
 /// A rate in a message (`given.md`, 2.5).
 fn message_rate(generator: &mut SchemaGenerator) -> Schema {

@@ -1,10 +1,11 @@
 //! The schemas of business units.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate::of_rate;
 use tillgate_api::schema::{NO_CONTROLS, component, made_by, managed_by};
 
 use super::set::or_dry_run;
-use super::{UNIT_ID, of_rate, percentage, unit_id};
+use super::{UNIT_ID, percentage, unit_id};
 
 /// The members of a business unit but its id.
 fn unit_members(generator: &mut SchemaGenerator) -> serde_json::Map<String, serde_json::Value> {

@@ -1,9 +1,10 @@
 //! The schemas of rates that units use: now, over time, and in conversions.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::rate::{currency, of_rate};
 use tillgate_api::schema::{component, made_by, note};
 
-use super::{currency, date_time, of_rate, rate_value};
+use super::{date_time, rate_value};
 
 /// A rate that a unit uses.
 fn used_rate(generator: &mut SchemaGenerator) -> Schema {
