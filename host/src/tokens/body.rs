@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::value::RawValue;
-use tillgate_api::schema::{component, duration, scalar};
+use tillgate_api::schema::{self, component, duration, scalar};
 use tillgate_api::value::or_fault;
 use tillgate_api::values::{boolean, parse_duration, title};
 use tillgate_api::{Body, Fields, Value, describe, read};
@@ -29,6 +29,11 @@ const MAX_TITLE: usize = 100;
 const MAX_ROLES: usize = 50;
 const MAX_CLAIMS: usize = 100;
 const MAX_PERMISSIONS: usize = 1_000;
+
+const ABOUT_PERMISSIONS: &str =
+    "Names of permissions. One that no route here asks for has no effect.";
+
+const ABOUT_TOLERANCE: &str = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
 
 /// What a software statement and its lifetime must be, for messages.
 const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 KiB";
@@ -228,8 +233,7 @@ pub(super) fn role(value: Value<'_, '_, '_>) -> Option<NewRole> {
     value.component("RolePut", |value| {
         value.object(|fields| {
             fields.may_have(&["roleId", "builtIn", "lastModifiedBy"]);
-            let about = "Names of permissions. One that no route here asks for has no effect.";
-            let permissions = fields.required("permissions", about, |value| {
+            let permissions = fields.required("permissions", ABOUT_PERMISSIONS, |value| {
                 let (count, rule) = (0..=MAX_PERMISSIONS, "must have at most 1000 elements");
                 value.list(count, rule, |value| {
                     value.text_that(permission_schema, is_permission, PERMISSION_RULE)
@@ -241,6 +245,15 @@ pub(super) fn role(value: Value<'_, '_, '_>) -> Option<NewRole> {
                 managed_by: managed_by?,
             })
         })
+    })
+}
+
+/// The names of permissions.
+pub(super) fn permissions_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "maxItems": MAX_PERMISSIONS,
+        "description": ABOUT_PERMISSIONS,
+        "items": permission_schema(generator),
     })
 }
 
@@ -256,10 +269,7 @@ fn tenant_members(value: Value<'_, '_, '_>) -> Option<TenantSettings> {
             let name = fields.not_null("name", "What people call it.", |value| {
                 title(value, MAX_TITLE)
             });
-            let about = "By how many percent a new rate may deviate from the \
-                one before; a change that deviates by more is refused, \
-                unless it says that it may. 0: by any. At most four decimals, and no exponent.";
-            let tolerance = fields.not_null("rateTolerancePercent", about, percentage);
+            let tolerance = fields.not_null("rateTolerancePercent", ABOUT_TOLERANCE, percentage);
             Some(TenantSettings {
                 name: name?,
                 rate_tolerance_percent: tolerance?,
@@ -281,14 +291,25 @@ pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
     Ok(read(body, tenant_members)?)
 }
 
+/// The tolerance of a tenant.
+pub(super) fn tolerance_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = percentage_schema(generator);
+    schema.insert("description".to_owned(), ABOUT_TOLERANCE.into());
+    schema
+}
+
+/// What people call a tenant or a template.
+pub(super) fn title_schema(_: &mut SchemaGenerator) -> Schema {
+    schema::title(MAX_TITLE)
+}
+
+fn percentage_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 })
+}
+
 /// A percentage, as the engine writes it: 0 to less than 100.
 fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
-    let schema = |_: &mut _| {
-        json_schema!({
-            "type": "number", "minimum": 0, "exclusiveMaximum": 100
-        })
-    };
-    let percentage = value.number(schema, |text| {
+    let percentage = value.number(percentage_schema, |text| {
         Percentage::parse(text).map_err(Invalid::as_str)
     })?;
     Some(percentage.value().to_string())

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_api::problem::{PLATFORM_ONLY, ROLE_BUILT_IN, ROLE_NOT_FOUND, ROLE_RESERVED};
+use tillgate_api::schema::made_by;
 use tillgate_engine::Fault;
 
+use super::body::{name_schema, permissions_schema};
 use super::registry::StoredRole;
 use super::{ROLE, Tokens};
 use crate::data::etag::{self, Preconditions, Written};
@@ -16,15 +19,20 @@ use crate::error::{Error, Result};
 use crate::identity::{By, Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
 
 /// A role as it is answered.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
+    #[schemars(schema_with = "name_schema")]
     role_id: String,
+    #[schemars(schema_with = "permissions_schema")]
     pub(super) permissions: Vec<String>,
+    /// Whether it comes with the service, and cannot be changed.
     built_in: bool,
+    /// Which program manages it, where that is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
     last_modified_by: Option<By>,
 }
 

@@ -1,10 +1,13 @@
 //! Tenants. A client registers for a tenant that an operator has created.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tillgate_api::problem::{TENANT_NOT_FOUND, TENANT_UNKNOWN};
+use tillgate_api::schema::{tenant_id, time};
 
 use super::Tokens;
+use super::body::{title_schema, tolerance_schema};
 use crate::data::etag::{self, Preconditions, Written};
 use crate::data::records::{Change, Records, Versioned};
 use crate::data::tenant::{StoredTenant, TENANT, TenantSettings, key};
@@ -29,15 +32,19 @@ pub(super) async fn plan_existing(
 }
 
 /// A tenant as it is answered.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
+    #[schemars(schema_with = "tenant_id")]
     tenant_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "title_schema")]
     name: Option<String>,
-    /// A number with the digits that it was written with.
+    // A number with the digits that it was written with.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "tolerance_schema")]
     rate_tolerance_percent: Option<Box<RawValue>>,
+    #[schemars(schema_with = "time")]
     created_at: String,
 }
 

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use ::http::Method;
-use tillgate_api::read;
+use tillgate_api::problem::{PLATFORM_ONLY, ROLE_BUILT_IN, ROLE_NOT_FOUND};
+use tillgate_api::schema::schema_of;
+use tillgate_api::{describe, read};
 
-use super::described::platform as described;
+use super::schema::role_id;
 use super::{no_content, read_reply, write_reply};
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::{NAME_RULE, Permission as P, is_name};
 use crate::observe::audit::Line;
+use crate::tokens::roles::Role;
 use crate::tokens::{Tokens, body};
 
 const ROLES: &str = "/v1/roles";
@@ -23,10 +26,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let read = Access::Either(&[P::RolesWrite, P::ClientsRead, P::TemplatesRead]);
     let write = Access::With(P::RolesWrite);
     vec![
-        Route::new(Method::GET, ROLES, read, none, list_roles).described(described::list_roles),
-        Route::new(Method::GET, ROLE, read, none, get_role).described(described::get_role),
+        Route::new(Method::GET, ROLES, read, none, list_roles).described(describe_list),
+        Route::new(Method::GET, ROLE, read, none, get_role).described(describe_get),
         Route::changing(Method::PUT, ROLE, write, json, "role.put", put_role)
-            .described(described::put_role),
+            .described(describe_put),
         Route::changing(
             Method::DELETE,
             ROLE,
@@ -35,7 +38,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "role.deleted",
             delete_role,
         )
-        .described(described::delete_role),
+        .described(describe_delete),
     ]
 }
 
@@ -81,4 +84,46 @@ async fn delete_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
         ..Line::default()
     };
     Ok(no_content().audited(line))
+}
+
+fn of_role(id: &'static str, summary: &'static str) -> Operation {
+    let operation = Operation::new(id, Tag::Platform, summary);
+    operation.path("roleId", "The id of the role.", role_id)
+}
+
+fn describe_list() -> Operation {
+    Operation::new("listRoles", Tag::Platform, "List the roles")
+        .answers(
+            200,
+            "Those that are built in, then the others by id",
+            schema_of::<Vec<Role>>,
+        )
+        .may_be_stale()
+        .with_entity_tag()
+}
+
+fn describe_get() -> Operation {
+    of_role("getRole", "Get a role")
+        .answers(200, "The role", schema_of::<Role>)
+        .may_be_stale()
+        .with_entity_tag()
+        .refuses(&[ROLE_NOT_FOUND])
+}
+
+fn describe_put() -> Operation {
+    of_role("putRole", "Create or replace a role")
+        .says("Clients that have the role may do what it names at once. Only callers of the platform's tenant may do this, and only with permissions that they can grant themselves.")
+        .takes(|generator| describe(generator, body::role))
+        .answers(200, "It was replaced", schema_of::<Role>)
+        .answers(201, "It was created", schema_of::<Role>)
+        .with_preconditions()
+        .refuses(&[PLATFORM_ONLY, ROLE_BUILT_IN])
+}
+
+fn describe_delete() -> Operation {
+    of_role("deleteRole", "Delete a role")
+        .says("Clients that have it keep its id and get nothing from it. Only callers of the platform's tenant may do this.")
+        .empty(204, "It was deleted")
+        .with_preconditions()
+        .refuses(&[PLATFORM_ONLY, ROLE_NOT_FOUND, ROLE_BUILT_IN])
 }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use ::http::Method;
+use tillgate_api::problem::TENANT_NOT_FOUND;
+use tillgate_api::schema::schema_of;
 
-use super::described::platform as described;
+use super::described::with_tenant;
 use super::parameters::tenant_of;
 use super::{read_reply, write_reply};
 use crate::error::Result;
 use crate::http::reply::status_of;
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
+use crate::tokens::tenants::Tenant;
 use crate::tokens::{Tokens, body};
 
 const TENANTS: &str = "/v1/tenants";
@@ -22,11 +25,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let access = Access::With(P::TenantsWrite);
     vec![
-        Route::new(Method::GET, TENANTS, access, none, list_tenants)
-            .described(described::list_tenants),
-        Route::new(Method::GET, TENANT, access, none, get_tenant).described(described::get_tenant),
+        Route::new(Method::GET, TENANTS, access, none, list_tenants).described(describe_list),
+        Route::new(Method::GET, TENANT, access, none, get_tenant).described(describe_get),
         Route::changing(Method::PUT, TENANT, access, json, "tenant.put", put_tenant)
-            .described(described::put_tenant),
+            .described(describe_put),
     ]
 }
 
@@ -49,4 +51,31 @@ async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
         ..Line::default()
     };
     Ok(write_reply(status_of(written), &tenant)?.audited_put(written, line))
+}
+
+fn describe_list() -> Operation {
+    Operation::new("listTenants", Tag::Platform, "List the tenants")
+        .answers(200, "The tenants, by id", schema_of::<Vec<Tenant>>)
+        .with_entity_tag()
+}
+
+fn describe_get() -> Operation {
+    with_tenant(Operation::new("getTenant", Tag::Platform, "Get a tenant"))
+        .answers(200, "The tenant", schema_of::<Tenant>)
+        .with_entity_tag()
+        .refuses(&[TENANT_NOT_FOUND])
+}
+
+fn describe_put() -> Operation {
+    with_tenant(Operation::new(
+        "putTenant",
+        Tag::Platform,
+        "Create or replace a tenant",
+    ))
+    .says("What the body does not name is not set any more. Without a body nothing is set.")
+    .takes(body::tenant_schema)
+    .or_takes_nothing()
+    .answers(200, "It was replaced", schema_of::<Tenant>)
+    .answers(201, "It was created", schema_of::<Tenant>)
+    .with_preconditions()
 }

@@ -1,7 +1,6 @@
 //! What the API's documents say of the token service, a file for each group of routes. What these share stands here.
 
 pub(super) mod clients;
-pub(super) mod platform;
 pub(super) mod public;
 pub(super) mod templates;
 
@@ -14,7 +13,7 @@ const ENTITY_TAG: (&str, &str) = ("ETag", "The version of what is answered, for 
 
 const NO_STORE: (&str, &str) = ("Cache-Control", "`no-store`: the answer has a secret.");
 
-fn with_tenant(operation: Operation) -> Operation {
+pub(super) fn with_tenant(operation: Operation) -> Operation {
     operation.path("tenantId", "The id of the tenant.", tenant_id)
 }
 

@@ -2,7 +2,6 @@
 //! Those of bodies are made by what reads them (`tokens/body.rs`).
 
 pub(super) mod clients;
-pub(super) mod platform;
 pub(super) mod public;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
