@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::value::RawValue;
-use tillgate_api::schema::{self, component, duration, scalar};
+use tillgate_api::schema::duration;
 use tillgate_api::value::or_fault;
 use tillgate_api::values::{boolean, parse_duration, title};
 use tillgate_api::{Body, Fields, Value, describe, read};
@@ -14,6 +14,10 @@ use tillgate_engine::Fault;
 use tillgate_engine::rate::{Invalid, Percentage};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
+use super::members::{
+    ABOUT_PERMISSIONS, ABOUT_TOLERANCE, MAX_PERMISSIONS, MAX_TITLE, claims_schema, name_schema,
+    percentage_schema, permission_schema, schema_of_claims,
+};
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewRole, NewStatement, NewTemplate, Registration};
 use crate::body::tenant as tenant_id;
@@ -22,18 +26,9 @@ use crate::data::tenant::TenantSettings;
 use crate::error::{Error, Result};
 use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
 
-/// The most characters of a tenant's or a template's name.
-const MAX_TITLE: usize = 100;
-
 /// The most roles of a client, claims, and permissions of a role.
 const MAX_ROLES: usize = 50;
 const MAX_CLAIMS: usize = 100;
-const MAX_PERMISSIONS: usize = 1_000;
-
-const ABOUT_PERMISSIONS: &str =
-    "Names of permissions. One that no route here asks for has no effect.";
-
-const ABOUT_TOLERANCE: &str = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
 
 /// What a software statement and its lifetime must be, for messages.
 const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 KiB";
@@ -248,19 +243,6 @@ pub(super) fn role(value: Value<'_, '_, '_>) -> Option<NewRole> {
     })
 }
 
-/// The names of permissions.
-pub(super) fn permissions_schema(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array", "maxItems": MAX_PERMISSIONS,
-        "description": ABOUT_PERMISSIONS,
-        "items": permission_schema(generator),
-    })
-}
-
-fn permission_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "maxLength": 128, "pattern": r"^[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+$" })
-}
-
 /// Reads `{ name?, rateTolerancePercent? }`.
 fn tenant_members(value: Value<'_, '_, '_>) -> Option<TenantSettings> {
     value.component("TenantPut", |value| {
@@ -289,22 +271,6 @@ pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
         return Ok(TenantSettings::default());
     }
     Ok(read(body, tenant_members)?)
-}
-
-/// The tolerance of a tenant.
-pub(super) fn tolerance_schema(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = percentage_schema(generator);
-    schema.insert("description".to_owned(), ABOUT_TOLERANCE.into());
-    schema
-}
-
-/// What people call a tenant or a template.
-pub(super) fn title_schema(_: &mut SchemaGenerator) -> Schema {
-    schema::title(MAX_TITLE)
-}
-
-fn percentage_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 })
 }
 
 /// A percentage, as the engine writes it: 0 to less than 100.
@@ -342,40 +308,4 @@ pub(super) fn overlap(text: &str) -> Result<Duration> {
     let overlap = parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
     let rule = "must be a duration such as 0s, 30m, 24h or 2 days, at most 30 days";
     overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
-}
-
-/// The name of a software, a version or a role.
-pub(in crate::tokens) fn name_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
-}
-
-/// A schema of claims. JSON Schema has `true` and `false` besides objects.
-pub(in crate::tokens) fn schema_of_claims(generator: &mut SchemaGenerator) -> Schema {
-    component(generator, "ClaimsSchema", |_| {
-        json_schema!({
-            "oneOf": [{ "type": "object" }, { "type": "boolean" }],
-            "description": "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.",
-        })
-    })
-}
-
-/// The claims of a client.
-pub(in crate::tokens) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
-    let about = "1 to 64 characters, none of them a control character.";
-    let value = scalar(
-        generator,
-        "ClaimValue",
-        &["string", "number", "boolean"],
-        about,
-    );
-    component(generator, "Claims", |_| {
-        json_schema!({
-            "type": "object",
-            "description": "What a client says of itself. A number keeps the \
-                digits that it is written with.",
-            "maxProperties": 100,
-            "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
-            "additionalProperties": value,
-        })
-    })
 }

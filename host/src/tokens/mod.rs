@@ -35,6 +35,7 @@ pub mod http;
 mod issue;
 mod jws;
 mod limits;
+mod members;
 mod provision;
 mod registration;
 mod registry;

@@ -8,7 +8,7 @@ use tillgate_api::problem::{PLATFORM_ONLY, ROLE_BUILT_IN, ROLE_NOT_FOUND, ROLE_R
 use tillgate_api::schema::made_by;
 use tillgate_engine::Fault;
 
-use super::body::{name_schema, permissions_schema};
+use super::members::{name_schema, permissions_schema};
 use super::registry::StoredRole;
 use super::{ROLE, Tokens};
 use crate::data::etag::{self, Preconditions, Written};

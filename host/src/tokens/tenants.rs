@@ -7,7 +7,7 @@ use tillgate_api::problem::{TENANT_NOT_FOUND, TENANT_UNKNOWN};
 use tillgate_api::schema::{tenant_id, time};
 
 use super::Tokens;
-use super::body::{title_schema, tolerance_schema};
+use super::members::{title_schema, tolerance_schema};
 use crate::data::etag::{self, Preconditions, Written};
 use crate::data::records::{Change, Records, Versioned};
 use crate::data::tenant::{StoredTenant, TENANT, TenantSettings, key};

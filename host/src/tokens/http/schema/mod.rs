@@ -7,8 +7,8 @@ pub(super) mod public;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::schema::schema_of;
 
-use crate::tokens::body::{claims_schema as claims, name_schema as name, schema_of_claims};
 use crate::tokens::client::Status;
+use crate::tokens::members::{claims_schema as claims, name_schema as name, schema_of_claims};
 
 fn name_such_as(generator: &mut SchemaGenerator, example: &str) -> Schema {
     let mut name = name(generator);

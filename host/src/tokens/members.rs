@@ -1,0 +1,79 @@
+//! The schemas of members that bodies and answers of the token service share.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::schema::{self, component, scalar};
+
+/// The most characters of a tenant's or a template's name.
+pub(super) const MAX_TITLE: usize = 100;
+
+pub(super) const MAX_PERMISSIONS: usize = 1_000;
+
+pub(super) const ABOUT_PERMISSIONS: &str =
+    "Names of permissions. One that no route here asks for has no effect.";
+
+pub(super) const ABOUT_TOLERANCE: &str = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
+
+/// The name of a software, a version or a role.
+pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
+}
+
+/// The claims of a client.
+pub(super) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
+    let about = "1 to 64 characters, none of them a control character.";
+    let value = scalar(
+        generator,
+        "ClaimValue",
+        &["string", "number", "boolean"],
+        about,
+    );
+    component(generator, "Claims", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "What a client says of itself. A number keeps the \
+                digits that it is written with.",
+            "maxProperties": 100,
+            "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },
+            "additionalProperties": value,
+        })
+    })
+}
+
+/// A schema of claims. JSON Schema has `true` and `false` besides objects.
+pub(super) fn schema_of_claims(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "ClaimsSchema", |_| {
+        json_schema!({
+            "oneOf": [{ "type": "object" }, { "type": "boolean" }],
+            "description": "JSON Schema, draft-07, of the claims: at most 64 KiB, no references to other documents or to itself, at most 32 patterns, which match in linear time.",
+        })
+    })
+}
+
+/// The names of permissions.
+pub(super) fn permissions_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "maxItems": MAX_PERMISSIONS,
+        "description": ABOUT_PERMISSIONS,
+        "items": permission_schema(generator),
+    })
+}
+
+pub(super) fn permission_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 128, "pattern": r"^[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+$" })
+}
+
+/// What people call a tenant or a template.
+pub(super) fn title_schema(_: &mut SchemaGenerator) -> Schema {
+    schema::title(MAX_TITLE)
+}
+
+/// The tolerance of a tenant.
+pub(super) fn tolerance_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = percentage_schema(generator);
+    schema.insert("description".to_owned(), ABOUT_TOLERANCE.into());
+    schema
+}
+
+pub(super) fn percentage_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 })
+}
