@@ -97,9 +97,11 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
     let secret = format!("{client}/secret");
     asked.call(200, post.clone(), &secret, NONE).await;
     let roles = json!({ "roles": [{ "roleId": "reader" }] });
-    asked
-        .call(200, put.clone(), &format!("{client}/roles"), roles)
-        .await;
+    for _ in 0..2 {
+        asked
+            .call(200, put.clone(), &format!("{client}/roles"), roles.clone())
+            .await;
+    }
     let revoke = format!("{client}/revoke");
     asked.call(200, put.clone(), &revoke, NONE).await;
     asked.call(409, put.clone(), &authorize, NONE).await;

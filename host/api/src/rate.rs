@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::schema::component;
 
-/// What a rate is for.
+/// The type of a rate.
 pub fn rate_type(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
 }
@@ -40,14 +40,14 @@ pub fn of_rate(
 pub fn deviation(generator: &mut SchemaGenerator) -> Schema {
     let number = |description: &str| json_schema!({ "type": "number", "description": description });
     let required = [
-        ("old", number("What the unit uses now.")),
-        ("new", number("What it would use.")),
+        ("old", number("The value that the unit uses now.")),
+        ("new", number("The value that it would use.")),
         (
             "percent",
-            number("By how many percent that is more, or less."),
+            number("The change in percent; negative if the value falls."),
         ),
     ];
-    let hint = json_schema!({ "type": "string", "enum": ["INVERTED", "DECIMAL_POINT"], "description": "What the step looks like." });
+    let hint = json_schema!({ "type": "string", "enum": ["INVERTED", "DECIMAL_POINT"], "description": "The likely mistake." });
     let schema = of_rate(generator, &required, &[("hint", hint)]);
     component(generator, "Deviation", |_| schema)
 }

@@ -48,7 +48,7 @@ impl Choice {
 pub struct Chosen {
     /// Which decisions go on record.
     pub decision_log: Choice,
-    /// Who has chosen; absent where nobody has, and in records of earlier versions.
+    /// Who chose it last, if anyone did since there is this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "made_by")]
     pub last_modified_by: Option<By>,

@@ -243,16 +243,17 @@ impl Conditions {
                 return Ok((Change::default(), None));
             }
             let put = Put {
-                written: Written::new(stored.is_some()),
+                written: match there == Some(document) {
+                    true => Written::Unchanged,
+                    false => Written::new(stored.is_some()),
+                },
                 before: etag,
                 failing_tests,
             };
-            if there == Some(document) {
-                return Ok((Change::default(), Some(put)));
-            }
             let action = match put.written {
                 Written::Created => Action::Created,
-                Written::Replaced | Written::Unchanged => Action::Replaced,
+                Written::Replaced => Action::Replaced,
+                Written::Unchanged => return Ok((Change::default(), Some(put))),
             };
             let mut change = Change::default();
             if matches!(owner, Owner::Tenant(_)) {

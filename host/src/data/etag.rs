@@ -47,19 +47,19 @@ pub fn without_suffixes(tags: &str) -> Cow<'_, str> {
     tags
 }
 
-/// What a PUT has done.
+/// What a PUT did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There was nothing.
+    /// It created something.
     Created,
-    /// There was something else.
+    /// It replaced something else.
     Replaced,
-    /// There was the same: nothing is stored, and the audit log has no line of it.
+    /// It changed nothing, because the same was stored. The audit log has no line of it.
     Unchanged,
 }
 
 impl Written {
-    /// What a PUT has done that stores something where something was or was not.
+    /// The result of a PUT that stores something, by whether something existed.
     #[must_use]
     pub const fn new(existed: bool) -> Self {
         if existed {

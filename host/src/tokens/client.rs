@@ -102,7 +102,7 @@ pub struct Client {
     /// While it is pending: the address that it was registered from; of IPv6 the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_from: Option<IpAddr>,
-    /// Who has last changed its roles, status or secret; absent while nobody has.
+    /// Who last changed its roles, status or secret, if anyone did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified_by: Option<By>,
     /// Its secrets, the newest last.

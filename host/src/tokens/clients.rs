@@ -310,7 +310,7 @@ impl Tokens {
         })
     }
 
-    /// Sets the roles of a client, in place of those it has.
+    /// Sets the roles of a client, in place of those it has; answers the client, and whether that has changed it.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`], [`Error::Invalid`] naming a role that does not exist.
@@ -321,7 +321,7 @@ impl Tokens {
         id: &str,
         roles: &[String],
         preconditions: &Preconditions,
-    ) -> Result<Client> {
+    ) -> Result<(Client, bool)> {
         caller.require_tenant(tenant.as_str())?;
         self.check_grant(caller, Some(tenant), roles)?;
         let plan = async || {
@@ -329,6 +329,9 @@ impl Tokens {
             let read = self.find_client(tenant, id).await?;
             self.require_grantable(caller, &read.record)?;
             preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
+            if read.record.roles == roles {
+                return Ok((change, (read.record, false)));
+            }
             change.expect(&client_key(id), Some(&read));
             let client = Client {
                 roles: roles.to_vec(),
@@ -336,11 +339,11 @@ impl Tokens {
                 ..read.record
             };
             put(&mut change, &client)?;
-            Ok((change, client))
+            Ok((change, (client, true)))
         };
-        let client = self.records.change(plan).await?;
+        let changed = self.records.change(plan).await?;
         self.registry.catch_up().await?;
-        Ok(client)
+        Ok(changed)
     }
 
     /// A client of a tenant as it is stored.

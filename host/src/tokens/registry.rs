@@ -32,7 +32,7 @@ pub(super) struct StoredRole {
     /// Which program manages it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) managed_by: Option<ManagedBy>,
-    /// Who has last changed it; absent in records of earlier versions.
+    /// Who last changed it. Records of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_modified_by: Option<By>,
 }

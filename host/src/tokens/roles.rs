@@ -18,7 +18,7 @@ use crate::data::records::{Change, Versioned};
 use crate::error::{Error, Result};
 use crate::identity::{By, Caller, Permission, Permissions, TenantId, built_in, built_in_roles};
 
-/// A role as it is answered.
+/// A role.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
@@ -31,6 +31,7 @@ pub struct Role {
     /// Which program manages it, where that is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
+    /// Who last changed it. Only clients of the platform's tenant see this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "made_by")]
     last_modified_by: Option<By>,
@@ -67,7 +68,7 @@ impl Role {
         }
     }
 
-    /// Tenants do not see who of the platform has changed it.
+    /// Without who changed it, except for clients of the platform's tenant.
     fn seen_by(self, caller: &Caller) -> Self {
         let last_modified_by = self.last_modified_by.filter(|_| caller.platform);
         Self {

@@ -31,7 +31,7 @@ pub(super) async fn plan_existing(
     Ok(())
 }
 
-/// A tenant as it is answered.
+/// A tenant.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {

@@ -19,7 +19,7 @@ pub(crate) use self::schema::{catalog_event, condition_event, project_event};
 use super::{Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text};
 use crate::app::App;
 use crate::data::encoded::{Encoded, MAX_WHOLE};
-use crate::data::etag::Etag;
+use crate::data::etag::{Etag, Written};
 use crate::data::feed::Staleness;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
@@ -159,7 +159,7 @@ fn written(
 ) -> (Reply, Option<Box<Line>>) {
     let etag = text.etag();
     let reply = Reply::json(status_of(put.written), text.json()).tagged(etag.clone());
-    if put.before.as_ref() == Some(etag) {
+    if put.written == Written::Unchanged {
         return (reply, None);
     }
     let line = Line {

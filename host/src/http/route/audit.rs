@@ -49,7 +49,7 @@ impl Reply {
         Audited { reply: self, line }
     }
 
-    /// The answer to a PUT, with its line if it has changed something.
+    /// The answer to a PUT, with a line if it changed something.
     #[must_use]
     pub fn audited_put(self, written: Written, line: Line) -> Audited {
         self.audited_if((written != Written::Unchanged).then(|| Box::new(line)))

@@ -45,7 +45,7 @@ pub(in crate::rates) struct UnitView {
     pub(in crate::rates) id: UnitId,
     pub(in crate::rates) revision: Revision,
     pub(in crate::rates) unit: Unit,
-    /// What [`unit_json`] writes.
+    /// The unit as JSON, written by [`unit_json`].
     pub(in crate::rates) json: Bytes,
     pub(in crate::rates) etag: Etag,
     /// The rates that are set at it.

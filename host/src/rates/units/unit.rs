@@ -183,7 +183,7 @@ pub(in crate::rates) struct Unit {
     pub(in crate::rates) used_rates: Option<String>,
     /// When anything that is set at it was last changed, microseconds since the epoch; increases with every change.
     pub(in crate::rates) changed_at: u64,
-    /// Who has last changed its settings; absent in records of earlier versions.
+    /// Who last changed its settings. Records of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::rates) last_modified_by: Option<By>,
 }

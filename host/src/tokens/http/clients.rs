@@ -149,10 +149,14 @@ async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let roles = read(&request.body, body::roles)?;
     let (id, preconditions) = (request.param(1)?, request.preconditions());
     let changed = tokens.set_roles(caller, &tenant, id, &roles, &preconditions);
-    let changed = changed.await?;
+    let (found, has_changed) = changed.await?;
+    let reply = client(&found)?;
+    if !has_changed {
+        return Ok(reply.unchanged());
+    }
     let line = Line {
-        roles: Some(changed.roles.join(" ")),
+        roles: Some(found.roles.join(" ")),
         ..line(&tenant, id)
     };
-    Ok(client(&changed)?.audited(line))
+    Ok(reply.audited(line))
 }

@@ -72,7 +72,7 @@ fn describe_put() -> Operation {
         Tag::Platform,
         "Create or replace a tenant",
     ))
-    .says("What the body does not name is not set any more. Without a body nothing is set.")
+    .says("A setting that the body leaves out is removed. Without a body, the tenant has no settings.")
     .takes(body::tenant_schema)
     .or_takes_nothing()
     .answers(200, "It was replaced", schema_of::<Tenant>)

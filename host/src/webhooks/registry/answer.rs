@@ -101,7 +101,7 @@ pub(in crate::webhooks) struct Answer<'a> {
     created_at: String,
     #[schemars(schema_with = "time")]
     last_modified: String,
-    /// Who has; absent where the service has.
+    /// Who last changed it. Absent if the service itself did.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "made_by")]
     last_modified_by: Option<&'a By>,

@@ -39,7 +39,7 @@ pub(in crate::webhooks) struct Webhook {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub last_modified: Timestamp,
-    /// Who has; absent where the service has, and in records of earlier versions.
+    /// Who last changed it; `None` if the service did. Records of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified_by: Option<By>,
     /// Since when its keys have signed as they do now; absent in records of earlier versions.
