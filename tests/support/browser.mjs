@@ -1,5 +1,5 @@
-// A real browser: Debian's Chromium, driven by playwright-core. Tests that run under `with-browser.mjs` share one; each
-// context is as good as a browser of its own, with no cookie and no storage of another.
+// A real browser: Debian's Chromium, driven by playwright-core. The tests of a file share one; each context is as good as a
+// browser of its own, with no cookie and no storage of another.
 
 import { existsSync, mkdirSync } from "node:fs";
 
@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 const WITHOUT_WINDOWS = "/usr/bin/chromium-headless-shell";
 
 /** How Chromium is started. */
-export const LAUNCH = {
+const LAUNCH = {
   executablePath: process.env.CHROMIUM ?? (existsSync(WITHOUT_WINDOWS) ? WITHOUT_WINDOWS : "/usr/bin/chromium"),
   headless: true,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -18,11 +18,15 @@ export const LAUNCH = {
 /** The folder for screenshots. */
 export const OUTPUT = new URL("../output/", import.meta.url).pathname;
 
-/** Opens a context in the shared browser, or in one of its own: a browser has one clipboard. Closing it ends what it has started. */
+let shared;
+let contexts = 0;
+
+/** Opens a context in the browser of this process, which ends with its last context. */
 export async function browser(options = {}) {
   mkdirSync(OUTPUT, { recursive: true });
-  const shared = options.permissions ? undefined : process.env.TESTS_BROWSER;
-  const used = shared ? await chromium.connect(shared) : await chromium.launch(LAUNCH);
+  contexts += 1;
+  shared ??= chromium.launch(LAUNCH);
+  const used = await shared;
   const context = await used.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   // A window that stays, in which pages open as tabs: a window for each page costs twice the processor time.
   await context.newPage();
@@ -30,6 +34,9 @@ export async function browser(options = {}) {
   context.close = async () => {
     for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: "ignoreErrors" });
     await close();
+    contexts -= 1;
+    if (contexts > 0) return;
+    shared = undefined;
     await used.close();
   };
   return context;

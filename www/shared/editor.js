@@ -227,6 +227,8 @@ class Editor {
   async #review() {
     const turn = (this.#reviews += 1);
     this.#message.replaceChildren();
+    // Not every change is heard of.
+    if (this.#given.follow) this.#look();
     try {
       const shown = await this.#given.review(this.#given.fields.value(), this.#theirs?.body);
       if (turn !== this.#reviews || shown === false) return undefined;
