@@ -16,7 +16,7 @@ use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
 use serde::Serialize;
 
-pub use self::new_key::NewKey;
+pub use self::new_key::{JwkSet, NewKey};
 pub use self::ring::{KeyRing, PublicDocument, SigningKey};
 use self::signer::SigningPool;
 pub use self::stored::{KeyState, Phase, Retired, Schedule, StoredKeys};

@@ -12,8 +12,8 @@ use aws_lc_rs::signature::KeyPair as _;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyUsagePurpose, PKCS_RSA_SHA256};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
@@ -104,6 +104,32 @@ fn self_signed(pkcs8: &[u8], common_name: &str, now: Timestamp) -> Result<String
     Ok(certificate.self_signed(&pair)?.pem())
 }
 
+/// A set of public keys (RFC 7517).
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct JwkSet {
+    #[schemars(length(min = 1))]
+    pub(super) keys: Vec<PublishedJwk>,
+}
+
+/// A public key.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Jwk", deny_unknown_fields)]
+pub(super) struct PublishedJwk {
+    #[schemars(extend("const" = "RS256"))]
+    alg: &'static str,
+    /// The exponent, unpadded base64url.
+    e: String,
+    /// The thumbprint of RFC 7638.
+    kid: String,
+    #[schemars(extend("const" = "RSA"))]
+    kty: &'static str,
+    /// The modulus, unpadded base64url.
+    n: String,
+    #[serde(rename = "use")]
+    #[schemars(extend("const" = "sig"))]
+    usage: &'static str,
+}
+
 /// The public half of a key: modulus and exponent, unpadded base64url.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Jwk {
@@ -127,15 +153,16 @@ impl Jwk {
         BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(members))
     }
 
-    pub(super) fn to_json(&self, kid: &str) -> serde_json::Value {
-        json!({
-            "kty": "RSA",
-            "use": "sig",
-            "alg": "RS256",
-            "kid": kid,
-            "n": self.n,
-            "e": self.e,
-        })
+    /// The key with an id, as it is published.
+    pub(super) fn published(&self, kid: &str) -> PublishedJwk {
+        PublishedJwk {
+            alg: "RS256",
+            e: self.e.clone(),
+            kid: kid.to_owned(),
+            kty: "RSA",
+            n: self.n.clone(),
+            usage: "sig",
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Made from the stored record whenever that changes; which key does what follows from the time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aws_lc_rs::rand::SystemRandom;
@@ -12,9 +13,9 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use jsonwebtoken::{Algorithm, DecodingKey};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::new_key::bug;
+use super::new_key::{JwkSet, bug};
 use super::stored::{Schedule, StoredKey, StoredKeys};
 use crate::clock::Timestamp;
 use crate::data::etag::{self, Etag};
@@ -73,7 +74,7 @@ impl KeyRing {
         }
         let stored: Vec<_> = stored.iter(schedule).map(|(key, _)| key).collect();
         let stages = (0..stored.len()).filter_map(|first| stored.get(first..));
-        let published = stages.map(Published::new).collect();
+        let published = stages.map(Published::new).collect::<Result<_>>()?;
         Ok(Self { keys, published })
     }
 
@@ -112,27 +113,32 @@ impl KeyRing {
 }
 
 impl Published {
-    fn new(keys: &[&StoredKey]) -> Self {
-        let jwks = keys.iter().map(|key| key.public.to_json(&key.kid));
-        let jwk_set = json!({ "keys": jwks.collect::<Vec<_>>() });
-        let certified = keys.iter().filter_map(|key| {
-            let certificate = key.certificate.as_deref()?;
-            Some((key.kid.clone(), certificate.into()))
-        });
-        Self {
-            jwk_set: PublicDocument::new(&jwk_set),
-            certificates: PublicDocument::new(&Value::Object(certified.collect())),
-        }
+    fn new(keys: &[&StoredKey]) -> Result<Self> {
+        let jwks = keys.iter().map(|key| key.public.published(&key.kid));
+        let certified = keys
+            .iter()
+            .filter_map(|key| Some((&key.kid, key.certificate.as_deref()?)));
+        Ok(Self {
+            jwk_set: PublicDocument::new(&JwkSet {
+                keys: jwks.collect(),
+            })?,
+            certificates: PublicDocument::new(&certified.collect::<BTreeMap<_, _>>())?,
+        })
     }
 }
 
 impl PublicDocument {
     /// Encodes a document.
-    #[must_use]
-    pub fn new(document: &Value) -> Self {
-        let json = Bytes::from(document.to_string());
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Bug`] when it has no JSON form.
+    pub fn new(document: &impl Serialize) -> Result<Self> {
+        let json = serde_json::to_vec(document).map_err(|cause| bug(&cause.to_string()))?;
         let etag = etag::of_text(&json);
-        Self { json, etag }
+        Ok(Self {
+            json: json.into(),
+            etag,
+        })
     }
 }
 

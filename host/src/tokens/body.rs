@@ -15,8 +15,8 @@ use tillgate_engine::rate::{Invalid, Percentage};
 
 use super::client_id::{Claim, Claims, NAME_RULE, Software, VALUE_RULE, is_claim_name};
 use super::members::{
-    ABOUT_PERMISSIONS, ABOUT_TOLERANCE, MAX_PERMISSIONS, MAX_TITLE, claims_schema, name_schema,
-    percentage_schema, permission_schema, schema_of_claims,
+    ABOUT_PERMISSIONS, ABOUT_ROLES, ABOUT_TOLERANCE, MAX_PERMISSIONS, MAX_ROLES, MAX_TITLE,
+    claims_schema, name_schema, percentage_schema, permission_schema, schema_of_claims,
 };
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewRole, NewStatement, NewTemplate, Registration};
@@ -26,8 +26,7 @@ use crate::data::tenant::TenantSettings;
 use crate::error::{Error, Result};
 use crate::identity::{self, STEP_RULE, is_name, is_permission, is_step};
 
-/// The most roles of a client, claims, and permissions of a role.
-const MAX_ROLES: usize = 50;
+/// The most claims of a client.
 const MAX_CLAIMS: usize = 100;
 
 /// What a software statement and its lifetime must be, for messages.
@@ -36,7 +35,6 @@ const PERMISSION_RULE: &str = "must be the name of a permission: <system>.<resou
 const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at most 365 days";
 
 const GLOBAL: &str = "Whether the global template of the software is used, or the tenant's.";
-const ROLES: &str = "Roles that exist, each once.";
 const CLAIMS_SCHEMA: &str = "JSON Schema, draft-07, of the claims: at most \
     64 KiB, no references to other documents or to itself, at most 32 \
     patterns, which match in linear time.";
@@ -141,7 +139,7 @@ fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
             fields.required("claimsSchema", CLAIMS_SCHEMA, |value| {
                 value.of(schema_of_claims, |_, _| Some(()))
             });
-            let roles = fields.not_null("roles", ROLES, role_ids);
+            let roles = fields.not_null("roles", ABOUT_ROLES, role_ids);
             let managed_by = managed_by(fields);
             Some(NewTemplate {
                 software: software?,
@@ -203,7 +201,7 @@ fn raw_schema(body: &Body) -> Result<Box<RawValue>> {
 /// Reads `{ roles: [{ roleId }] }`.
 pub(super) fn roles(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
     value.component("ClientRoles", |value| {
-        value.object(|fields| fields.required("roles", ROLES, role_ids))
+        value.object(|fields| fields.required("roles", ABOUT_ROLES, role_ids))
     })
 }
 

@@ -10,11 +10,13 @@ use aws_lc_rs::{hmac, rand};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
 use subtle::{Choice, ConstantTimeEq};
+use tillgate_api::schema::{made_by, tenant_id, time};
 
 use super::client_id::{Claim, Claims, Software};
+use super::members::{
+    RoleReference, claims_schema, client_id_schema, name_schema, roles_schema, secret_schema,
+};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::{By, DisplayName, TenantId};
@@ -147,44 +149,6 @@ impl Client {
         }
     }
 
-    /// The client as administrators see it, without anything of its secrets.
-    ///
-    /// # Errors
-    /// [`Error::Bug`] when a stored claim has no JSON form.
-    pub fn to_json(&self) -> Result<Box<RawValue>> {
-        // Text, not a `serde_json::Value`: that would round the numbers of the claims.
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Answered<'a> {
-            claims: &'a Claims,
-            client_id: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            last_modified_by: Option<&'a By>,
-            registered_at: String,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            registered_from: Option<IpAddr>,
-            roles: Vec<serde_json::Value>,
-            software_id: &'a str,
-            software_version: &'a str,
-            status: Status,
-            tenant_id: &'a TenantId,
-        }
-        let roles = self.roles.iter().map(|role| json!({ "roleId": role }));
-        let answered = Answered {
-            claims: &self.claims,
-            client_id: &self.id,
-            last_modified_by: self.last_modified_by.as_ref(),
-            registered_at: self.registered.to_millis_text(),
-            registered_from: self.pending_from,
-            roles: roles.collect(),
-            software_id: &self.software.id,
-            software_version: &self.software.version,
-            status: self.status,
-            tenant_id: &self.tenant,
-        };
-        to_raw_value(&answered).map_err(|cause| Error::Bug(cause.to_string()))
-    }
-
     /// Adds a secret; those before it stay valid until `overlap_end`.
     pub fn renew_secret(&mut self, secret: HashedSecret, now: Timestamp, overlap_end: Timestamp) {
         for old in &mut self.secrets {
@@ -201,12 +165,64 @@ impl Client {
     }
 }
 
+/// A client.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Client")]
+pub struct AnsweredClient {
+    #[schemars(schema_with = "claims_schema")]
+    claims: Claims,
+    #[schemars(schema_with = "client_id_schema")]
+    client_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
+    last_modified_by: Option<By>,
+    #[schemars(schema_with = "time")]
+    registered_at: String,
+    /// While it is pending: the address that it registered from; of IPv6 the network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("examples" = ["192.0.2.7"]))]
+    registered_from: Option<IpAddr>,
+    #[schemars(schema_with = "roles_schema")]
+    roles: Vec<RoleReference>,
+    #[schemars(schema_with = "name_schema")]
+    software_id: String,
+    #[schemars(schema_with = "name_schema")]
+    software_version: String,
+    status: Status,
+    #[schemars(schema_with = "tenant_id")]
+    tenant_id: TenantId,
+}
+
+/// Nothing of its secrets is answered.
+impl From<Client> for AnsweredClient {
+    fn from(client: Client) -> Self {
+        let roles = client.roles.into_iter().map(RoleReference::new);
+        Self {
+            claims: client.claims,
+            client_id: client.id,
+            last_modified_by: client.last_modified_by,
+            registered_at: client.registered.to_millis_text(),
+            registered_from: client.pending_from,
+            roles: roles.collect(),
+            software_id: client.software.id,
+            software_version: client.software.version,
+            status: client.status,
+            tenant_id: client.tenant,
+        }
+    }
+}
+
 /// A client's id and secret, which are shown once.
-#[derive(Clone)]
+#[derive(Clone, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ClientCredentials")]
 pub struct Credentials {
     /// The id.
+    #[schemars(schema_with = "client_id_schema")]
     pub client_id: String,
     /// The secret.
+    #[schemars(schema_with = "secret_schema")]
     pub client_secret: String,
 }
 

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tillgate_api::problem::{CLIENT_EXISTS, CLIENT_NOT_FOUND, CLIENT_REVOKED};
 
-use super::client::{Client, Credentials, Status, StatusChange, random_secret};
+use super::client::{AnsweredClient, Client, Credentials, Status, StatusChange, random_secret};
 use super::client_id::is_id;
 use super::counts::{self, Counts};
 use super::{Tokens, client_key};
-use crate::data::etag::{self, Preconditions};
+use crate::data::etag::{self, Etag, Preconditions};
 use crate::data::feed::Subscriber;
 use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
@@ -27,12 +27,13 @@ const MAX_BYTES: usize = 4 << 20;
 /// The bytes that a page takes, as it is read and answered.
 pub(super) const PAGE_BYTES: usize = 4 * MAX_BYTES;
 
-/// Some clients, or software statements, of a tenant.
-#[derive(Clone, Debug, Serialize)]
-pub struct ListPage {
-    /// Each of them, by id.
-    pub items: Vec<Box<RawValue>>,
-    /// The cursor of the next page, when there may be one. A page may be shorter than the limit, even empty.
+/// Some clients, or software statements, of a tenant, by id.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "{T}s")]
+pub struct ListPage<T> {
+    /// They may be fewer than asked for, even none, and more may follow all the same.
+    pub items: Vec<T>,
+    /// The `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -104,6 +105,10 @@ pub(super) fn line(tenant: &TenantId, client: &str) -> Line {
     }
 }
 
+fn etag_of(client: &Client) -> Result<Etag> {
+    etag::of_json(&AnsweredClient::from(client.clone()))
+}
+
 pub(super) fn already_exists() -> Error {
     Error::Conflict(
         CLIENT_EXISTS,
@@ -130,7 +135,7 @@ impl Tokens {
         status: Option<Status>,
         limit: usize,
         cursor: Option<&str>,
-    ) -> Result<ListPage> {
+    ) -> Result<ListPage<AnsweredClient>> {
         caller.require_tenant(tenant.as_str())?;
         let prefix = list_prefix(tenant);
         let mut after = cursor.map(|id| format!("{prefix}{id}"));
@@ -159,12 +164,7 @@ impl Tokens {
             }
             for ids in ids.chunks(READ_AT_ONCE) {
                 let keys: Vec<String> = ids.iter().map(|id| client_key(id)).collect();
-                let clients = self.as_json(&keys).await?;
-                bytes += clients
-                    .iter()
-                    .map(|client| client.get().len())
-                    .sum::<usize>();
-                items.extend(clients);
+                bytes += self.read_clients(&keys, &mut items).await?;
                 if bytes > MAX_BYTES {
                     let next = ids.last().cloned();
                     return Ok(ListPage { items, next });
@@ -181,22 +181,23 @@ impl Tokens {
         Ok(ListPage { items, next })
     }
 
-    /// The clients with these keys, as administrators see them; those that do not exist any more are left out.
-    async fn as_json(&self, keys: &[String]) -> Result<Vec<Box<RawValue>>> {
+    /// Adds the clients with these keys, but for those that do not exist any more; answers how many bytes were read.
+    async fn read_clients(
+        &self,
+        keys: &[String],
+        clients: &mut Vec<AnsweredClient>,
+    ) -> Result<usize> {
         if keys.is_empty() {
-            return Ok(Vec::new());
+            return Ok(0);
         }
-        let now = self.clock.now();
-        let mut clients = Vec::with_capacity(keys.len());
+        let (now, mut bytes) = (self.clock.now(), 0);
         for (key, entry) in keys.iter().zip(self.records.entries(keys).await?) {
-            let client = entry
-                .map(|entry| decode_entry::<Client>(key, &entry))
-                .transpose()?;
-            if let Some(client) = client.filter(|client| client.record.exists(now)) {
-                clients.push(client.record.to_json()?);
-            }
+            let Some(entry) = entry else { continue };
+            let client = decode_entry::<Client>(key, &entry)?.record;
+            bytes += entry.value.len();
+            clients.extend(client.exists(now).then(|| client.into()));
         }
-        Ok(clients)
+        Ok(bytes)
     }
 
     /// One client.
@@ -267,7 +268,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
             self.require_grantable(caller, &read.record)?;
-            preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
+            preconditions.check(Some(&etag_of(&read.record)?))?;
             plan_removal(&self.records, &mut change, &read).await?;
             Ok((change, ()))
         };
@@ -328,7 +329,7 @@ impl Tokens {
             let mut change = Change::default();
             let read = self.find_client(tenant, id).await?;
             self.require_grantable(caller, &read.record)?;
-            preconditions.check(Some(&etag::of_json(&read.record.to_json()?)?))?;
+            preconditions.check(Some(&etag_of(&read.record)?))?;
             if read.record.roles == roles {
                 return Ok((change, (read.record, false)));
             }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use uuid::Uuid;
 
 use super::client::{Client, Pepper, Status, random_secret};
@@ -25,13 +25,33 @@ use crate::keys::PublicDocument;
 /// The largest body of a token request: 8 KiB.
 pub const MAX_FORM: usize = 8 << 10;
 
-/// A token, as it is answered (`given.md` 2.6).
-#[derive(Clone, Debug, Serialize)]
+/// An access token, as `given.md` 2.6 says.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "IssuedToken")]
 pub struct Issued {
+    /// A JWT, signed with RS256.
     access_token: String,
+    /// Seconds.
+    #[schemars(extend("const" = TOKEN_LIFETIME.as_secs()))]
     expires_in: u64,
+    #[schemars(extend("const" = ""))]
     scope: &'static str,
+    #[schemars(extend("const" = "bearer"))]
     token_type: &'static str,
+}
+
+/// The metadata of RFC 8414.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "AuthorizationServerMetadata")]
+pub(super) struct Metadata {
+    grant_types_supported: Vec<&'static str>,
+    issuer: String,
+    jwks_uri: String,
+    registration_endpoint: String,
+    response_types_supported: Vec<&'static str>,
+    scopes_supported: Vec<&'static str>,
+    token_endpoint: String,
+    token_endpoint_auth_methods_supported: Vec<&'static str>,
 }
 
 /// Exactly the claims of `given.md` 2.6.
@@ -171,21 +191,20 @@ pub(super) fn registration_endpoint(config: &Config) -> String {
     config.public_url() + "/v1/registration"
 }
 
-/// The metadata of RFC 8414.
-pub(super) fn metadata(config: &Config) -> PublicDocument {
+pub(super) fn metadata(config: &Config) -> Result<PublicDocument> {
     let url = config.public_url();
     let mut methods = vec!["client_secret_basic"];
     if config.tokens.client_secret_post {
         methods.push("client_secret_post");
     }
-    PublicDocument::new(&json!({
-        "issuer": config.issuer(),
-        "token_endpoint": format!("{url}/oauth2/token"),
-        "jwks_uri": format!("{url}/.well-known/jwks.json"),
-        "registration_endpoint": registration_endpoint(config),
-        "grant_types_supported": ["client_credentials"],
-        "response_types_supported": [],
-        "scopes_supported": [],
-        "token_endpoint_auth_methods_supported": methods,
-    }))
+    PublicDocument::new(&Metadata {
+        grant_types_supported: vec!["client_credentials"],
+        issuer: config.issuer(),
+        jwks_uri: format!("{url}/.well-known/jwks.json"),
+        registration_endpoint: registration_endpoint(config),
+        response_types_supported: Vec::new(),
+        scopes_supported: Vec::new(),
+        token_endpoint: format!("{url}/oauth2/token"),
+        token_endpoint_auth_methods_supported: methods,
+    })
 }

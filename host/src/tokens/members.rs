@@ -1,10 +1,16 @@
-//! The schemas of members that bodies and answers of the token service share.
+//! Members that bodies and answers of the token service share, and their schemas.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
 use tillgate_api::schema::{self, component, scalar};
 
 /// The most characters of a tenant's or a template's name.
 pub(super) const MAX_TITLE: usize = 100;
+
+/// The most roles of a client.
+pub(super) const MAX_ROLES: usize = 50;
+
+pub(super) const ABOUT_ROLES: &str = "Roles that exist, each once.";
 
 pub(super) const MAX_PERMISSIONS: usize = 1_000;
 
@@ -16,6 +22,27 @@ pub(super) const ABOUT_TOLERANCE: &str = "By how many percent a new rate may dev
 /// The name of a software, a version or a role.
 pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
+}
+
+/// The id of a client.
+pub(super) fn client_id_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$", "examples": ["c2Z3OiB0aWxsQDFAYWNtZQp0aWQ6IGFjbWUK"],
+    })
+}
+
+/// The secret of a client.
+pub(super) fn secret_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "It is shown here and never again." })
+}
+
+/// The roles of a client, or those that a template gives.
+pub(super) fn roles_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array", "maxItems": MAX_ROLES,
+        "description": ABOUT_ROLES,
+        "items": { "type": "object", "required": ["roleId"], "properties": { "roleId": name_schema(generator) } },
+    })
 }
 
 /// The claims of a client.
@@ -76,4 +103,17 @@ pub(super) fn tolerance_schema(generator: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn percentage_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 })
+}
+
+/// A role that a client or a template has.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RoleReference {
+    pub(super) role_id: String,
+}
+
+impl RoleReference {
+    pub(super) const fn new(role_id: String) -> Self {
+        Self { role_id }
+    }
 }

@@ -215,7 +215,7 @@ impl Tokens {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let tokens = Self {
             clock: Arc::clone(&app.clock),
-            metadata: issue::metadata(config),
+            metadata: issue::metadata(config)?,
             absent_client: issue::absent_client(&platform)?,
             records,
             registry,

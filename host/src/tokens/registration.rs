@@ -4,14 +4,17 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_api::problem::{RATE_LIMITED, TOO_MUCH_WAITING};
+use tillgate_api::schema::tenant_id;
 use uuid::Uuid;
 
 use super::client::{Client, Status, random_secret};
 use super::client_id::{self, Claims, Software};
 use super::clients;
 use super::expiry::{Expiry, PENDING};
+use super::members::{client_id_schema, name_schema, secret_schema};
 use super::{Tokens, client_key, counts};
 use crate::data::feed::Subscriber;
 use crate::data::records::Change;
@@ -39,17 +42,23 @@ pub struct Registration {
     pub statement: Option<String>,
 }
 
-/// The answer to a registration; the secret is shown once.
-#[derive(Serialize)]
+/// A client that has registered.
+#[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RegisteredClient")]
 pub struct Registered {
+    #[schemars(schema_with = "client_id_schema")]
     client_id: String,
+    #[schemars(schema_with = "secret_schema")]
     client_secret: String,
+    #[schemars(schema_with = "name_schema")]
     software_id: String,
+    #[schemars(schema_with = "name_schema")]
     software_version: String,
+    #[schemars(schema_with = "tenant_id")]
     tenant_id: TenantId,
     status: Status,
-    /// The statement that it has presented; not answered.
+    /// The statement that it has presented.
     #[serde(skip)]
     statement: Option<Uuid>,
 }

@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest, Sha256};
+use tillgate_api::schema::{time, uuid};
 use tillgate_engine::Fault;
 use uuid::Uuid;
 
 use super::Registration;
 use super::client_id::{Claims, Software};
+use super::members::{claims_schema, name_schema};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
@@ -175,34 +177,38 @@ impl Statement {
         Err(Error::invalid(PATH, rule))
     }
 
-    /// The statement as administrators see it, without its text.
-    ///
-    /// # Errors
-    /// [`Error::Bug`] when a stored claim has no JSON form.
-    pub(super) fn to_json(&self, jti: &str) -> Result<Box<RawValue>> {
-        // Text, not a `serde_json::Value`: that would round the numbers of the claims.
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Answered<'a> {
-            auto_approve: bool,
-            claims: &'a Claims,
-            expires_at: String,
-            issued_at: String,
-            jti: &'a str,
-            software_id: &'a str,
-            software_version: &'a str,
-            using_global_template: bool,
-        }
-        let answered = Answered {
+    /// The statement with an id as it is answered.
+    pub(super) fn answered(self, jti: &str) -> AnsweredStatement {
+        AnsweredStatement {
             auto_approve: self.approves.is_some(),
-            claims: &self.claims,
+            claims: self.claims,
             expires_at: self.until.to_millis_text(),
             issued_at: self.issued.to_millis_text(),
-            jti,
-            software_id: &self.software.id,
-            software_version: &self.software.version,
+            jti: jti.to_owned(),
+            software_id: self.software.id,
+            software_version: self.software.version,
             using_global_template: self.using_global_template,
-        };
-        to_raw_value(&answered).map_err(|cause| Error::Bug(cause.to_string()))
+        }
     }
+}
+
+/// A software statement, without its text.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SoftwareStatement")]
+pub struct AnsweredStatement {
+    auto_approve: bool,
+    #[schemars(schema_with = "claims_schema")]
+    claims: Claims,
+    #[schemars(schema_with = "time")]
+    expires_at: String,
+    #[schemars(schema_with = "time")]
+    issued_at: String,
+    #[schemars(schema_with = "uuid")]
+    jti: String,
+    #[schemars(schema_with = "name_schema")]
+    software_id: String,
+    #[schemars(schema_with = "name_schema")]
+    software_version: String,
+    using_global_template: bool,
 }

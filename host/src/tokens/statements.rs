@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::client_id;
 use super::expiry::{Expiry, STATEMENTS};
 use super::statement::{
-    NewStatement, Statement, StatementClaims, TYPE, claimed_id, digest, platform_only,
-    unknown_statement,
+    AnsweredStatement, NewStatement, Statement, StatementClaims, TYPE, claimed_id, digest,
+    platform_only, unknown_statement,
 };
 use super::{ListPage, Tokens};
 use crate::clock::Timestamp;
@@ -141,7 +141,7 @@ impl Tokens {
         tenant: &TenantId,
         limit: usize,
         cursor: Option<&str>,
-    ) -> Result<ListPage> {
+    ) -> Result<ListPage<AnsweredStatement>> {
         caller.require_tenant(tenant.as_str())?;
         let prefix = prefix(tenant);
         let after = cursor.map(|jti| format!("{prefix}{jti}"));
@@ -151,7 +151,7 @@ impl Tokens {
         for (key, entry) in &page.entries {
             let statement = decode_entry::<Statement>(key, entry)?.record;
             if statement.is_valid(now) {
-                items.push(statement.to_json(key.strip_prefix(&prefix).unwrap_or(key))?);
+                items.push(statement.answered(key.strip_prefix(&prefix).unwrap_or(key)));
             }
         }
         let last = page.entries.last().filter(|_| page.more);

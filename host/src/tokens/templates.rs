@@ -1,11 +1,13 @@
 //! Registration templates: the claims that clients of a software must have, and the roles that they get.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tillgate_api::problem::{TEMPLATE_EXISTS, TEMPLATE_NOT_FOUND};
 
 use super::client_id::Software;
 use super::counts::{self, Counts};
+use super::members::{RoleReference, name_schema, roles_schema, schema_of_claims, title_schema};
 use super::schema::{MAX_SCHEMA, Schema};
 use super::{Tokens, tenants};
 use crate::data::etag::{self, Preconditions, Written};
@@ -30,22 +32,21 @@ pub struct NewTemplate {
 }
 
 /// A template as it is stored and answered.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template {
+    #[schemars(schema_with = "name_schema")]
     software_id: String,
+    #[schemars(schema_with = "name_schema")]
     software_version: String,
+    #[schemars(schema_with = "title_schema")]
     name: String,
+    #[schemars(schema_with = "schema_of_claims")]
     pub(super) claims_schema: Box<RawValue>,
-    roles: Vec<RoleRef>,
+    #[schemars(schema_with = "roles_schema")]
+    roles: Vec<RoleReference>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RoleRef {
-    role_id: String,
 }
 
 impl Template {
@@ -69,11 +70,7 @@ impl Template {
 
 impl From<NewTemplate> for Template {
     fn from(new: NewTemplate) -> Self {
-        let roles = new
-            .roles
-            .into_iter()
-            .map(|role_id| RoleRef { role_id })
-            .collect();
+        let roles = new.roles.into_iter().map(RoleReference::new).collect();
         let Software { id, version } = new.software;
         Self {
             software_id: id,

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use serde_json::json;
-use tillgate_api::read;
+use tillgate_api::problem::{CLIENT_NOT_FOUND, CLIENT_REVOKED, ROLE_RESERVED};
+use tillgate_api::schema::{duration, schema_of};
+use tillgate_api::{describe, read};
 
-use super::described::clients as described;
-use super::parameters::{page_of, tenant_of};
+use super::parameters::{ENTITY_TAG, NO_STORE, page_of, tenant_of, with_limit, with_tenant};
 use super::{no_content, read_reply, secret, write_reply};
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
-use crate::tokens::client::{Client, Status, StatusChange};
+use crate::tokens::client::{AnsweredClient, Client, Credentials, Status, StatusChange};
 use crate::tokens::client_id::is_id;
-use crate::tokens::clients::{PAGE_BYTES, line};
+use crate::tokens::clients::{ListPage, PAGE_BYTES, line};
+use crate::tokens::members::client_id_schema;
 use crate::tokens::{Tokens, body};
 
 const CLIENTS: &str = "/v1/tenants/{tenantId}/clients";
@@ -24,6 +25,8 @@ const AUTHORIZE: &str = "/v1/tenants/{tenantId}/clients/{clientId}/authorize";
 const REVOKE: &str = "/v1/tenants/{tenantId}/clients/{clientId}/revoke";
 const SECRET: &str = "/v1/tenants/{tenantId}/clients/{clientId}/secret";
 const ROLES: &str = "/v1/tenants/{tenantId}/clients/{clientId}/roles";
+
+const MAY_GRANT: &str = "The caller must be able to grant every permission that the client has.";
 
 const STATUS_RULE: &str = "must be Pending, Authorized or Revoked";
 
@@ -35,10 +38,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let delete = Access::With(P::ClientsDelete);
     vec![
         Route::new(Method::GET, CLIENTS, read, none, list_clients)
-            .described(described::list_clients)
+            .described(describe_list)
             .heavy()
             .reserving(PAGE_BYTES),
-        Route::new(Method::GET, CLIENT, read, none, get_client).described(described::get_client),
+        Route::new(Method::GET, CLIENT, read, none, get_client).described(describe_get),
         Route::changing(
             Method::DELETE,
             CLIENT,
@@ -47,7 +50,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "client.deleted",
             delete_client,
         )
-        .described(described::delete_client),
+        .described(describe_delete),
         Route::changing(
             Method::PUT,
             AUTHORIZE,
@@ -56,9 +59,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "client.authorized",
             authorize,
         )
-        .described(described::authorize),
+        .described(describe_authorize),
         Route::changing(Method::PUT, REVOKE, update, none, "client.revoked", revoke)
-            .described(described::revoke),
+            .described(describe_revoke),
         Route::changing(
             Method::POST,
             SECRET,
@@ -67,7 +70,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "client.secret_renewed",
             renew_secret,
         )
-        .described(described::renew_secret),
+        .described(describe_renew_secret),
         Route::changing(
             Method::PUT,
             ROLES,
@@ -76,12 +79,12 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "client.roles_set",
             put_roles,
         )
-        .described(described::put_roles),
+        .described(describe_put_roles),
     ]
 }
 
-fn client(client: &Client) -> Result<Reply> {
-    write_reply(StatusCode::OK, &client.to_json()?)
+fn client(client: Client) -> Result<Reply> {
+    write_reply(StatusCode::OK, &AnsweredClient::from(client))
 }
 
 async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
@@ -96,8 +99,8 @@ async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
 
 async fn get_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let client = tokens.client(caller, &tenant, request.param(1)?);
-    read_reply(&request, &client.await?.to_json()?)
+    let client = tokens.client(caller, &tenant, request.param(1)?).await?;
+    read_reply(&request, &AnsweredClient::from(client))
 }
 
 async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
@@ -125,7 +128,7 @@ async fn change_status(
     let id = request.param(1)?;
     let changed = tokens.change_status(caller, &tenant, id, change);
     let (found, has_changed) = changed.await?;
-    let reply = client(&found)?;
+    let reply = client(found)?;
     Ok(match has_changed {
         true => reply.audited(line(&tenant, id)),
         false => reply.unchanged(),
@@ -139,8 +142,7 @@ async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Audited> 
         .map(|span| body::overlap(&span));
     let (id, overlap) = (request.param(1)?, overlap.transpose()?);
     let new = tokens.renew_secret(caller, &tenant, id, overlap).await?;
-    let body = json!({ "clientId": new.client_id, "clientSecret": new.client_secret });
-    let reply = secret(Reply::of(StatusCode::OK, &body)?);
+    let reply = secret(Reply::of(StatusCode::OK, &new)?);
     Ok(reply.audited(line(&tenant, id)))
 }
 
@@ -150,13 +152,94 @@ async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (id, preconditions) = (request.param(1)?, request.preconditions());
     let changed = tokens.set_roles(caller, &tenant, id, &roles, &preconditions);
     let (found, has_changed) = changed.await?;
-    let reply = client(&found)?;
-    if !has_changed {
-        return Ok(reply.unchanged());
-    }
     let line = Line {
         roles: Some(found.roles.join(" ")),
         ..line(&tenant, id)
     };
-    Ok(reply.audited(line))
+    let reply = client(found)?;
+    Ok(match has_changed {
+        true => reply.audited(line),
+        false => reply.unchanged(),
+    })
+}
+
+fn of_client(id: &'static str, summary: &'static str) -> Operation {
+    with_tenant(Operation::new(id, Tag::Clients, summary))
+        .path("clientId", "The id of the client.", client_id_schema)
+        .refuses(&[CLIENT_NOT_FOUND])
+}
+
+fn describe_list() -> Operation {
+    let operation = with_tenant(Operation::new(
+        "listClients",
+        Tag::Clients,
+        "List the clients of a tenant",
+    ))
+    .query(
+        "status",
+        "Only those with this status.",
+        schema_of::<Status>,
+    )
+    .query("cursor", "`next` of the page before.", client_id_schema);
+    with_limit(operation)
+        .answers(
+            200,
+            "The clients, by id",
+            schema_of::<ListPage<AnsweredClient>>,
+        )
+        .with_entity_tag()
+}
+
+fn describe_get() -> Operation {
+    of_client("getClient", "Get a client")
+        .answers(200, "The client", schema_of::<AnsweredClient>)
+        .with_entity_tag()
+}
+
+fn describe_delete() -> Operation {
+    of_client("deleteClient", "Delete a client")
+        .says("Its tokens are refused from then on. The same claims may register again, and get another secret.")
+        .empty(204, "It was deleted")
+        .with_preconditions()
+}
+
+fn describe_authorize() -> Operation {
+    of_client("authorizeClient", "Authorize a client")
+        .says(MAY_GRANT)
+        .answers(
+            200,
+            "The client, which may get tokens",
+            schema_of::<AnsweredClient>,
+        )
+        .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
+        .refuses(&[CLIENT_REVOKED])
+}
+
+fn describe_revoke() -> Operation {
+    of_client("revokeClient", "Revoke a client")
+        .says("Its tokens are refused from then on, and it can never be authorized again. The caller must be able to grant every permission that the client has.")
+        .answers(200, "The client, which gets no tokens", schema_of::<AnsweredClient>)
+        .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
+}
+
+fn describe_renew_secret() -> Operation {
+    of_client("renewClientSecret", "Give a client a new secret")
+        .says("At most five secrets of a client are valid at once. The caller must be able to grant every permission that the client has.")
+        .query(
+            "overlap",
+            "How long the secrets before it stay valid, at most 30 days; without it, as long as is configured.",
+            duration,
+        )
+        .answers(200, "The new secret", schema_of::<Credentials>)
+        .with_header(NO_STORE.0, NO_STORE.1)
+        .refuses(&[CLIENT_REVOKED])
+}
+
+fn describe_put_roles() -> Operation {
+    of_client("putClientRoles", "Set the roles of a client")
+        .says("They replace those that it has. The caller must be able to grant every permission that the client has, and that it gets.")
+        .takes(|generator| describe(generator, body::roles))
+        .answers(200, "The client", schema_of::<AnsweredClient>)
+        .with_preconditions()
+        .refuses(&[ROLE_RESERVED])
 }

@@ -2,12 +2,10 @@
 //! administrators in a file for each resource. The domain says who may act on which tenant.
 
 mod clients;
-mod described;
 mod keys;
 mod oauth;
 mod parameters;
 mod roles;
-mod schema;
 mod statements;
 mod templates;
 mod tenants;
@@ -17,17 +15,24 @@ use std::sync::Arc;
 use ::http::header::CACHE_CONTROL;
 use ::http::{HeaderValue, Method, StatusCode};
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
-use tillgate_api::read;
+use tillgate_api::problem::{
+    CLIENT_EXISTS, INTERNAL, QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING,
+};
+use tillgate_api::schema::{schema_of, tenant_id};
+use tillgate_api::{describe, read};
 
+use self::parameters::NO_STORE;
+use super::issue::Metadata;
+use super::registration::Registered;
 use super::{JWKS_MAX_AGE, Tokens, body};
 use crate::data::etag;
 use crate::data::feed::Staleness;
 use crate::error::Result;
-use crate::http::{Access, Audited, Authenticate, Reply, Request, Route, Takes};
-use crate::identity::{Caller, Permission};
-use crate::keys::PublicDocument;
+use crate::http::{Access, Audited, Authenticate, Operation, Reply, Request, Route, Tag, Takes};
+use crate::identity::{Caller, Permission, TenantId};
+use crate::keys::{JwkSet, PublicDocument};
 
 #[async_trait]
 impl Authenticate for Tokens {
@@ -38,6 +43,17 @@ impl Authenticate for Tokens {
 
 /// The largest body of a registration: 64 KiB, because sending one needs no token.
 const MAX_REGISTRATION: usize = 64 << 10;
+
+/// Who is asking.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Caller")]
+struct AnsweredCaller<'a> {
+    /// Those that a route here asks for.
+    permissions: Vec<&'static str>,
+    #[schemars(schema_with = "tenant_id")]
+    tenant_id: &'a TenantId,
+}
 
 /// The routes.
 pub fn routes() -> Vec<Route<Arc<Tokens>>> {
@@ -52,7 +68,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             get_jwks,
         )
-        .described(described::public::get_jwks),
+        .described(describe_jwks),
         Route::new(
             Method::GET,
             "/.well-known/oauth-authorization-server",
@@ -60,7 +76,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             get_metadata,
         )
-        .described(described::public::get_metadata),
+        .described(describe_metadata),
         Route::new(
             Method::GET,
             "/api/v1/caller",
@@ -68,7 +84,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             none,
             get_caller,
         )
-        .described(described::public::get_caller),
+        .described(describe_caller),
         Route::changing(
             Method::POST,
             "/v1/registration",
@@ -77,7 +93,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
             "client.registered",
             register,
         )
-        .described(described::public::register),
+        .described(describe_register),
     ];
     routes.extend(tenants::routes());
     routes.extend(templates::routes());
@@ -93,10 +109,10 @@ async fn get_caller(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
     tokens.require_existing_tenant(caller).await?;
     let permissions = caller.permissions.iter().map(Permission::as_str);
-    let answer = json!({
-        "tenantId": caller.tenant.as_str(),
-        "permissions": permissions.collect::<Vec<_>>(),
-    });
+    let answer = AnsweredCaller {
+        permissions: permissions.collect(),
+        tenant_id: &caller.tenant,
+    };
     Reply::of(StatusCode::OK, &answer)
 }
 
@@ -152,4 +168,45 @@ fn public(request: &Request, document: &PublicDocument) -> Reply {
     reply
         .tagged(document.etag.clone())
         .with(CACHE_CONTROL, max_age)
+}
+
+const MAX_AGE: &str = "How long it may be cached: `public, max-age=300`.";
+
+fn describe_jwks() -> Operation {
+    Operation::new("getJwks", Tag::Tokens, "Get the public keys of the token service")
+        .says("They verify access tokens and software statements. A new key is published for longer than `max-age` before it signs.")
+        .answers(200, "The keys, a JWK set (RFC 7517)", schema_of::<JwkSet>)
+        .with_header("Cache-Control", MAX_AGE)
+        .with_entity_tag()
+        .refuses(&[INTERNAL])
+}
+
+fn describe_metadata() -> Operation {
+    Operation::new(
+        "getAuthorizationServerMetadata",
+        Tag::Tokens,
+        "Get the metadata of the token service",
+    )
+    .answers(200, "The metadata (RFC 8414)", schema_of::<Metadata>)
+    .with_header("Cache-Control", MAX_AGE)
+    .with_entity_tag()
+}
+
+fn describe_caller() -> Operation {
+    Operation::new(
+        "getCaller",
+        Tag::Tokens,
+        "Get the tenant and the permissions of the caller",
+    )
+    .answers(200, "The caller", schema_of::<AnsweredCaller>)
+    .may_be_stale()
+}
+
+fn describe_register() -> Operation {
+    Operation::new("registerClient", Tag::Clients, "Register a client")
+        .says("A client registers itself, without a token. It is `Pending`, and gets no tokens, until an administrator authorizes it, and is removed when nobody does; with a software statement that approves its clients it is `Authorized` at once. Its claims must match the schema of its template. Its id is made from its claims, its software and its tenant: at most 255 characters.")
+        .takes(|generator| describe(generator, body::registration))
+        .answers(201, "It was registered", schema_of::<Registered>)
+        .with_header(NO_STORE.0, NO_STORE.1)
+        .refuses(&[CLIENT_EXISTS, QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING])
 }

@@ -1,8 +1,18 @@
-//! Parameters that several routes have.
+//! Parameters that several routes have: how they are read, and what the API's documents say of them.
+
+use schemars::{Schema, SchemaGenerator};
+use tillgate_api::schema::{limit, tenant_id};
 
 use crate::error::{Error, Result};
-use crate::http::{Query, Request};
+use crate::http::{Operation, Query, Request};
 use crate::identity::{TENANT_RULE, TenantId};
+use crate::tokens::members::name_schema;
+
+/// A header of an answer with a secret.
+pub(super) const NO_STORE: (&str, &str) = ("Cache-Control", "`no-store`: the answer has a secret.");
+
+pub(super) const ENTITY_TAG: (&str, &str) =
+    ("ETag", "The version of what is answered, for `If-Match`.");
 
 /// The tenant of the path.
 pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
@@ -16,4 +26,19 @@ pub(super) fn page_of(
 ) -> (usize, Option<String>) {
     let cursor = query.cursor(|text| is_id(text).then(|| text.to_owned()));
     (query.limit(), cursor)
+}
+
+pub(super) fn with_tenant(operation: Operation) -> Operation {
+    operation.path("tenantId", "The id of the tenant.", tenant_id)
+}
+
+pub(super) fn with_limit(operation: Operation) -> Operation {
+    operation.query("limit", "How many items the page has at most.", limit)
+}
+
+/// The schema of a name, with an example.
+pub(super) fn name_such_as(generator: &mut SchemaGenerator, example: &str) -> Schema {
+    let mut name = name_schema(generator);
+    name.insert("examples".to_owned(), [example].as_slice().into());
+    name
 }

@@ -7,7 +7,7 @@ use tillgate_api::problem::{PLATFORM_ONLY, ROLE_BUILT_IN, ROLE_NOT_FOUND};
 use tillgate_api::schema::schema_of;
 use tillgate_api::{describe, read};
 
-use super::schema::role_id;
+use super::parameters::name_such_as;
 use super::{no_content, read_reply, write_reply};
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
@@ -88,7 +88,9 @@ async fn delete_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
 
 fn of_role(id: &'static str, summary: &'static str) -> Operation {
     let operation = Operation::new(id, Tag::Platform, summary);
-    operation.path("roleId", "The id of the role.", role_id)
+    operation.path("roleId", "The id of the role.", |generator| {
+        name_such_as(generator, "shop-manager")
+    })
 }
 
 fn describe_list() -> Operation {

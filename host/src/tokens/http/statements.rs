@@ -3,24 +3,36 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use serde_json::json;
-use tillgate_api::read;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tillgate_api::problem::SOFTWARE_STATEMENT_NOT_FOUND;
+use tillgate_api::schema::{schema_of, uuid};
+use tillgate_api::{describe, read};
 use uuid::Uuid;
 
-use super::described::templates as described;
-use super::parameters::{page_of, tenant_of};
+use super::parameters::{page_of, tenant_of, with_limit, with_tenant};
 use super::{no_content, read_reply};
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
+use crate::tokens::statement::AnsweredStatement;
 use crate::tokens::statements::{line, unknown_id};
-use crate::tokens::{Tokens, body};
+use crate::tokens::{ListPage, Tokens, body};
 
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
 const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 
 /// The bytes of a page of 1,000 statements of at most 8 KiB, as they are read and answered.
 const PAGE: usize = 24 << 20;
+
+/// A software statement as it is answered once.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SoftwareStatementText")]
+struct StatementText {
+    /// A JWT. It is shown here and never again.
+    software_statement: String,
+}
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
@@ -38,21 +50,21 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "statement.created",
             post,
         )
-        .described(described::create_statement),
+        .described(describe_post),
         Route::new(Method::GET, STATEMENTS, read, none, list)
-            .described(described::list_statements)
+            .described(describe_list)
             .heavy()
             .reserving(PAGE),
         Route::changing(Method::DELETE, STATEMENT, delete, none, withdrawn, withdraw)
-            .described(described::withdraw_statement),
+            .described(describe_withdraw),
     ]
 }
 
 async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let new = read(&request.body, body::statement)?;
-    let (jti, statement) = tokens.create_statement(caller, &tenant, new).await?;
-    let body = json!({ "softwareStatement": statement });
+    let (jti, software_statement) = tokens.create_statement(caller, &tenant, new).await?;
+    let body = StatementText { software_statement };
     Ok(Reply::of(StatusCode::CREATED, &body)?.audited(line(&tenant, jti)))
 }
 
@@ -71,4 +83,43 @@ async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let jti = Uuid::try_parse(jti).map_err(|_| unknown_id(jti))?;
     tokens.withdraw_statement(caller, &tenant, jti).await?;
     Ok(no_content().audited(line(&tenant, jti)))
+}
+
+fn describe_post() -> Operation {
+    with_tenant(Operation::new(
+        "createSoftwareStatement",
+        Tag::Clients,
+        "Create a software statement",
+    ))
+    .says("Any number of clients can register with it until it expires or is withdrawn. Its claims are those of each of them. With `autoApprove` they are authorized at once, so its text must be kept secret; the caller must then be able to grant every permission that the template gives.")
+    .takes(|generator| describe(generator, body::statement))
+    .answers(201, "It was created", schema_of::<StatementText>)
+}
+
+fn describe_list() -> Operation {
+    let operation = with_tenant(Operation::new(
+        "listSoftwareStatements",
+        Tag::Clients,
+        "List the software statements of a tenant",
+    ))
+    .query("cursor", "`next` of the page before.", uuid);
+    with_limit(operation)
+        .answers(
+            200,
+            "Those that are valid, by id",
+            schema_of::<ListPage<AnsweredStatement>>,
+        )
+        .with_entity_tag()
+}
+
+fn describe_withdraw() -> Operation {
+    with_tenant(Operation::new(
+        "withdrawSoftwareStatement",
+        Tag::Clients,
+        "Withdraw a software statement",
+    ))
+    .says("No client registers with it from then on. Those that have registered stay.")
+    .path("jti", "The id of the statement.", uuid)
+    .empty(204, "It was withdrawn")
+    .refuses(&[SOFTWARE_STATEMENT_NOT_FOUND])
 }

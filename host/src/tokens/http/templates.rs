@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::{QUOTA_EXCEEDED, ROLE_RESERVED, TEMPLATE_EXISTS, TEMPLATE_NOT_FOUND};
+use tillgate_api::schema::schema_of;
 
-use super::described::templates as described;
-use super::parameters::tenant_of;
+use super::parameters::{ENTITY_TAG, name_such_as, tenant_of};
 use super::{no_content, read_reply, write_reply};
 use crate::error::Result;
 use crate::http::reply::status_of;
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::{NO_TENANT, Permission as P, TenantId};
 use crate::observe::audit::Line;
 use crate::tokens::client_id::Software;
-use crate::tokens::templates::{key, unknown_template};
+use crate::tokens::templates::{Template, key, unknown_template};
 use crate::tokens::{Tokens, body};
 
 const TEMPLATES: &str = "/v1/tenants/{tenantId}/templates";
@@ -34,7 +35,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let replace = Access::All(&[P::TemplatesCreate, P::TemplatesDelete]);
     vec![
         Route::new(Method::GET, TEMPLATES, read, none, list_templates)
-            .described(described::list_templates)
+            .described(describe_list)
             .heavy()
             .reserving(SMALL),
         Route::changing(
@@ -45,9 +46,8 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "template.created",
             post_template,
         )
-        .described(described::create_template),
-        Route::new(Method::GET, TEMPLATE, read, none, get_template)
-            .described(described::get_template),
+        .described(describe_create),
+        Route::new(Method::GET, TEMPLATE, read, none, get_template).described(describe_get),
         Route::changing(
             Method::PUT,
             TEMPLATE,
@@ -56,7 +56,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "template.put",
             put_template,
         )
-        .described(described::put_template),
+        .described(describe_put),
         Route::changing(
             Method::DELETE,
             TEMPLATE,
@@ -65,7 +65,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
             "template.deleted",
             delete_template,
         )
-        .described(described::delete_template),
+        .described(describe_delete),
     ]
 }
 
@@ -132,4 +132,71 @@ async fn delete_template(tokens: Arc<Tokens>, request: Request) -> Result<Audite
         .delete_template(caller, owner.as_ref(), &software, &request.preconditions())
         .await?;
     Ok(no_content().audited(line(owner, &software)))
+}
+
+fn with_owner(operation: Operation) -> Operation {
+    let whose = "The id of the tenant, or `_` for the global templates.";
+    operation.path("tenantId", whose, |generator| {
+        name_such_as(generator, "acme")
+    })
+}
+
+fn of_template(id: &'static str, summary: &'static str) -> Operation {
+    with_owner(Operation::new(id, Tag::Clients, summary))
+        .path("softwareId", "The id of the software.", |generator| {
+            name_such_as(generator, "till")
+        })
+        .path(
+            "softwareVersion",
+            "The version of the software.",
+            |generator| name_such_as(generator, "1"),
+        )
+}
+
+fn describe_list() -> Operation {
+    with_owner(Operation::new(
+        "listTemplates",
+        Tag::Clients,
+        "List the registration templates",
+    ))
+    .answers(
+        200,
+        "The templates, by software",
+        schema_of::<Vec<Template>>,
+    )
+    .with_entity_tag()
+}
+
+fn describe_create() -> Operation {
+    with_owner(Operation::new("createTemplate", Tag::Clients, "Create a registration template"))
+        .says("Clients of the software register with it: their claims must match its schema, and they get its roles. The caller must be able to grant every permission of these. The template of a platform's administrator creates the tenant if there is none.")
+        .takes(body::template_schema)
+        .answers(201, "It was created", schema_of::<Template>)
+        .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
+        .refuses(&[ROLE_RESERVED, TEMPLATE_EXISTS, QUOTA_EXCEEDED])
+}
+
+fn describe_get() -> Operation {
+    of_template("getTemplate", "Get a registration template")
+        .answers(200, "The template", schema_of::<Template>)
+        .with_entity_tag()
+        .refuses(&[TEMPLATE_NOT_FOUND])
+}
+
+fn describe_put() -> Operation {
+    of_template("putTemplate", "Create or replace a registration template")
+        .says("`softwareId` and `softwareVersion` must be those of the path. Clients that have registered with it stay as they are. The caller must be able to grant every permission of its roles.")
+        .takes(body::template_schema)
+        .answers(200, "It was replaced", schema_of::<Template>)
+        .answers(201, "It was created", schema_of::<Template>)
+        .with_preconditions()
+        .refuses(&[ROLE_RESERVED, QUOTA_EXCEEDED])
+}
+
+fn describe_delete() -> Operation {
+    of_template("deleteTemplate", "Delete a registration template")
+        .says("Clients that have registered with it stay.")
+        .empty(204, "It was deleted")
+        .with_preconditions()
+        .refuses(&[TEMPLATE_NOT_FOUND])
 }

@@ -6,8 +6,7 @@ use ::http::Method;
 use tillgate_api::problem::TENANT_NOT_FOUND;
 use tillgate_api::schema::schema_of;
 
-use super::described::with_tenant;
-use super::parameters::tenant_of;
+use super::parameters::{tenant_of, with_tenant};
 use super::{read_reply, write_reply};
 use crate::error::Result;
 use crate::http::reply::status_of;
