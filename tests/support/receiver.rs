@@ -34,6 +34,8 @@ pub enum Answer {
     Dripping,
     /// Nothing.
     Hang,
+    /// Nothing to requests whose path ends so, and 204 to all others.
+    HangingAt(&'static str),
     /// The end of the connection.
     Close,
 }
@@ -150,6 +152,12 @@ async fn talk(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             let status = if request.data() == data { 422 } else { 204 };
             answer = Answer::Status(status, "", "");
         }
+        if let Answer::HangingAt(end) = answer {
+            answer = match request.path.ends_with(end) {
+                true => Answer::Hang,
+                false => Answer::Status(204, "", ""),
+            };
+        }
         shared
             .received
             .send_modify(|received| received.push(Arc::new(request)));
@@ -224,7 +232,7 @@ async fn reply(stream: &mut BufReader<TcpStream>, answer: Answer) -> std::io::Re
             }
         }
         Answer::Hang => std::future::pending().await,
-        Answer::Close | Answer::Refusing(_) => {}
+        Answer::Close | Answer::Refusing(_) | Answer::HangingAt(_) => {}
     }
     Ok(false)
 }

@@ -1,15 +1,16 @@
 //! What is bounded: how much of a webhook is under way, how often it is sent to, how many want one event, and how long
 //! everything is kept.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::config::Deprecation;
+use tillgate::config::{Config, Deprecation};
 use tillgate::identity::TenantId;
 
 use super::shop::{DELIVERIES, Shop, TYPE, WEBHOOKS, local, minutes};
-use crate::support::receiver::{Answer, Receiver};
+use crate::support::receiver::{Answer, Received, Receiver};
 
 #[tokio::test]
 async fn an_event_reaches_more_webhooks_than_fit_into_one_commit() {
@@ -30,27 +31,71 @@ async fn an_event_reaches_more_webhooks_than_fit_into_one_commit() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_does_not_answer_has_eight_deliveries_under_way_and_holds_up_no_other() {
-    let (shop, hanging, other) = (
+async fn a_webhook_that_does_not_answer_has_eight_deliveries_under_way_or_one_and_holds_up_no_other()
+ {
+    let (shop, proven, new, other) = (
         Shop::open().await,
         Receiver::start().await,
         Receiver::start().await,
+        Receiver::start().await,
     );
-    shop.webhook(&hanging.url, json!({ "eventTypes": ["x.slow.v1"] }))
-        .await;
-    shop.webhook(&other.url, json!({})).await;
-    hanging.answer(Answer::Hang);
-    let slow = json!({ "type": "x.slow.v1", "data": 1 });
-    for _ in 0..30 {
-        assert_eq!(
-            shop.send(Method::POST, "/api/v1/events", &slow).await.0,
-            202
-        );
+    let send = async |of: &str, count: usize| {
+        let event = json!({ "type": of, "data": 1 });
+        for _ in 0..count {
+            let sent = shop.send(Method::POST, "/api/v1/events", &event).await;
+            assert_eq!(sent.0, 202);
+        }
+    };
+    for (receiver, of) in [(&proven, "x.proven.v1"), (&new, "x.new.v1")] {
+        shop.webhook(&receiver.url, json!({ "eventTypes": [of] }))
+            .await;
     }
-    hanging.wait_for(8).await;
+    shop.webhook(&other.url, json!({})).await;
+    send("x.proven.v1", 1).await;
+    shop.run().await;
+    for receiver in [&proven, &new] {
+        receiver.answer(Answer::Hang);
+    }
+    send("x.proven.v1", 30).await;
+    send("x.new.v1", 30).await;
+    proven.wait_for(1 + 8).await;
+    new.wait_for(1).await;
     shop.publish(json!(1)).await;
     other.wait_for(1).await;
-    assert_eq!(hanging.received().len(), 8);
+    assert_eq!((proven.received().len(), new.received().len()), (9, 1));
+}
+
+#[tokio::test]
+async fn webhooks_that_hang_hold_up_no_others_behind_the_same_host_and_port() {
+    let configure = |config: &mut Config| {
+        local(config);
+        config.quotas.deliveries_per_target = 8;
+    };
+    let (shop, gateway) = (Shop::open_with(configure).await, Receiver::start().await);
+    for _ in 0..4 {
+        shop.webhook(&format!("{}/good", gateway.url), json!({}))
+            .await;
+    }
+    shop.publish(json!(0)).await;
+    shop.run().await;
+    gateway.answer(Answer::HangingAt("/hang"));
+    for _ in 0..12 {
+        shop.webhook(&format!("{}/hang", gateway.url), json!({}))
+            .await;
+    }
+    for number in 1..=5 {
+        shop.publish(json!(number)).await;
+        let mut so_far = gateway.wait_for(0).await.len();
+        let good = |received: &[Arc<Received>]| {
+            let good = received.iter().filter(|it| it.path.ends_with("/good"));
+            good.count()
+        };
+        while good(&gateway.received()) < 4 * (number + 1) {
+            so_far = gateway.wait_for(so_far + 1).await.len();
+        }
+    }
+    let hung = gateway.received().len() - 4 * 6;
+    assert!((1..=4).contains(&hung), "{hung}");
 }
 
 #[tokio::test]

@@ -23,7 +23,10 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         Err(deferral) => return claim.defer(deferral).await,
     };
     let url = &webhook.settings.callback_url;
-    let place = match webhooks.targets.enter(&claim.tenant, url, claim.now()) {
+    let place = match webhooks
+        .targets
+        .enter(&claim.tenant, url, &limiter, claim.now())
+    {
         Ok(place) => place,
         Err(deferral) => {
             // Others of the webhook do not wait for the commit.
@@ -40,7 +43,7 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
         .send(&webhooks.identity, &webhook.settings, event, clock);
     let result = sent.await?;
     let (now, took, has_succeeded) = (claim.now(), result.attempt.took(), result.has_succeeded());
-    place.finish(now, took, has_succeeded);
+    place.finish(took, has_succeeded);
     permit.finish(now, took, has_succeeded);
     conclude(claim, webhook, &mut delivery, failing, &result).await
 }

@@ -78,11 +78,6 @@ impl CircuitBreaker {
         matches!(self.state, State::Closed)
     }
 
-    /// Whether the last delivery has failed.
-    pub(super) const fn has_failures(&self) -> bool {
-        self.failures > 0
-    }
-
     /// When it may let a delivery pass that it does not let pass now; `None` when it does, at least as a probe.
     pub(super) fn blocks_until(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state {

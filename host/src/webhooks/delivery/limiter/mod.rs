@@ -1,11 +1,14 @@
 //! What keeps a slow or dead webhook from slowing others: how many deliveries of it are in flight, how many it takes in a
 //! second, and a circuit breaker.
 //!
+//! A webhook is proven if a delivery to it has succeeded in the last minute and it is not silent (`under_way.rs`). One that is
+//! not has one delivery under way, and all such of a tenant and target have half of the target's places at most
+//! (`targets.rs`), so that they delay no others (`webhooks.md`, "Fairness").
+//!
 //! A limiter is in memory, one a webhook and host. A delivery is sent at once, waits a moment for those before it, or is put
-//! off until there is expected to be room (`pacing.rs`). A webhook that is silent is sent nothing more until it answers
-//! (`under_way.rs`). While it fails (`breaker.rs`), its deliveries are tried again one by one, and those of all such
-//! webhooks of a tenant no more often than those of one. A limiter that was not used for a while is dropped: its webhook
-//! may be gone. Where many webhooks have one receiver, `targets.rs` limits all of them.
+//! off until there is expected to be room (`pacing.rs`). What waits for a webhook that is silent, or that fails
+//! (`breaker.rs`), is tried again one by one, and that of all such webhooks of a tenant no more often than that of one. A
+//! limiter that was not used for a while is dropped: its webhook may be gone.
 
 mod breaker;
 mod pacing;
@@ -19,7 +22,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 pub(in crate::webhooks) use self::breaker::BreakerState;
@@ -50,14 +53,16 @@ struct Tenants {
 #[derive(Debug, Default)]
 struct TenantLimiters {
     webhooks: HashMap<Uuid, Arc<Limiter>>,
-    /// How many of them have a breaker that is not closed.
-    not_closed: Arc<AtomicU32>,
+    /// How many of them are put off.
+    put_off: Arc<AtomicU32>,
 }
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(in crate::webhooks) struct Limiter {
     permits: Arc<Semaphore>,
+    /// That of the one delivery that may be under way while the webhook is not proven.
+    only: Arc<Semaphore>,
     pacing: Mutex<Pacing>,
 }
 
@@ -104,14 +109,12 @@ impl Limiters {
         let mut tenants = self.lock();
         tenants.drop_idle(now);
         let of_tenant = tenants.by_id.entry(tenant.clone()).or_default();
-        let TenantLimiters {
-            webhooks,
-            not_closed,
-        } = of_tenant;
+        let TenantLimiters { webhooks, put_off } = of_tenant;
         let limiter = webhooks.entry(webhook).or_insert_with(|| {
-            let pacing = Pacing::new(self.max_in_flight, Arc::clone(not_closed), now);
+            let pacing = Pacing::new(self.max_in_flight, Arc::clone(put_off), now);
             Arc::new(Limiter {
                 permits: Arc::new(Semaphore::new(self.max_in_flight)),
+                only: Arc::new(Semaphore::new(1)),
                 pacing: Mutex::new(pacing),
             })
         });
@@ -208,8 +211,7 @@ impl Limiter {
         let is_probe = self.pacing().enter(now, max_per_second, has_reservation)?;
         // From here on a probe that is not made must let another one be.
         let waiting = Waiting::new(self, is_probe);
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        let permit = tokio::time::timeout(MAX_WAIT * 4, permit).await;
+        let permit = tokio::time::timeout(MAX_WAIT, self.permit(now)).await;
         let Ok(Ok(permit)) = permit else {
             let until = self.pacing().room(now);
             return Err(Deferral::reserved(until));
@@ -222,6 +224,22 @@ impl Limiter {
         if let Some(at) = resumed_at {
             self.pacing().resumed(at);
         }
+    }
+
+    async fn permit(&self, now: Timestamp) -> Result<OwnedSemaphorePermit, AcquireError> {
+        if !self.is_proven(now) {
+            let only = Arc::clone(&self.only).acquire_owned().await?;
+            // The one before it may have proven the webhook.
+            if !self.is_proven(now) {
+                return Ok(only);
+            }
+        }
+        Arc::clone(&self.permits).acquire_owned().await
+    }
+
+    /// Whether it may have more than one delivery under way.
+    fn is_proven(&self, now: Timestamp) -> bool {
+        self.pacing().is_proven(now)
     }
 
     /// Whether nothing is known by it that still matters.

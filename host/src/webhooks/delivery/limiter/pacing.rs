@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Deferral;
 use super::breaker::CircuitBreaker;
 use super::room::Room;
-use super::under_way::UnderWay;
+use super::under_way::{UnderWay, look_again};
 use crate::clock::Timestamp;
 
 /// How long a delivery waits for those before it; what would take longer is put off.
@@ -18,8 +18,8 @@ pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 /// little, however many webhooks it is for.
 pub(super) const SPACING: Duration = Duration::from_millis(5);
 
-/// How many deliveries may be under way to a webhook whose last one has failed.
-const MAX_DOUBTFUL: usize = 2;
+/// A webhook is proven if a delivery to it has succeeded within this time, and it is not silent.
+const PROVEN: Duration = Duration::from_secs(60);
 
 /// How much of a second's deliveries may be sent at once.
 const BURST: Duration = Duration::from_millis(100);
@@ -28,8 +28,12 @@ const BURST: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Pacing {
     breaker: CircuitBreaker,
-    /// How many breakers of the tenant are not closed.
-    not_closed: Arc<AtomicU32>,
+    /// How many webhooks of the tenant are put off.
+    put_off: Arc<AtomicU32>,
+    /// Whether this one is, for another reason than its breaker.
+    is_put_off: bool,
+    /// Until when its target has no room for it.
+    held_until: Timestamp,
     waiting: u32,
     under_way: UnderWay,
     room: Room,
@@ -39,10 +43,12 @@ pub(super) struct Pacing {
 }
 
 impl Pacing {
-    pub(super) fn new(max_in_flight: usize, not_closed: Arc<AtomicU32>, now: Timestamp) -> Self {
+    pub(super) fn new(max_in_flight: usize, put_off: Arc<AtomicU32>, now: Timestamp) -> Self {
         Self {
             breaker: CircuitBreaker::default(),
-            not_closed,
+            put_off,
+            is_put_off: false,
+            held_until: Timestamp(0),
             waiting: 0,
             under_way: UnderWay::default(),
             room: Room::new(max_in_flight),
@@ -76,20 +82,7 @@ impl Pacing {
                 has_reservation,
             });
         }
-        if let Some(until) = self.under_way.silent_until(now) {
-            let until = self.room.reserve_after(until, self.spacing());
-            return Err(Deferral {
-                until,
-                has_reservation,
-            });
-        }
-        if self.breaker.has_failures() && self.under_way.count() >= MAX_DOUBTFUL {
-            return Err(Deferral {
-                until: self.room(now),
-                has_reservation,
-            });
-        }
-        let is_probe = self.change_breaker(CircuitBreaker::pass);
+        let is_probe = self.change(|it| it.breaker.pass());
         if let Some(max) = max_per_second.filter(|_| !has_reservation && !is_probe) {
             let at = self.next_in_rate.max(now);
             self.next_in_rate = at.plus(Duration::from_secs(1) / max.max(1));
@@ -114,12 +107,32 @@ impl Pacing {
         self.room.reserve(now)
     }
 
-    /// Until when the next delivery is put off since the webhook does not answer; `None` when it may be sent, at least as
-    /// a probe.
+    /// Whether it may have more than one delivery under way.
+    pub(super) fn is_proven(&self, now: Timestamp) -> bool {
+        self.under_way.has_succeeded_within(PROVEN, now) && self.silence(now).is_none()
+    }
+
+    /// For how long its receiver is silent.
+    pub(super) fn silence(&self, now: Timestamp) -> Option<Duration> {
+        self.under_way.silence(now)
+    }
+
+    /// Until when the next delivery is put off since the webhook does not answer, or its target has no room for it; `None`
+    /// when it may be sent, at least as a probe.
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.last_used = now;
-        let earliest = self.breaker.blocks_until(now)?;
+        let silence = self.silence(now);
+        let earliest = self.breaker.blocks_until(now);
+        let earliest = earliest.or_else(|| Some(look_again(silence?, now)));
+        let earliest = earliest.max(Some(self.held_until).filter(|until| *until > now))?;
+        self.change(|it| it.is_put_off = true);
         Some(self.room.reserve_after(earliest, self.spacing()))
+    }
+
+    /// Its target has no room for it until then.
+    pub(super) fn hold(&mut self, until: Timestamp) {
+        self.held_until = until;
+        self.change(|it| it.is_put_off = true);
     }
 
     /// A delivery is begun.
@@ -144,37 +157,46 @@ impl Pacing {
         self.room.took(took);
         if has_succeeded {
             self.under_way.succeed(now);
-            self.room.clear();
-            self.change_breaker(CircuitBreaker::succeeded);
+            self.clear();
         } else {
-            self.change_breaker(|breaker| breaker.failed(is_probe, now));
+            self.change(|it| it.breaker.failed(is_probe, now));
         }
+    }
+
+    /// It answers: nothing is put off any more.
+    fn clear(&mut self) {
+        self.room.clear();
+        self.held_until = Timestamp(0);
+        self.change(|it| {
+            it.is_put_off = false;
+            it.breaker.succeeded();
+        });
     }
 
     /// Closes the breaker if it was opened before its webhook was resumed.
     pub(super) fn resumed(&mut self, at: Timestamp) {
         if self.breaker.since().is_some_and(|since| since <= at) {
-            self.room.clear();
-            self.change_breaker(CircuitBreaker::succeeded);
+            self.clear();
         }
     }
 
     pub(super) fn cancel_probe(&mut self) {
-        self.change_breaker(CircuitBreaker::cancel_probe);
+        self.change(|it| it.breaker.cancel_probe());
     }
 
     /// How far apart deliveries are tried again while the webhook does not answer.
     fn spacing(&self) -> Duration {
-        SPACING * self.not_closed.load(Ordering::Relaxed).max(1)
+        SPACING * self.put_off.load(Ordering::Relaxed).max(1)
     }
 
-    /// Changes the breaker, and counts for the tenant whether it is closed.
-    fn change_breaker<T>(&mut self, change: impl FnOnce(&mut CircuitBreaker) -> T) -> T {
-        let was_closed = self.breaker.is_closed();
-        let answer = change(&mut self.breaker);
-        match (was_closed, self.breaker.is_closed()) {
-            (true, false) => _ = self.not_closed.fetch_add(1, Ordering::Relaxed),
-            (false, true) => _ = self.not_closed.fetch_sub(1, Ordering::Relaxed),
+    /// Changes the breaker, or whether the webhook is put off for another reason, and counts for the tenant.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+        let counts = |it: &Self| it.is_put_off || !it.breaker.is_closed();
+        let before = counts(self);
+        let answer = change(self);
+        match (before, counts(self)) {
+            (false, true) => _ = self.put_off.fetch_add(1, Ordering::Relaxed),
+            (true, false) => _ = self.put_off.fetch_sub(1, Ordering::Relaxed),
             _ => {}
         }
         answer
@@ -183,6 +205,6 @@ impl Pacing {
 
 impl Drop for Pacing {
     fn drop(&mut self) {
-        self.change_breaker(CircuitBreaker::succeeded);
+        self.clear();
     }
 }

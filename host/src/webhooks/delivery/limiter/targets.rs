@@ -1,5 +1,8 @@
 //! How many deliveries of a tenant are under way to one target, a scheme, host and port: many webhooks may have one receiver.
 //!
+//! Webhooks that are not proven have half of the places at most, and proven ones have half of them in any case. So there are
+//! half as many more at most for the time in which webhooks that were proven do not answer any more.
+//!
 //! Neither a webhook nor a job waits for a place: a delivery without one is put off until there is expected to be one. A
 //! target is in memory for as long as a delivery to it is under way.
 
@@ -9,10 +12,10 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::Deferral;
 use super::pacing::SPACING;
 use super::room::Room;
-use super::under_way::UnderWay;
+use super::under_way::look_again;
+use super::{Deferral, Limiter};
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
 
@@ -31,7 +34,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct Target {
-    under_way: UnderWay,
+    /// The limiter of each delivery that is under way.
+    places: Vec<Arc<Limiter>>,
     room: Room,
 }
 
@@ -40,7 +44,7 @@ struct Target {
 pub(in crate::webhooks) struct Place {
     all: Targets,
     key: Key,
-    begun: Timestamp,
+    limiter: Arc<Limiter>,
 }
 
 impl Targets {
@@ -51,7 +55,7 @@ impl Targets {
         }))
     }
 
-    /// Asks to send a delivery of a tenant to a URL.
+    /// Asks to send a delivery of a tenant to the URL of a webhook.
     ///
     /// # Errors
     /// Until when it is put off instead.
@@ -59,6 +63,7 @@ impl Targets {
         &self,
         tenant: &TenantId,
         url: &str,
+        limiter: &Arc<Limiter>,
         now: Timestamp,
     ) -> Result<Place, Deferral> {
         let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
@@ -66,21 +71,15 @@ impl Targets {
         let max = self.0.max_under_way;
         let mut targets = self.lock();
         let target = targets.entry(key.clone()).or_insert_with(|| Target {
-            under_way: UnderWay::default(),
+            places: Vec::new(),
             room: Room::new(max),
         });
-        if target.under_way.count() >= max {
-            let until = match target.under_way.silent_until(now) {
-                Some(until) => target.room.reserve_after(until, SPACING),
-                None => target.room.reserve(now),
-            };
-            return Err(Deferral::reserved(until));
-        }
-        target.under_way.begin(now);
+        target.admit(limiter, max, now)?;
+        target.places.push(Arc::clone(limiter));
         Ok(Place {
             all: self.clone(),
             key,
-            begun: now,
+            limiter: Arc::clone(limiter),
         })
     }
 
@@ -93,9 +92,8 @@ impl Targets {
     pub(in crate::webhooks) fn most(&self, tenant: &TenantId) -> usize {
         let targets = self.lock();
         let own = targets.iter().filter(|((of, _), _)| of == tenant);
-        own.map(|(_, target)| target.under_way.count())
-            .max()
-            .unwrap_or(0)
+        let most = own.map(|(_, target)| target.places.len()).max();
+        most.unwrap_or(0).min(self.0.max_under_way)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Target>> {
@@ -104,16 +102,51 @@ impl Targets {
     }
 }
 
+impl Target {
+    /// Whether a webhook has a place.
+    ///
+    /// # Errors
+    /// Until when its delivery is put off.
+    fn admit(
+        &mut self,
+        limiter: &Arc<Limiter>,
+        max: usize,
+        now: Timestamp,
+    ) -> Result<(), Deferral> {
+        let unproven = self.places.iter().filter(|each| !each.is_proven(now));
+        let unproven = unproven.count();
+        let half = max.div_ceil(2);
+        if limiter.is_proven(now) {
+            let proven = self.places.len() - unproven;
+            return match proven < max - unproven.min(max - half) {
+                true => Ok(()),
+                false => Err(Deferral::reserved(self.room.reserve(now))),
+            };
+        }
+        if unproven < half {
+            return Ok(());
+        }
+        let silences = self
+            .places
+            .iter()
+            .filter_map(|each| each.pacing().silence(now));
+        let again = look_again(silences.max().unwrap_or_default(), now);
+        let until = self.room.reserve_after(again, SPACING);
+        limiter.pacing().hold(until);
+        Err(Deferral::reserved(until))
+    }
+}
+
 impl Place {
     /// Notes how long the delivery has taken. After one that has succeeded, those that are put off do not wait behind others
     /// that were put off while the target was slow.
-    pub(in crate::webhooks) fn finish(self, now: Timestamp, took: Duration, has_succeeded: bool) {
+    pub(in crate::webhooks) fn finish(self, took: Duration, has_succeeded: bool) {
+        if !has_succeeded {
+            return;
+        }
         if let Some(target) = self.all.lock().get_mut(&self.key) {
             target.room.took(took);
-            if has_succeeded {
-                target.under_way.succeed(now);
-                target.room.clear();
-            }
+            target.room.clear();
         }
     }
 }
@@ -124,8 +157,11 @@ impl Drop for Place {
         let Some(target) = targets.get_mut(&self.key) else {
             return;
         };
-        target.under_way.end(self.begun);
-        if target.under_way.count() == 0 {
+        let is_own = |each: &Arc<Limiter>| Arc::ptr_eq(each, &self.limiter);
+        if let Some(at) = target.places.iter().position(is_own) {
+            target.places.swap_remove(at);
+        }
+        if target.places.is_empty() {
             targets.remove(&self.key);
         }
     }
@@ -133,37 +169,97 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
+    use super::super::Limiters;
     use super::*;
 
     const START: Timestamp = Timestamp(1_767_225_600_000_000);
+    const URL: &str = "https://erp.example/a";
 
-    #[test]
-    fn each_tenant_has_so_many_under_way_to_a_target_and_the_next_come_one_after_the_other() {
-        let targets = Targets::new(2);
+    fn tenant(name: &str) -> TenantId {
         #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-        let [acme, other] = ["acme", "other"].map(|name| TenantId::new(name).unwrap());
-        let enter = |tenant, url| targets.enter(tenant, url, START);
-        let own = [
-            enter(&acme, "https://erp.example/a"),
-            enter(&acme, "https://erp.example:443/b?c"),
-        ];
-        let later = [1, 2, 3].map(|_| {
-            let refused = enter(&acme, "https://ERP.example/c");
-            refused.map_or_else(|deferral| deferral.until.since(START).as_millis(), |_| 0)
-        });
-        assert_eq!(later, [20, 30, 40]);
+        TenantId::new(name).unwrap()
+    }
+
+    /// The limiters of so many webhooks of a tenant, to each of which a delivery has succeeded if they are proven.
+    async fn webhooks(count: u128, is_proven: bool) -> Vec<Arc<Limiter>> {
+        let all = Limiters::new(8);
+        let mut limiters = Vec::new();
+        for id in 0..count {
+            let limiter = all.of(&tenant("acme"), Uuid::from_u128(id), START);
+            if is_proven && let Ok(permit) = limiter.admit(START, None, false).await {
+                permit.finish(START, Duration::from_millis(5), true);
+            }
+            limiters.push(limiter);
+        }
+        limiters
+    }
+
+    /// The places that these get at a time, and how many milliseconds the others are put off.
+    fn enter(
+        targets: &Targets,
+        limiters: &[Arc<Limiter>],
+        now: Timestamp,
+    ) -> (Vec<Place>, Vec<u128>) {
+        let (mut places, mut put_off) = (Vec::new(), Vec::new());
+        for limiter in limiters {
+            match targets.enter(&tenant("acme"), URL, limiter, now) {
+                Ok(place) => places.push(place),
+                Err(deferral) => put_off.push(deferral.until.since(now).as_millis()),
+            }
+        }
+        (places, put_off)
+    }
+
+    #[tokio::test]
+    async fn each_tenant_has_so_many_under_way_to_a_target_and_the_next_come_one_after_the_other() {
+        let targets = Targets::new(2);
+        let proven = webhooks(5, true).await;
+        let (own, put_off) = enter(&targets, &proven, START);
+        assert_eq!((own.len(), put_off), (2, vec![20, 30, 40]));
+        let enter = |tenant, url| targets.enter(tenant, url, &proven[0], START);
         let besides = [
-            enter(&acme, "http://erp.example/a"),
-            enter(&acme, "https://erp.example:8443/a"),
-            enter(&other, "https://erp.example/a"),
+            enter(&tenant("acme"), "http://erp.example/a"),
+            enter(&tenant("acme"), "https://erp.example:8443/a"),
+            enter(&tenant("other"), "https://erp.example:443/b?c"),
         ];
-        assert!(own.iter().chain(&besides).all(Result::is_ok));
-        assert_eq!((targets.count(), targets.most(&acme)), (4, 2));
-        let [first, second] = own;
-        drop((first, besides));
-        assert_eq!((targets.count(), targets.most(&acme)), (1, 1));
-        assert!(enter(&acme, "https://erp.example/d").is_ok());
-        drop(second);
+        assert!(besides.iter().all(Result::is_ok));
+        assert!(enter(&tenant("acme"), "https://ERP.example:443/b?c").is_err());
+        assert_eq!((targets.count(), targets.most(&tenant("acme"))), (4, 2));
+        drop((own, besides));
         assert_eq!(targets.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn webhooks_that_are_not_proven_have_half_of_the_places() {
+        let targets = Targets::new(4);
+        let (unproven, proven) = (webhooks(4, false).await, webhooks(3, true).await);
+        let (few, put_off) = enter(&targets, &unproven, START);
+        assert_eq!((few.len(), put_off), (2, vec![1_000, 1_005]));
+        let (others, put_off) = enter(&targets, &proven, START);
+        assert_eq!((others.len(), put_off.len()), (2, 1));
+    }
+
+    #[tokio::test]
+    async fn those_that_do_not_answer_any_more_leave_half_of_the_places_to_others() {
+        let targets = Targets::new(4);
+        let hanging = webhooks(5, true).await;
+        let mut permits = Vec::new();
+        for limiter in &hanging {
+            permits.push(limiter.admit(START, None, false).await);
+        }
+        let (all, put_off) = enter(&targets, &hanging, START);
+        assert_eq!((all.len(), put_off.len()), (4, 1));
+        let later = START.plus(Duration::from_millis(1_500));
+        let (none, put_off) = enter(&targets, &hanging, later);
+        // For as long as they have been silent.
+        assert_eq!(
+            (none.len(), put_off),
+            (0, vec![1_500, 1_505, 1_510, 1_515, 1_520])
+        );
+        let (others, _) = enter(&targets, &webhooks(3, true).await, later);
+        assert_eq!(others.len(), 2);
+        assert_eq!(targets.most(&tenant("acme")), 4);
     }
 }

@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 /// After how long without any answer a receiver counts as silent, as long as it has not answered.
 const SILENT: Duration = Duration::from_millis(250);
 
-/// How soon a delivery looks again whether a silent receiver has answered.
+/// How soon a delivery looks again at least.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module's documentation.
@@ -20,10 +20,6 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    pub(super) const fn count(&self) -> usize {
-        self.begun.len()
-    }
-
     pub(super) fn begin(&mut self, now: Timestamp) {
         self.begun.push(now);
     }
@@ -39,13 +35,23 @@ impl UnderWay {
         self.succeeded = now;
     }
 
-    /// When the next delivery is worth trying, if the receiver is silent: nothing has succeeded since the first of those
-    /// that are under way was begun, a while ago.
-    pub(super) fn silent_until(&self, now: Timestamp) -> Option<Timestamp> {
-        let first = *self.begun.iter().min()?;
-        let is_silent = self.succeeded < first && now.since(first) >= SILENT;
-        is_silent.then(|| now.plus(LOOK_AGAIN))
+    /// Whether one has succeeded within a span of time.
+    pub(super) fn has_succeeded_within(&self, span: Duration, now: Timestamp) -> bool {
+        self.succeeded.plus(span) > now
     }
+
+    /// For how long the receiver is silent: nothing has succeeded since the first of those that are under way was begun, a
+    /// while ago.
+    pub(super) fn silence(&self, now: Timestamp) -> Option<Duration> {
+        let first = *self.begun.iter().min()?;
+        let silence = now.since(first);
+        (self.succeeded < first && silence >= SILENT).then_some(silence)
+    }
+}
+
+/// When a delivery looks again whether a receiver has answered that is silent for so long: the longer it is, the later.
+pub(super) fn look_again(silence: Duration, now: Timestamp) -> Timestamp {
+    now.plus(silence.max(LOOK_AGAIN))
 }
 
 #[cfg(test)]
@@ -58,19 +64,30 @@ mod tests {
     fn a_receiver_is_silent_while_what_it_was_sent_first_waits_and_nothing_has_succeeded_since() {
         let mut under_way = UnderWay::default();
         let later = START.plus(SILENT);
-        assert_eq!(under_way.silent_until(later), None);
+        assert_eq!(under_way.silence(later), None);
         under_way.begin(START);
         under_way.begin(START.plus(SILENT / 2));
-        assert_eq!(under_way.silent_until(START.plus(SILENT / 2)), None);
-        let again = later.plus(LOOK_AGAIN);
-        assert_eq!(under_way.silent_until(later), Some(again));
+        assert_eq!(under_way.silence(START.plus(SILENT / 2)), None);
+        assert_eq!(under_way.silence(later), Some(SILENT));
         under_way.succeed(START.plus(SILENT / 4));
-        assert_eq!(under_way.silent_until(later), None, "it answers");
+        assert_eq!(under_way.silence(later), None, "it answers");
         under_way.end(START);
-        assert_eq!(under_way.count(), 1);
-        let next = START.plus(SILENT * 2);
-        assert_eq!(under_way.silent_until(next), Some(next.plus(LOOK_AGAIN)));
+        assert_eq!(
+            under_way.silence(START.plus(SILENT * 2)),
+            Some(SILENT * 3 / 2)
+        );
         under_way.end(START.plus(SILENT / 2));
-        assert_eq!(under_way.silent_until(next), None, "nothing is under way");
+        assert_eq!(
+            under_way.silence(START.plus(SILENT * 2)),
+            None,
+            "nothing is under way"
+        );
+    }
+
+    #[test]
+    fn it_is_asked_again_the_later_the_longer_it_is_silent() {
+        assert_eq!(look_again(SILENT, START), START.plus(LOOK_AGAIN));
+        let long = LOOK_AGAIN * 8;
+        assert_eq!(look_again(long, START), START.plus(long));
     }
 }
