@@ -1,8 +1,8 @@
 //! What keeps a slow or dead webhook from slowing others: how many deliveries of it are in flight, how many it takes in a
 //! second, and a circuit breaker.
 //!
-//! A webhook is proven if a delivery to it has succeeded in the last minute and it is not silent (`under_way.rs`). One that is
-//! not has one delivery under way, and all such of a tenant and target have half of the target's places at most
+//! A webhook is proven if its last delivery has succeeded, at most a minute ago, and it is not silent (`under_way.rs`). One that
+//! is not has one delivery under way, and all such of a tenant and target have half of the target's places at most
 //! (`targets.rs`), so that they delay no others (`webhooks.md`, "Fairness").
 //!
 //! A limiter is in memory, one a webhook and host. A delivery is sent at once, waits a moment for those before it, or is put

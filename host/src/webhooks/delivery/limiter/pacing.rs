@@ -18,7 +18,7 @@ pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 /// little, however many webhooks it is for.
 pub(super) const SPACING: Duration = Duration::from_millis(5);
 
-/// A webhook is proven if a delivery to it has succeeded within this time, and it is not silent.
+/// A webhook is proven if the last delivery to it has succeeded within this time, and it is not silent.
 const PROVEN: Duration = Duration::from_secs(60);
 
 /// How much of a second's deliveries may be sent at once.
@@ -159,6 +159,7 @@ impl Pacing {
             self.under_way.succeed(now);
             self.clear();
         } else {
+            self.under_way.fail();
             self.change(|it| it.breaker.failed(is_probe, now));
         }
     }

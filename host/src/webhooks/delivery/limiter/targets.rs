@@ -1,7 +1,7 @@
 //! How many deliveries of a tenant are under way to one target, a scheme, host and port: many webhooks may have one receiver.
 //!
-//! Webhooks that are not proven have half of the places at most, and proven ones have half of them in any case. So there are
-//! half as many more at most for the time in which webhooks that were proven do not answer any more.
+//! Webhooks that are not proven get half of the places at most, and proven ones half of them in any case. So more are under way
+//! while webhooks that were proven have just stopped answering, until what they were sent has come to its deadline.
 //!
 //! Neither a webhook nor a job waits for a place: a delivery without one is put off until there is expected to be one. A
 //! target is in memory for as long as a delivery to it is under way.
@@ -177,6 +177,7 @@ mod tests {
     use super::*;
 
     const START: Timestamp = Timestamp(1_767_225_600_000_000);
+    const ONE: Duration = Duration::from_millis(1);
     const URL: &str = "https://erp.example/a";
 
     fn tenant(name: &str) -> TenantId {
@@ -249,11 +250,11 @@ mod tests {
         let hanging = webhooks(5, true).await;
         let mut permits = Vec::new();
         for limiter in &hanging {
-            permits.push(limiter.admit(START, None, false).await);
+            permits.push(limiter.admit(START.plus(ONE), None, false).await);
         }
         let (all, put_off) = enter(&targets, &hanging, START);
         assert_eq!((all.len(), put_off.len()), (4, 1));
-        let later = START.plus(Duration::from_millis(1_500));
+        let later = START.plus(ONE + Duration::from_millis(1_500));
         let (none, put_off) = enter(&targets, &hanging, later);
         // For as long as they have been silent.
         assert_eq!(

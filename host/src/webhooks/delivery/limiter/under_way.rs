@@ -15,7 +15,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct UnderWay {
     /// When each of them was begun.
     begun: Vec<Timestamp>,
-    /// When the last one succeeded.
+    /// When the last one ended that has succeeded, unless one has failed since.
     succeeded: Timestamp,
 }
 
@@ -35,7 +35,11 @@ impl UnderWay {
         self.succeeded = now;
     }
 
-    /// Whether one has succeeded within a span of time.
+    pub(super) const fn fail(&mut self) {
+        self.succeeded = Timestamp(0);
+    }
+
+    /// Whether the last one that has ended has succeeded, within a span of time.
     pub(super) fn has_succeeded_within(&self, span: Duration, now: Timestamp) -> bool {
         self.succeeded.plus(span) > now
     }
@@ -71,6 +75,13 @@ mod tests {
         assert_eq!(under_way.silence(later), Some(SILENT));
         under_way.succeed(START.plus(SILENT / 4));
         assert_eq!(under_way.silence(later), None, "it answers");
+        under_way.fail();
+        assert_eq!(
+            under_way.silence(later),
+            Some(SILENT),
+            "one has failed since"
+        );
+        under_way.succeed(START.plus(SILENT / 4));
         under_way.end(START);
         assert_eq!(
             under_way.silence(START.plus(SILENT * 2)),
