@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Deferral;
 use super::breaker::CircuitBreaker;
 use super::room::Room;
-use super::under_way::{UnderWay, look_again};
+use super::under_way::UnderWay;
 use crate::clock::Timestamp;
 
 /// How long a delivery waits for those before it; what would take longer is put off.
@@ -121,9 +121,9 @@ impl Pacing {
     /// when it may be sent, at least as a probe.
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.last_used = now;
-        let silence = self.silence(now);
-        let earliest = self.breaker.blocks_until(now);
-        let earliest = earliest.or_else(|| Some(look_again(silence?, now)));
+        // The longer it is silent, the later it is looked at again.
+        let silent = self.silence(now).map(|silence| now.plus(silence));
+        let earliest = self.breaker.blocks_until(now).or(silent);
         let earliest = earliest.max(Some(self.held_until).filter(|until| *until > now))?;
         self.change(|it| it.is_put_off = true);
         Some(self.room.reserve_after(earliest, self.spacing()))

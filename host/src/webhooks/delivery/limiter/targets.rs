@@ -14,7 +14,6 @@ use reqwest::Url;
 
 use super::pacing::SPACING;
 use super::room::Room;
-use super::under_way::look_again;
 use super::{Deferral, Limiter};
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
@@ -129,7 +128,7 @@ impl Target {
         let until = match silences.and_then(|all| all.into_iter().max()) {
             // None of those that are not proven answers: the webhook waits as a whole.
             Some(silence) if !is_proven => {
-                let until = self.room.reserve_after(look_again(silence, now), SPACING);
+                let until = self.room.reserve_after(now.plus(silence), SPACING);
                 limiter.pacing().hold(until);
                 until
             }
@@ -221,7 +220,13 @@ mod tests {
         let proven = webhooks(5, true).await;
         let (own, put_off) = enter(&targets, &proven, START);
         assert_eq!((own.len(), put_off), (2, vec![20, 30, 40]));
-        let enter = |name, url| targets.enter(&tenant(name), url, &proven[0], START);
+        let limiter = &webhooks(1, true).await;
+        let enter = |name, url| {
+            let entered = limiter
+                .iter()
+                .map(|limiter| targets.enter(&tenant(name), url, limiter, START));
+            entered.collect::<Result<Vec<_>, _>>()
+        };
         let besides = [
             enter("acme", "http://erp.example/a"),
             enter("acme", "https://erp.example:8443/a"),

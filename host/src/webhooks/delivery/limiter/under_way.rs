@@ -7,9 +7,6 @@ use crate::clock::Timestamp;
 /// After how long without any answer a receiver counts as silent, as long as it has not answered.
 const SILENT: Duration = Duration::from_millis(250);
 
-/// How soon a delivery looks again at least.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
@@ -53,11 +50,6 @@ impl UnderWay {
     }
 }
 
-/// When a delivery looks again whether a receiver has answered that is silent for so long: the longer it is, the later.
-pub(super) fn look_again(silence: Duration, now: Timestamp) -> Timestamp {
-    now.plus(silence.max(LOOK_AGAIN))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,12 +85,5 @@ mod tests {
             None,
             "nothing is under way"
         );
-    }
-
-    #[test]
-    fn it_is_asked_again_the_later_the_longer_it_is_silent() {
-        assert_eq!(look_again(SILENT, START), START.plus(LOOK_AGAIN));
-        let long = LOOK_AGAIN * 8;
-        assert_eq!(look_again(long, START), START.plus(long));
     }
 }
