@@ -170,7 +170,7 @@ describe("an id that exists", () => {
     await dialog(page).getByLabel("Id", { exact: true }).fill("energy-drink");
     await review(page);
     await dialog(page).getByText("This id exists: open it").waitFor();
-    await dialog(page).getByRole("button", { name: "open it" }).click();
+    await pressButton(dialog(page), "open it");
     await dialog(page).getByRole("heading", { name: "Edit energy-drink" }).waitFor();
     await hasValue(dialog(page).getByLabel("Minimum age"), "15");
     assert.deepEqual(sent, []);
@@ -198,7 +198,7 @@ describe("an id that exists", () => {
     await page.getByRole("button", { name: "New condition" }).click();
     await dialog(page).getByLabel("Id", { exact: true }).fill("alcohol");
     await review(page);
-    await dialog(page).getByRole("button", { name: "open it" }).click();
+    await pressButton(dialog(page), "open it");
     await page.getByText("A global rule.").waitFor();
     await hasValue(page.getByLabel("Condition", { exact: true }), "alcohol");
   }));

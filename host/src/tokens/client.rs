@@ -213,7 +213,7 @@ impl From<Client> for AnsweredClient {
     }
 }
 
-/// A client's id and secret, which are shown once.
+/// A client's id, and its new secret.
 #[derive(Clone, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClientCredentials")]
@@ -221,7 +221,7 @@ pub struct Credentials {
     /// The id.
     #[schemars(schema_with = "client_id_schema")]
     pub client_id: String,
-    /// The secret.
+    /// It is shown here and never again.
     #[schemars(schema_with = "secret_schema")]
     pub client_secret: String,
 }

@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// The bytes that a page takes, as it is read and answered.
 pub(super) const PAGE_BYTES: usize = 4 * MAX_BYTES;
 
-/// Some clients, or software statements, of a tenant, by id.
+/// A page of a list of a tenant.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "{T}s")]
 pub struct ListPage<T> {

@@ -25,7 +25,8 @@ use crate::keys::PublicDocument;
 /// The largest body of a token request: 8 KiB.
 pub const MAX_FORM: usize = 8 << 10;
 
-/// An access token, as `given.md` 2.6 says.
+// Of `given.md` 2.6.
+/// An access token.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "IssuedToken")]
 pub struct Issued {

@@ -31,7 +31,7 @@ pub struct NewTemplate {
     pub managed_by: Option<ManagedBy>,
 }
 
-/// A template as it is stored and answered.
+/// A registration template.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template {
@@ -45,6 +45,7 @@ pub struct Template {
     pub(super) claims_schema: Box<RawValue>,
     #[schemars(schema_with = "roles_schema")]
     roles: Vec<RoleReference>,
+    /// Which program manages it, where that is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
 }
