@@ -18,6 +18,9 @@ use super::{Deferral, Limiter};
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
 
+/// For how long a webhook waits as a whole before it is tried again: it may be one that answers.
+const MAX_HOLD: Duration = Duration::from_secs(1);
+
 /// A tenant, and where it sends to.
 type Key = (TenantId, String);
 
@@ -128,7 +131,8 @@ impl Target {
         let until = match silences.and_then(|all| all.into_iter().max()) {
             // None of those that are not proven answers: the webhook waits as a whole.
             Some(silence) if !is_proven => {
-                let until = self.room.reserve_after(now.plus(silence), SPACING);
+                let again = now.plus(silence.min(MAX_HOLD));
+                let until = self.room.reserve_after(again, SPACING);
                 limiter.pacing().hold(until);
                 until
             }
@@ -261,10 +265,9 @@ mod tests {
         assert_eq!((all.len(), put_off.len()), (4, 1));
         let later = START.plus(ONE + Duration::from_millis(1_500));
         let (none, put_off) = enter(&targets, &hanging, later);
-        // For as long as they have been silent.
         assert_eq!(
             (none.len(), put_off),
-            (0, vec![1_500, 1_505, 1_510, 1_515, 1_520])
+            (0, vec![1_000, 1_005, 1_010, 1_015, 1_020])
         );
         let (others, _) = enter(&targets, &webhooks(3, true).await, later);
         assert_eq!(others.len(), 2);
