@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 pub(in crate::webhooks) use self::breaker::BreakerState;
@@ -224,17 +224,6 @@ impl Limiter {
         if let Some(at) = resumed_at {
             self.pacing().resumed(at);
         }
-    }
-
-    async fn permit(&self, now: Timestamp) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.is_proven(now) {
-            let only = Arc::clone(&self.only).acquire_owned().await?;
-            // The one before it may have proven the webhook.
-            if !self.is_proven(now) {
-                return Ok(only);
-            }
-        }
-        Arc::clone(&self.permits).acquire_owned().await
     }
 
     /// Whether it may have more than one delivery under way.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 
 use super::Limiter;
 use crate::clock::Timestamp;
@@ -49,6 +49,23 @@ impl Drop for Waiting<'_> {
         if self.is_probe {
             pacing.cancel_probe();
         }
+    }
+}
+
+impl Limiter {
+    /// Waits for the permit of a delivery: while the webhook is not proven, for that of the only one.
+    pub(super) async fn permit(
+        &self,
+        now: Timestamp,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        if !self.is_proven(now) {
+            let only = Arc::clone(&self.only).acquire_owned().await?;
+            // The one before it may have proven the webhook.
+            if !self.is_proven(now) {
+                return Ok(only);
+            }
+        }
+        Arc::clone(&self.permits).acquire_owned().await
     }
 }
 

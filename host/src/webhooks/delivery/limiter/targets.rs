@@ -1,7 +1,8 @@
 //! How many deliveries of a tenant are under way to one target, a scheme, host and port: many webhooks may have one receiver.
 //!
 //! Webhooks that are not proven get half of the places at most, and proven ones half of them in any case. So more are under way
-//! while webhooks that were proven have just stopped answering, until what they were sent has come to its deadline.
+//! while webhooks that were proven have just stopped answering, until what they were sent has come to its deadline: up to
+//! [`MOST`] times as many, so that a receiver that becomes slow is not sent more and more.
 //!
 //! Neither a webhook nor a job waits for a place: a delivery without one is put off until there is expected to be one. A
 //! target is in memory for as long as a delivery to it is under way.
@@ -17,6 +18,9 @@ use super::room::Room;
 use super::{Deferral, Limiter};
 use crate::clock::Timestamp;
 use crate::identity::TenantId;
+
+/// How many times as many deliveries as a target has places are under way to it at most.
+const MOST: usize = 4;
 
 /// For how long a webhook waits as a whole before it is tried again: it may be one that answers.
 const MAX_HOLD: Duration = Duration::from_secs(1);
@@ -120,8 +124,9 @@ impl Target {
         let silences = unproven.map(|each| each.pacing().silence(now));
         let silences: Vec<Option<Duration>> = silences.collect();
         let (unproven, half) = (silences.len(), max.div_ceil(2));
+        let is_full = self.places.len() >= max * MOST;
         let has_room = match is_proven {
-            true => self.places.len() - unproven < max - unproven.min(max - half),
+            true => self.places.len() - unproven < max - unproven.min(max - half) && !is_full,
             false => unproven < half,
         };
         if has_room {
@@ -130,7 +135,7 @@ impl Target {
         let silences: Option<Vec<Duration>> = silences.into_iter().collect();
         let until = match silences.and_then(|all| all.into_iter().max()) {
             // None of those that are not proven answers: the webhook waits as a whole.
-            Some(silence) if !is_proven => {
+            Some(silence) if !is_proven || is_full => {
                 let again = now.plus(silence.min(MAX_HOLD));
                 let until = self.room.reserve_after(again, SPACING);
                 limiter.pacing().hold(until);
@@ -143,7 +148,7 @@ impl Target {
 }
 
 impl Place {
-    /// Notes how long the delivery has taken. After one that has succeeded, those that are put off do not wait behind others
+    /// Notes how long a delivery has taken that has succeeded. Those that are put off from now on do not wait behind others
     /// that were put off while the target was slow.
     pub(in crate::webhooks) fn finish(self, took: Duration, has_succeeded: bool) {
         if !has_succeeded {
@@ -272,5 +277,20 @@ mod tests {
         let (others, _) = enter(&targets, &webhooks(3, true).await, later);
         assert_eq!(others.len(), 2);
         assert_eq!(targets.most(&tenant("acme")), 4);
+    }
+
+    #[tokio::test]
+    async fn a_target_that_becomes_slow_is_not_sent_more_and_more() {
+        let targets = Targets::new(2);
+        let (mut all, mut permits, mut now) = (Vec::new(), Vec::new(), START.plus(ONE));
+        for _ in 0..20 {
+            let proven = webhooks(2, true).await;
+            for limiter in &proven {
+                permits.push(limiter.admit(now, None, false).await);
+            }
+            all.extend(enter(&targets, &proven, now).0);
+            now = now.plus(Duration::from_millis(250));
+        }
+        assert_eq!(all.len(), 2 * MOST);
     }
 }
