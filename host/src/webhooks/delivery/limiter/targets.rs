@@ -20,7 +20,7 @@ use crate::clock::Timestamp;
 use crate::identity::TenantId;
 
 /// How many times as many deliveries as a target has places are under way to it at most.
-const MOST: usize = 4;
+const MOST: usize = 8;
 
 /// For how long a webhook waits as a whole before it is tried again: it may be one that answers.
 const MAX_HOLD: Duration = Duration::from_secs(1);
