@@ -27,7 +27,7 @@ const MAY_IMPORT = {
   "js/src": ["js/src/shared", ...SUBJECTS, "js/engine"],
   "js/src/shared": [],
   ...Object.fromEntries(SUBJECTS.map((folder) => [folder, ["js/src/shared"]])),
-  // Decisions on record name the module that made them.
+  // Lines of the decision log name the module that made them.
   "js/src/catalog": ["js/src/shared", "js/engine"],
   "js/src/runtime": ["js/src/shared", ...SUBJECTS, "js/src", "js/engine"],
 };

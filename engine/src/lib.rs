@@ -28,6 +28,7 @@ mod product;
 pub mod rate;
 #[cfg(all(feature = "receiver", not(target_arch = "wasm32")))]
 pub mod receiver;
+pub mod record;
 pub mod restriction;
 pub mod signature;
 mod swar;

@@ -141,7 +141,7 @@ fn on_record(_: &mut Criterion) {
     });
     let dropped = scraped
         .lines()
-        .filter(|line| line.starts_with("tillgate_decision_log_dropped_total"))
+        .filter(|line| line.starts_with("tillgate_decision_log_missing_total"))
         .map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap());
     let dropped: f64 = dropped.sum();
     let [without, with] = times.map(|mut times| {

@@ -14,6 +14,7 @@ pub mod cli;
 pub mod conditions;
 pub mod config;
 pub mod data;
+pub mod decision_log;
 pub mod egress;
 pub mod engine;
 pub mod error;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
 use tillgate::store::MemoryStore;
 
-use super::{Shop, decisions, lines, record_in};
+use super::{Shop, lines, record_in};
 use crate::support::host::{Host, take_modifier};
 use crate::support::wait::until;
 
@@ -38,7 +38,7 @@ async fn nothing_is_on_record_unless_the_tenant_has_chosen_it() {
         .send(Method::POST, "/api/v1/evaluations", &other, &request)
         .await;
     assert_eq!(decided.0, 200);
-    let written = decisions(shop.on_record().await);
+    let written = shop.on_record().await;
     let items: Vec<_> = written
         .iter()
         .map(|line| line["itemId"].as_str().unwrap())
@@ -70,7 +70,7 @@ async fn what_is_refused_is_no_decision() {
             .await;
         assert_eq!(answer.0, status, "{path}");
     }
-    assert_eq!(decisions(shop.on_record().await), Vec::<Value>::new());
+    assert_eq!(shop.on_record().await, Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -183,13 +183,10 @@ async fn every_host_follows_a_choice() {
     until("the other host puts decisions on record", async || {
         two.send(Method::POST, "/api/v1/evaluations", &token, &request)
             .await;
-        !decisions(lines(&shop.folder.path().join("two"))).is_empty()
+        !lines(&shop.folder.path().join("two")).is_empty()
     })
     .await;
-    assert_eq!(
-        decisions(lines(&shop.folder.path().join("one"))),
-        Vec::<Value>::new()
-    );
+    assert_eq!(lines(&shop.folder.path().join("one")), Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -201,7 +198,7 @@ async fn a_host_without_a_record_warns_of_tenants_that_want_one() {
     shop.sell("1", 17).await;
     let ready = ready().await;
     assert_eq!(ready["status"], "ready");
-    let why = "tenants want decisions on record, and this host has no record";
+    let why = "tenants want decisions in a log, and this host writes none";
     assert_eq!(
         ready["warnings"]["decision_log"],
         json!({ "count": 1, "why": why })
@@ -231,6 +228,6 @@ async fn a_tenant_that_has_only_made_a_choice_is_kept_in_memory_like_one_with_da
         .send(Method::POST, "/api/v1/evaluations", &token, &request)
         .await;
     assert_eq!(decided.0, 200);
-    let written = decisions(shop.on_record().await);
+    let written = shop.on_record().await;
     assert_eq!(written[0]["tenantId"], "chosen");
 }

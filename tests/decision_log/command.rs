@@ -46,8 +46,7 @@ fn record() -> (TempDir, [Value; 6]) {
             underage(),
         ),
         json!({
-            "at": "2026-11-04T10:00:00.000Z", "tenantId": "acme",
-            "gap": { "since": "2026-11-04T09:59:00.000Z", "decisions": 12 },
+            "at": "2026-11-04T10:00:00.000Z", "missing": 12, "since": "2026-11-04T09:59:00.000Z",
         }),
         line(
             "2026-11-05T10:00:00.000Z",
@@ -65,18 +64,9 @@ fn record() -> (TempDir, [Value; 6]) {
         ),
     ];
     let folder = tempfile::tempdir().unwrap();
-    let event = |at: &str, event: &str| json!({ "at": at, "event": event, "engine": "m" });
-    let old: Vec<Value> = [event("2026-11-01T09:00:00.000Z", "STARTED")]
-        .into_iter()
-        .chain(lines[..3].iter().cloned())
-        .collect();
-    write(&folder, "decisions.jsonl.000009", &old);
-    let new: Vec<Value> = lines[3..]
-        .iter()
-        .cloned()
-        .chain([event("2026-11-07T09:00:00.000Z", "STOPPED")])
-        .collect();
-    write(&folder, "decisions.jsonl", &new);
+    write(&folder, "decisions.jsonl.2", &lines[..1]);
+    write(&folder, "decisions.jsonl.1", &lines[1..3]);
+    write(&folder, "decisions.jsonl", &lines[3..]);
     (folder, lines)
 }
 
@@ -121,7 +111,7 @@ fn each_filter_finds_what_it_says_and_the_gaps_that_may_hide_more() {
                 asked.clone(),
             ],
         ),
-        (&["--tenant", "other"], vec![other.clone()]),
+        (&["--tenant", "other"], vec![other.clone(), gap.clone()]),
         (
             &["--since", "2026-11-05"],
             vec![formula.clone(), asked.clone()],
@@ -170,12 +160,12 @@ fn a_register_of_refusals_has_date_item_and_reason() {
         text(&printed.stdout),
         "date,item,reason,meaning\n\
          2026-11-01T10:00:00.000Z,beer,age_restriction.underage,The customer is too young for this item.\n\
-         2026-11-04T10:00:00.000Z,,GAP,12 decisions since 2026-11-04T09:59:00.000Z are missing\n\
+         2026-11-04T10:00:00.000Z,,MISSING,12 decisions since 2026-11-04T09:59:00.000Z are missing\n\
          2026-11-05T10:00:00.000Z,'=cmd|' /C calc'!A0,x.new,\n"
     );
     assert_eq!(
         text(&printed.stderr),
-        "tillgate: the record lacks 12 decisions\n"
+        "tillgate: the log lacks 12 decisions\n"
     );
     assert_eq!(printed.status.code(), Some(0));
     let asked = [
@@ -213,7 +203,7 @@ fn csv_has_a_column_for_each_member_and_no_formula() {
             .collect::<Vec<_>>()
             .join(","),
         "at,tenantId,clientId,businessUnitId,itemId,conditionId,projectId,etag,decision,reason,restriction,engine,\
-         catalog,correlationId,till,epoch,sequence,droppedBefore,received"
+         catalog,correlationId,till,sequence,received"
     );
     let items: Vec<String> = reader
         .records()
@@ -240,7 +230,8 @@ fn renamed_files_are_read_first_and_none_is_read_twice() {
     // As a shell lists them.
     let named = [
         "decisions.jsonl",
-        "decisions.jsonl.000009",
+        "decisions.jsonl.1",
+        "decisions.jsonl.2",
         "--format",
         "json",
     ];
@@ -250,11 +241,8 @@ fn renamed_files_are_read_first_and_none_is_read_twice() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(printed, lines);
-    let one = find(
-        folder.path(),
-        &["decisions.jsonl.000009", "--format", "json"],
-    );
-    assert_eq!(text(&one.stdout).lines().count(), 3);
+    let one = find(folder.path(), &["decisions.jsonl.1", "--format", "json"]);
+    assert_eq!(text(&one.stdout).lines().count(), 2);
 }
 
 #[test]
@@ -274,7 +262,8 @@ fn what_cannot_be_read_is_said() {
     let strange = find(folder.path(), &["record.gz", "new.jsonl"]);
     assert_eq!(strange.status.code(), Some(3));
     assert!(
-        text(&strange.stderr).ends_with("record.gz has no line of a record: is it compressed?\n"),
+        text(&strange.stderr)
+            .ends_with("record.gz has no line of a decision log: is it compressed?\n"),
         "{}",
         text(&strange.stderr)
     );
@@ -283,7 +272,7 @@ fn what_cannot_be_read_is_said() {
     assert_eq!(text(&missing.stdout), "");
     let told = text(&missing.stderr);
     assert!(
-        told.ends_with("nowhere.jsonl cannot be read: there is no such file\n"),
+        told.ends_with("nowhere.jsonl cannot be read: No such file or directory (os error 2)\n"),
         "{told}"
     );
     for arguments in [
@@ -301,76 +290,24 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
-fn a_host_that_has_died_is_told_of() {
-    let (folder, _) = record();
-    let event = |at: &str, event: &str| json!({ "at": at, "event": event });
-    let lines = [
-        event("2026-11-01T09:00:00.000Z", "STARTED"),
-        event("2026-11-01T10:00:00.000Z", "STARTED"),
-        event("2026-11-01T11:00:00.000Z", "STOPPED"),
-        event("2026-11-01T12:00:00.000Z", "STARTED"),
-    ];
-    write(&folder, "died.jsonl", &lines);
-    let printed = find(folder.path(), &["died.jsonl"]);
-    assert_eq!(
-        text(&printed.stderr),
-        "tillgate: a host has ended without writing all, before it was started at 2026-11-01T10:00:00.000Z: \
-         decisions may be missing\n"
-    );
-    let register = |arguments: &[&str]| {
-        let all = [&["died.jsonl", "--refusals"], arguments].concat();
-        text(&find(folder.path(), &all).stdout)
-            .lines()
-            .skip(1)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let gap = "2026-11-01T10:00:00.000Z,,GAP,a host had ended without writing all: decisions may be missing";
-    assert_eq!(register(&[]), [gap]);
-    let between = ["--tenant", "acme", "--until", "2026-11-01T09:30:00Z"];
-    assert_eq!(register(&between), [gap], "it may have died before that");
-    assert!(register(&["--since", "2026-11-01T11:00:00Z"]).is_empty());
-    assert!(register(&["--until", "2026-11-01T09:00:00Z"]).is_empty());
-}
-
-#[test]
-fn a_host_that_has_died_before_its_file_was_renamed_is_told_of() {
+fn what_a_till_lacks_is_printed_whatever_is_asked_for_and_what_it_has_handed_in_again_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let event = |at: &str, event: &str| json!({ "at": at, "event": event });
-    let of_till = json!({
-        "at": "9999-01-01T00:00:00.000Z", "tenantId": "acme", "clientId": "c", "itemId": "beer",
-        "decision": "ALLOW", "till": "t", "sequence": 1,
-    });
-    let old = [event("2026-11-01T09:00:00.000Z", "STARTED"), of_till];
-    write(&folder, "died.jsonl.1", &old);
-    let new = [event("2026-11-01T10:00:00.000Z", "STARTED")];
-    write(&folder, "died.jsonl", &new);
-    let both = ["died.jsonl", "died.jsonl.1", "--until", "2026-11-02"];
-    let printed = find(folder.path(), &[&both[..], &["--refusals"]].concat());
-    let told = "date,item,reason,meaning\n2026-11-01T10:00:00.000Z,,GAP,\
-                a host had ended without writing all: decisions may be missing\n";
-    assert_eq!(text(&printed.stdout), told);
-}
-
-#[test]
-fn what_a_till_has_dropped_is_printed_whatever_is_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let of_till = |at: &str, sequence: u64, previous: u64, dropped: u64| {
+    let of_till = |at: &str, sequence: u64, more: Value| {
         let mut line = json!({
-            "at": at, "tenantId": "acme", "clientId": "c", "itemId": "beer", "conditionId": "alcohol",
-            "decision": "ALLOW", "till": "till-7", "sequence": sequence,
+            "at": at, "tenantId": "acme", "clientId": "c", "till": "till-7", "sequence": sequence,
         });
-        for (name, number) in [("previous", previous), ("droppedBefore", dropped)] {
-            if number > 0 {
-                line[name] = json!(number);
-            }
+        for (name, value) in more.as_object().unwrap() {
+            line[name] = value.clone();
         }
         line
     };
-    let lines = [
-        of_till("2026-11-01T10:00:00.000Z", 1, 0, 0),
-        of_till("2026-11-03T10:00:00.000Z", 9, 1, 7),
-    ];
+    let sold = json!({ "itemId": "beer", "conditionId": "alcohol", "decision": "ALLOW" });
+    let first = of_till("2026-11-01T10:00:00.000Z", 1, sold.clone());
+    let lack = of_till("2026-11-03T10:00:00.000Z", 9, json!({ "missing": 7 }));
+    let next = of_till("2026-11-03T10:00:00.000Z", 9, sold.clone());
+    // Its numbers have begun anew.
+    let anew = of_till("2026-11-04T10:00:00.000Z", 1, sold);
+    let lines = [&first, &lack, &next, &lack, &next, &anew].map(Clone::clone);
     write(&folder, "decisions.jsonl", &lines);
     let register = |arguments: &[&str]| {
         let printed = find(
@@ -386,28 +323,24 @@ fn what_a_till_has_dropped_is_printed_whatever_is_asked_for() {
             text(&printed.stderr).to_owned(),
         )
     };
-    let gap = "2026-11-03T10:00:00.000Z,,GAP,7 earlier decisions of till-7 are missing";
-    let told = "tillgate: the record lacks 7 decisions\n";
-    let lacks = (vec![gap.to_owned()], told.to_owned());
+    let missing = "2026-11-03T10:00:00.000Z,,MISSING,7 earlier decisions of till-7 are missing";
+    let told = "tillgate: the log lacks 7 decisions\n";
+    let lacks = (vec![missing.to_owned()], told.to_owned());
     assert_eq!(register(&[]), lacks);
-    assert_eq!(
-        register(&["--item", "wine", "--until", "2026-11-02"]),
-        lacks
-    );
+    assert_eq!(register(&["--item", "wine"]), lacks);
     let none = (vec![], String::new());
     assert_eq!(register(&["--until", "2026-11-01"]), none);
     assert_eq!(register(&["--since", "2026-11-04"]), none);
     assert_eq!(register(&["--tenant", "other"]), none);
-    // A line that is printed says it itself.
-    assert_eq!(found(folder.path(), &[]), lines);
-    let lack = json!({
-        "at": "2026-11-03T10:00:00.000Z", "tenantId": "acme", "till": "till-7", "sequence": 9, "droppedBefore": 7,
-    });
+    assert_eq!(
+        found(folder.path(), &[]),
+        [&first, &lack, &next, &anew].map(Clone::clone)
+    );
+    // What is printed is a log again.
     let lacks = [lack];
     assert_eq!(found(folder.path(), &["--item", "wine"]), lacks);
-    // What is printed is a record again.
     write(&folder, "found.jsonl", &lacks);
     let again = find(folder.path(), &["found.jsonl"]);
     assert_eq!(again.status.code(), Some(0));
-    assert!(text(&again.stdout).contains(",GAP,7 earlier decisions of till-7 are missing,"));
+    assert!(text(&again.stdout).contains(",MISSING,7 earlier decisions of till-7 are missing,"));
 }

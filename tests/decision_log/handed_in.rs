@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tillgate::clock::StoppedClock;
 use tillgate::store::{MemoryStore, Store};
 
-use super::{AT, START, Shop, decisions, lines, record_in};
+use super::{AT, START, Shop, lines, record_in};
 use crate::support::host::{Host, Program};
 use crate::support::switched::Switched;
 use crate::support::wait::output;
@@ -42,7 +42,7 @@ impl Shop {
 
     /// What is on record now: the host need not end for that.
     fn handed_in(&self) -> Vec<Value> {
-        decisions(lines(&record_in(&self.folder)))
+        lines(&record_in(&self.folder))
     }
 }
 
@@ -78,16 +78,20 @@ async fn what_a_till_hands_in_is_on_record_when_that_is_answered() {
     assert_eq!(handed_in, receipt("till-7", 9, [2, 0, 0]));
     let expected = [
         json!({
+            "at": "2025-12-31T23:59:59.500Z", "tenantId": "acme", "clientId": shop.client, "till": "till-7",
+            "sequence": 7, "missing": 3, "received": AT,
+        }),
+        json!({
             "at": "2025-12-31T23:59:59.500Z", "tenantId": "acme", "clientId": shop.client,
             "businessUnitId": "SE-003", "itemId": "beer-1", "conditionId": "beer", "etag": digest,
             "decision": "HARD_DENY", "reason": "age_restriction.underage", "engine": digest, "catalog": digest,
             "correlationId": "7f0c1d52-3a1b-4c5d-8e6f-0a1b2c3d4e5f", "till": "till-7", "sequence": 7,
-            "droppedBefore": 3, "received": AT,
+            "received": AT,
         }),
         json!({
             "at": "2025-12-31T23:59:59.000Z", "tenantId": "acme", "clientId": shop.client, "itemId": "glue",
             "projectId": super::PROJECT, "decision": "ALLOW", "restriction": "itemId",
-            "till": "till-7", "sequence": 9, "previous": 7, "received": AT,
+            "till": "till-7", "sequence": 9, "received": AT,
         }),
     ];
     assert_eq!(shop.handed_in(), expected);
@@ -156,9 +160,9 @@ async fn the_tenants_choice_holds_for_what_is_handed_in() {
     let written = shop.handed_in();
     let numbers: Vec<_> = written
         .iter()
-        .map(|line| (&line["sequence"], line.get("previous")))
+        .map(|line| line["sequence"].clone())
         .collect();
-    assert_eq!(numbers, [(&json!(1), None), (&json!(4), Some(&json!(1)))]);
+    assert_eq!(numbers, [1, 4]);
 }
 
 #[tokio::test]
@@ -351,10 +355,10 @@ async fn a_tenant_has_so_many_tills_and_no_more() {
 
 #[tokio::test]
 async fn what_cannot_be_written_is_refused_and_handed_in_later() {
-    let shop = Shop::open().await;
+    let full =
+        |config: &mut tillgate::config::Config| config.decisions.log = "/dev/full".to_owned();
+    let shop = Shop::configured(full).await;
     shop.choose("all").await;
-    // Its folder is gone.
-    std::fs::remove_dir_all(shop.folder.path()).unwrap();
     let one = report("t", [decision(1)]);
     for _ in 0..3 {
         let request = shop
@@ -367,7 +371,7 @@ async fn what_cannot_be_written_is_refused_and_handed_in_later() {
         let answer: Value = refused.json().await.unwrap();
         assert_eq!(
             answer["detail"],
-            "this host puts no decisions on record now: try again"
+            "this host writes no decision log now: try again"
         );
     }
     assert_eq!(
@@ -529,7 +533,7 @@ async fn what_a_till_decides_after_it_was_forgotten_is_printed() {
 }
 
 #[tokio::test]
-async fn what_a_till_has_dropped_before_a_decision_that_is_left_out_is_said_by_the_next() {
+async fn what_a_till_has_dropped_is_said_also_before_a_decision_that_is_left_out() {
     let shop = Shop::open().await;
     shop.choose("denials").await;
     let dropped = |mut decision: Value, count: u64| {
@@ -546,7 +550,9 @@ async fn what_a_till_has_dropped_before_a_decision_that_is_left_out_is_said_by_t
     let said: Vec<_> = shop
         .handed_in()
         .iter()
-        .map(|line| line.get("droppedBefore").cloned())
+        .map(|line| (line["sequence"].clone(), line.get("missing").cloned()))
         .collect();
-    assert_eq!(said, [Some(json!(7)), None]);
+    let missing = |number: u64, count: u64| (json!(number), Some(json!(count)));
+    let decided = |number: u64| (json!(number), None);
+    assert_eq!(said, [missing(1, 5), missing(3, 2), decided(3), decided(4)]);
 }

@@ -17,6 +17,7 @@ use tillgate::app::App;
 use tillgate::clock::{Clock, SystemClock, Timestamp};
 use tillgate::config::{Config, Flags, Loaded};
 use tillgate::data::feed::CHANGES;
+use tillgate::decision_log::DecisionLog;
 use tillgate::egress::{Names, SystemNames};
 use tillgate::http::Listener;
 use tillgate::identity::TenantId;
@@ -205,8 +206,10 @@ impl Host {
     ) -> Self {
         let url = config.public_url();
         keys::provide(&store.shared(), &clock).await;
+        let decision_log = DecisionLog::open(&config.decisions, &clock).unwrap();
         let app = App::start(config, store.shared(), clock).await.unwrap();
-        let features = Features::start_with(&app, names).await.unwrap();
+        let features = Features::start_with(&app, decision_log, names).await;
+        let features = features.unwrap();
         let server = features.server(&app).unwrap();
         let serving = tokio::spawn(listener.serve(server, std::future::pending()));
         Self {

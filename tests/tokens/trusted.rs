@@ -649,7 +649,7 @@ async fn a_host_whose_issuers_file_is_missing_does_not_start() {
     let clock = Arc::new(SystemClock);
     let store = Arc::new(MemoryStore::new(clock.clone()));
     let app = App::start(config, store, clock).await.unwrap();
-    let refused = Features::start(&app).await.unwrap_err();
+    let refused = Features::start(&app, None).await.unwrap_err();
     assert!(
         format!("{refused:?}").contains("no-such-file.json cannot be read"),
         "{refused:?}"

@@ -91,7 +91,8 @@ pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
 }
 
 /// Decides: a line that names the call, a newline, the request. `basket HANDLE` decides a basket with a project that
-/// was prepared on its own; `explain ` before the line says why, and `lenient ` ignores unknown members.
+/// was prepared on its own; `explain ` before the line says why, `lenient ` ignores unknown members, and `record ` has what
+/// a decision log needs stand before the answer, with a newline behind it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     decide(handle, len, false)

@@ -12,6 +12,7 @@
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
 //! | either, explained | `explain ` and one of these lines | the same | the same, each result with its `explanation` |
 //! | any of these | `lenient ` and its line | the same, unknown members are ignored | the same |
+//! | any of the first four | `record ` and its line | the same | what a decision log needs ([`crate::record`]), a newline, and the same |
 //! | evaluate many by a catalog | `condition ID`, `project UUID` | rows ([`Decider::decide_many`]) | the distinct outcomes, and which each row has |
 //! | evaluate many by a project | `project` | rows | the same |
 //! | rates | none | many calls of rate math | their answers |
@@ -35,6 +36,7 @@ use crate::error::{Code, Error, Fault};
 use crate::explain::Explain;
 use crate::json::{Document, Faults, MAX_VALUES, push, write_text};
 use crate::many::Decider;
+use crate::record::write_rows;
 use crate::restriction::{Project, ProjectId, ProjectRequest};
 
 /// The first byte of an answer.
@@ -52,6 +54,8 @@ pub struct Line<'l> {
     pub explain: bool,
     /// Whether the line has the word `lenient`: unknown members are ignored.
     pub lenient: bool,
+    /// Whether the line has the word `record`: what a decision log needs stands before the answer.
+    pub record: bool,
 }
 
 impl<'l> Line<'l> {
@@ -63,14 +67,18 @@ impl<'l> Line<'l> {
             name: line,
             explain: false,
             lenient: false,
+            record: false,
         };
         loop {
             let explain = read.name.strip_prefix("explain ");
             let lenient = read.name.strip_prefix("lenient ");
+            let record = read.name.strip_prefix("record ");
             if let Some(rest) = explain.filter(|_| !read.explain) {
                 (read.name, read.explain) = (rest, true);
             } else if let Some(rest) = lenient.filter(|_| !read.lenient) {
                 (read.name, read.lenient) = (rest, true);
+            } else if let Some(rest) = record.filter(|_| !read.record) {
+                (read.name, read.record) = (rest, true);
             } else {
                 return read;
             }
@@ -145,7 +153,6 @@ impl Prepared {
     ) -> Result<Tally, Error> {
         let mut tally = Tally::default();
         let root = request.root();
-        let limit = call.explain.then_some(out.len() + MAX_ANSWER);
         let faults = Faults::lenient(call.lenient);
         out.push(OK);
         match (self, call.name) {
@@ -156,6 +163,9 @@ impl Prepared {
                     Self::Catalog(catalog) => catalog.project(request.project_id),
                 };
                 let decision = decide_on(checks, &request.item);
+                let limit = begin(call, out, |out| {
+                    write_rows(&decision, &[], Some(request.project_id), out);
+                });
                 match limit {
                     None => decision.write(out),
                     Some(limit) => Explain {
@@ -172,6 +182,12 @@ impl Prepared {
                 let request = BasketRequest::read(request, faults)?;
                 let project = project.map(Self::checks).transpose()?;
                 let decision = catalog.decide_basket(&request, project)?;
+                let limit = begin(call, out, |out| {
+                    for item in &decision.items {
+                        let project = request.project_id;
+                        write_rows(&item.decision, &item.unresolved, project, out);
+                    }
+                });
                 match limit {
                     None => decision.write(out)?,
                     Some(limit) => Explain {
@@ -192,6 +208,7 @@ impl Prepared {
                 };
                 let request = ConditionRequest::read(request, faults)?;
                 let decision = catalog.decide(id, &request)?;
+                let limit = begin(call, out, |out| write_rows(&decision, &[], None, out));
                 match limit {
                     None => decision.write(out),
                     Some(limit) => Explain {
@@ -232,8 +249,9 @@ impl Prepared {
         request: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        // Outcomes are not explained.
-        let decider = self.decider(if call.explain { "" } else { call.name })?;
+        // Outcomes are neither explained nor logged.
+        let is_plain = !call.explain && !call.record;
+        let decider = self.decider(if is_plain { call.name } else { "" })?;
         let begin = out.len();
         out.push(OK);
         let decided = decider.decide_many(request, Faults::lenient(call.lenient), out);
@@ -260,6 +278,27 @@ impl Prepared {
             }
         }
     }
+}
+
+/// Appends what stands before the answer: what a decision log needs, if that is asked for. Answers how long all may become with an
+/// answer that explains.
+#[inline(always)]
+fn begin(
+    call: Line<'_>,
+    out: &mut Vec<u8>,
+    write_rows: impl FnOnce(&mut Vec<u8>),
+) -> Option<usize> {
+    if call.record {
+        let at = out.len();
+        write_rows(out);
+        // In place of the comma before the first row.
+        match out.get_mut(at) {
+            Some(first) => *first = b'[',
+            None => out.push(b'['),
+        }
+        push("]\n", out);
+    }
+    call.explain.then_some(out.len() + MAX_ANSWER)
 }
 
 /// Rate math, many calls at a time ([`crate::rate::text`]); the answer is appended to `out`.

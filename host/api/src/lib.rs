@@ -13,6 +13,7 @@
 
 pub mod body;
 pub mod fields;
+pub mod ids;
 pub mod problem;
 pub mod rate;
 pub mod schema;

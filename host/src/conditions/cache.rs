@@ -1,4 +1,4 @@
-//! The cache of one partition: its conditions and projects, and what of its decisions goes on record, in memory as the store
+//! The cache of one partition: its conditions and projects, and what of its decisions goes into the log, in memory as the store
 //! has them.
 
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tillgate_engine::condition::Scope;
 use tillgate_engine::restriction::ProjectId;
 use tokio::sync::watch;
 
-use super::choice::{CHOICE, Choice, Chosen};
 use super::stored::{StoredCondition, StoredProject};
 use super::text::Text;
 use crate::clock::Clock;
 use crate::data::feed::{Changed, Subscriber, Subscription};
 use crate::data::records::Records;
+use crate::decision_log::{CHOICE, Choice, Chosen};
 use crate::error::Result;
 
 pub(super) const CONDITION: &str = "condition/";
@@ -37,7 +37,7 @@ pub(super) fn project_key(id: ProjectId) -> String {
     format!("{PROJECT}{id}")
 }
 
-/// The conditions and projects of a partition, and what of its decisions goes on record. A copy with one changed shares the
+/// The conditions and projects of a partition, and what of its decisions goes into the log. A copy with one changed shares the
 /// others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
@@ -50,7 +50,7 @@ pub(super) struct Content {
     pub(super) project_bytes: usize,
     /// The bytes of the conditions without their tests: what the module may have to prepare.
     pub(super) rule_bytes: usize,
-    /// Which decisions go on record.
+    /// Which decisions go into the log.
     pub(super) chosen: Chosen,
 }
 
@@ -62,11 +62,11 @@ impl Content {
 
     /// Whether there is nothing.
     pub(super) fn is_empty(&self) -> bool {
-        self.conditions.is_empty() && self.projects.is_empty() && self.on_record() == Choice::None
+        self.conditions.is_empty() && self.projects.is_empty() && self.choice() == Choice::None
     }
 
-    /// Which decisions go on record.
-    pub(super) const fn on_record(&self) -> Choice {
+    /// Which decisions go into the log.
+    pub(super) const fn choice(&self) -> Choice {
         self.chosen.decision_log
     }
 
@@ -110,7 +110,7 @@ impl Content {
 fn chosen(record: Option<&[u8]>) -> Chosen {
     let read = record.map(serde_json::from_slice::<Chosen>).transpose();
     let read = read.unwrap_or_else(|cause| {
-        tracing::error!(%cause, "a tenant's choice of what goes on record cannot be read");
+        tracing::error!(%cause, "a tenant's choice of what goes into the decision log cannot be read");
         None
     });
     read.unwrap_or_default()

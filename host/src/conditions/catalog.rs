@@ -13,14 +13,13 @@ use sha2::{Digest, Sha256};
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::restriction::ProjectId;
 
-use super::backlog::Backlog;
 use super::cache::Content;
-use super::choice::Choice;
 use super::document::{array, document, lists};
 use super::stored::{StoredCondition, StoredProject};
 use super::text::Text;
 use crate::data::encoded::Encoded;
 use crate::data::etag::{self, Etag};
+use crate::decision_log::Choice;
 use crate::engine::{Document, MODULE_SHA256};
 use crate::identity::TenantId;
 
@@ -33,8 +32,6 @@ pub struct TenantCatalog {
     tenant: TenantId,
     global: Arc<Content>,
     own: Arc<Content>,
-    /// What waits of the tenant's decisions to go on record, whichever version of the catalog they were made with.
-    backlog: Arc<Backlog>,
     conditions: OnceLock<Document>,
     version: OnceLock<(Arc<str>, Etag)>,
     version_with_tests: OnceLock<Etag>,
@@ -62,17 +59,11 @@ pub enum Part {
 pub(super) type WithOther<'c> = (&'c Arc<StoredCondition>, Option<&'c Arc<StoredCondition>>);
 
 impl TenantCatalog {
-    pub(super) fn new(
-        tenant: &TenantId,
-        global: Arc<Content>,
-        own: Arc<Content>,
-        backlog: &Arc<Backlog>,
-    ) -> Self {
+    pub(super) fn new(tenant: &TenantId, global: Arc<Content>, own: Arc<Content>) -> Self {
         Self {
             tenant: tenant.clone(),
             global,
             own,
-            backlog: Arc::clone(backlog),
             conditions: OnceLock::new(),
             version: OnceLock::new(),
             version_with_tests: OnceLock::new(),
@@ -167,15 +158,10 @@ impl TenantCatalog {
         own.filter(is_enabled).or(global.filter(is_enabled))
     }
 
-    /// Which of the tenant's decisions go on record.
+    /// Which of the tenant's decisions go into the log.
     #[must_use]
-    pub fn on_record(&self) -> Choice {
-        self.own.on_record()
-    }
-
-    /// What waits of the tenant's decisions to go on record.
-    pub(super) const fn backlog(&self) -> &Arc<Backlog> {
-        &self.backlog
+    pub fn choice(&self) -> Choice {
+        self.own.choice()
     }
 
     /// A project of the tenant.

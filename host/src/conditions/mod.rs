@@ -4,18 +4,16 @@
 //! A write goes to the store, and memory catches up before it is answered. Decisions are the module's: this finds the
 //! documents that it needs.
 
-mod backlog;
 mod cache;
 mod catalog;
-mod choice;
+mod choosing;
 mod counters;
-pub mod decision_log;
 mod document;
 mod failing_tests;
 mod findings;
 mod history;
 pub mod http;
-mod ids;
+mod logger;
 mod memory;
 mod owner;
 mod plan;
@@ -25,7 +23,6 @@ mod tenants;
 mod text;
 mod trial;
 mod usage;
-mod versions;
 mod write;
 
 use std::sync::Arc;
@@ -37,11 +34,10 @@ use tillgate_engine::restriction::ProjectId;
 
 use self::cache::PartitionCache;
 pub use self::catalog::{Part, TenantCatalog};
-pub use self::choice::{Choice, Chosen};
 use self::counters::DecisionCounters;
-use self::decision_log::{DecisionLog, Place};
 pub use self::failing_tests::{Concerned, OnFailingTests};
 pub use self::history::{PageQuery, RuleKind, Sequence};
+use self::logger::Logger;
 pub use self::owner::Owner;
 use self::plan::Plan;
 pub use self::plan::{About, Question};
@@ -54,6 +50,7 @@ use crate::app::App;
 use crate::data::feed::{Staleness, Subscriber, keep_fresh};
 use crate::data::per_tenant::PerTenant;
 use crate::data::snapshot::Contents;
+use crate::decision_log::DecisionLog;
 use crate::engine::{EngineError, Lease};
 use crate::error::Result;
 use crate::identity::TenantId;
@@ -75,7 +72,7 @@ pub struct Conditions {
     global: Arc<PartitionCache>,
     tenants: Arc<RwLock<PerTenant<Tenant>>>,
     counters: DecisionCounters,
-    /// Where decisions go on record, if anywhere.
+    /// The decision log that this host writes, if it writes one.
     decision_log: Option<Arc<DecisionLog>>,
 }
 
@@ -83,8 +80,8 @@ impl Conditions {
     /// Reads the platform's conditions and keeps them fresh.
     ///
     /// # Errors
-    /// When the store is unavailable, or the record of decisions cannot be written.
-    pub async fn start(app: &Arc<App>) -> Result<Self> {
+    /// When the store is unavailable.
+    pub async fn start(app: &Arc<App>, decision_log: Option<Arc<DecisionLog>>) -> Result<Self> {
         let records = app.records(Partition::named(GLOBAL));
         let global = PartitionCache::new(records, Arc::clone(&app.clock), Scope::Global);
         let global = Arc::new(global);
@@ -104,10 +101,10 @@ impl Conditions {
                 app.config.limits.cached_tenants,
             ))),
             counters: DecisionCounters::new(&app.metrics),
-            decision_log: DecisionLog::open(&app.config.decisions, &app.clock)?,
+            decision_log,
         };
         conditions.measure();
-        conditions.measure_record();
+        conditions.measure_log();
         history::register(app);
         Ok(conditions)
     }
@@ -167,7 +164,7 @@ impl Conditions {
         Ok(catalog.project(id).map_or(0, |project| project.text.size()))
     }
 
-    /// Decides: at once, unless that would keep other requests waiting. `place` is the decision's on record, if it goes there.
+    /// Decides: at once, unless that would keep other requests waiting. `logger` is there if the decision may go into the log.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid) naming every fault of the request,
@@ -176,48 +173,49 @@ impl Conditions {
         self: Arc<Self>,
         catalog: Arc<TenantCatalog>,
         question: Question,
-        place: Option<Place>,
+        logger: Option<Logger>,
         request: Bytes,
     ) -> Result<Bytes> {
         let app = Arc::clone(&self.app);
         if request.len() > INLINE {
             let decide = move |app: &App| {
-                let plan = Plan::new(&catalog, question, place.is_some(), &request);
+                let plan = Plan::new(&catalog, question, &request);
                 let instance = app.engine.lease();
-                self.carry_out(plan, catalog.tenant(), place, instance, &request)
+                self.carry_out(&plan, &catalog, logger, instance, &request)
             };
             return Box::pin(app.decide_blocking(decide)).await?;
         }
-        let plan = Plan::new(&catalog, question, place.is_some(), &request);
+        let plan = Plan::new(&catalog, question, &request);
         let instance = app.engine.lease();
         if instance
             .as_ref()
             .is_ok_and(|instance| plan.is_short(instance))
         {
-            return self.carry_out(plan, catalog.tenant(), place, instance, &request);
+            return self.carry_out(&plan, &catalog, logger, instance, &request);
         }
         drop(instance);
-        let (plan, tenant) = (plan.into_owned(), catalog.tenant().clone());
+        let plan = plan.into_owned();
         let decide = move |app: &App| {
             let instance = app.engine.lease();
-            self.carry_out(plan, &tenant, place, instance, &request)
+            self.carry_out(&plan, &catalog, logger, instance, &request)
         };
         Box::pin(app.decide_blocking(decide)).await?
     }
 
-    /// Makes a decision, counts it, and puts it on record.
+    /// Makes a decision, counts it, and puts it into the log.
     fn carry_out(
         &self,
-        plan: Plan<'_>,
-        tenant: &TenantId,
-        place: Option<Place>,
+        plan: &Plan<'_>,
+        catalog: &TenantCatalog,
+        logger: Option<Logger>,
         instance: Result<Lease<'_>, EngineError>,
         request: &[u8],
     ) -> Result<Bytes> {
         let decide = || plan.decide(instance?, request);
+        let tenant = catalog.tenant();
         let decided = self.counters.measure(plan.subject(), tenant, decide)?;
-        if let Some(place) = place {
-            place.take(plan, &decided, self.app.clock.now());
+        if let Some(logger) = logger {
+            logger.log(catalog, &decided.rows, self.app.clock.now());
         }
         Ok(decided.answer)
     }

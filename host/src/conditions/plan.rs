@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
 
 use super::TenantCatalog;
-use super::versions::Versions;
 use crate::engine::{Call, Decided, Document, EvaluateOptions, Lease};
 use crate::error::{Error, Result};
 
@@ -42,8 +41,6 @@ pub enum About {
 #[derive(Debug)]
 pub(super) struct Plan<'c> {
     kind: Kind<'c>,
-    /// Of the rules, where the decision may go on record.
-    versions: Option<Versions>,
     options: EvaluateOptions,
     /// The bytes of a basket times those of its project, which is what the module compares, at most, and what of the
     /// request its explanations repeat, at most.
@@ -75,12 +72,7 @@ struct NamedItem<'r> {
 impl<'c> Plan<'c> {
     /// The plan for a request, with what a tenant sees.
     #[must_use]
-    pub(super) fn new(
-        catalog: &'c TenantCatalog,
-        question: Question,
-        is_on_record: bool,
-        request: &[u8],
-    ) -> Self {
+    pub(super) fn new(catalog: &'c TenantCatalog, question: Question, request: &[u8]) -> Self {
         let named = || serde_json::from_slice(request).unwrap_or_default();
         let id_of = |named: &Named<'_>| ProjectId::new(named.project_id.as_deref()?);
         let project_of = |id: ProjectId| {
@@ -90,16 +82,10 @@ impl<'c> Plan<'c> {
         let Question { about, options } = question;
         let explain = options.explain;
         let mut work = 0;
-        let versions;
         let kind = match about {
-            About::Condition(id) => {
-                versions = is_on_record.then(|| Versions::of_condition(catalog, &id));
-                Kind::Condition(catalog.document_of(&id), id)
-            }
+            About::Condition(id) => Kind::Condition(catalog.document_of(&id), id),
             About::Project => {
-                let id = id_of(&named());
-                versions = is_on_record.then(|| Versions::of_all(catalog, id, [].into_iter()));
-                let project = id.and_then(project_of);
+                let project = id_of(&named()).and_then(project_of);
                 if let Some(project) = project.as_ref().filter(|_| explain) {
                     let checks = project.text().len() / RESTRICTION_BYTES;
                     work = checks.min(MAX_RESTRICTIONS) * request.len();
@@ -109,8 +95,7 @@ impl<'c> Plan<'c> {
             }
             About::Basket => {
                 let named = named();
-                let id = id_of(&named);
-                let project = id.and_then(project_of);
+                let project = id_of(&named).and_then(project_of);
                 work = project
                     .as_ref()
                     .map_or(0, |project| project.text().len() * request.len());
@@ -119,15 +104,12 @@ impl<'c> Plan<'c> {
                     // Each may repeat the customer's licenses.
                     work += ids.clone().count() * request.len();
                 }
-                let ids = ids.map(|id| &**id);
-                versions = is_on_record.then(|| Versions::of_all(catalog, id, ids.clone()));
-                let conditions = catalog.document_of_all(ids);
+                let conditions = catalog.document_of_all(ids.map(|id| &**id));
                 Kind::Basket(conditions, project)
             }
         };
         Self {
             kind,
-            versions,
             options,
             work,
         }
@@ -179,16 +161,9 @@ impl<'c> Plan<'c> {
         };
         Plan {
             kind,
-            versions: self.versions,
             options: self.options,
             work: self.work,
         }
-    }
-
-    /// The versions of the rules, where the decision may go on record.
-    #[must_use]
-    pub(super) fn into_versions(self) -> Versions {
-        self.versions.unwrap_or_default()
     }
 
     /// What it is counted under.

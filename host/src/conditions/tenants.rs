@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use futures_util::{Stream, stream};
 
-use super::backlog::Backlog;
 use super::cache::PartitionCache;
 use super::catalog::TenantCatalog;
 use crate::data::per_tenant::TenantCache;
@@ -19,7 +18,6 @@ pub struct Tenant {
     own: Arc<PartitionCache>,
     global: Arc<PartitionCache>,
     catalog: ArcSwap<TenantCatalog>,
-    backlog: Arc<Backlog>,
     /// Whether it is kept in the snapshot.
     is_kept: AtomicBool,
 }
@@ -41,14 +39,12 @@ impl Tenant {
         own: Arc<PartitionCache>,
         global: &Arc<PartitionCache>,
     ) -> Arc<Self> {
-        let backlog = Arc::default();
-        let catalog = TenantCatalog::new(id, global.content(), own.content(), &backlog);
+        let catalog = TenantCatalog::new(id, global.content(), own.content());
         Arc::new(Self {
             id: id.clone(),
             own,
             global: Arc::clone(global),
             catalog: ArcSwap::from_pointee(catalog),
-            backlog,
             is_kept: AtomicBool::new(false),
         })
     }
@@ -79,7 +75,7 @@ impl Tenant {
             return Arc::clone(&catalog);
         }
         let (global, own) = (self.global.content(), self.own.content());
-        let catalog = TenantCatalog::new(&self.id, global, own, &self.backlog);
+        let catalog = TenantCatalog::new(&self.id, global, own);
         let catalog = Arc::new(catalog);
         self.catalog.store(Arc::clone(&catalog));
         catalog

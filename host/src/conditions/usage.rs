@@ -10,6 +10,7 @@ use super::history::{RECORDED, Recorded};
 use crate::data::feed::Subscriber;
 use crate::data::quota::Usage;
 use crate::data::records::{Change, Versioned};
+use crate::decision_log::tills_used;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -98,7 +99,7 @@ impl Conditions {
                 used: u64::try_from(history).unwrap_or(u64::MAX),
                 quota: quotas.history.as_u64(),
             },
-            tills: self.tills_used(own.records()).await?,
+            tills: tills_used(own.records(), quotas.tills).await?,
         })
     }
 

@@ -1,4 +1,4 @@
-//! Decisions on record: where they are written, and how much of it is kept.
+//! The decision log: where it is written, and how much of it is kept.
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The value of `log` that stands for standard output.
 const STDOUT: &str = "stdout";
 
-/// Decisions on record.
+/// The decision log.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every setting")]

@@ -189,25 +189,34 @@ impl Instance {
         let answer = match call {
             Call::Condition(catalog, id) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, [words, "condition ", id], request, deadline)
+                self.call(handle, words, ["condition ", id], request, deadline)
             }
             Call::Project(document) => {
                 let handle = self.handle(document)?;
-                self.call(handle, [words, "project", ""], request, deadline)
+                self.call(handle, words, ["project", ""], request, deadline)
             }
             Call::Basket(catalog, None) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, [words, "basket", ""], request, BASKET_DEADLINE)
+                self.call(handle, words, ["basket", ""], request, BASKET_DEADLINE)
             }
             Call::Basket(catalog, Some(project)) => {
                 let project = self.handle(project)?;
                 let handle = self.handle(catalog)?;
-                let line = [words, "basket ", &project.to_string()];
-                self.call(handle, line, request, BASKET_DEADLINE)
+                let line = ["basket ", &project.to_string()];
+                self.call(handle, words, line, request, BASKET_DEADLINE)
             }
         };
+        let mut answer = answer?;
+        let mut rows = Bytes::new();
+        if options.record
+            && let Some(end) = answer.iter().position(|byte| *byte == b'\n')
+        {
+            rows = answer.split_to(end);
+            answer = answer.slice(1..);
+        }
         Ok(Decided {
-            answer: answer?,
+            answer,
+            rows,
             tally: self.tally()?,
         })
     }
@@ -254,12 +263,15 @@ impl Instance {
     fn call(
         &mut self,
         handle: u32,
-        [words, line, argument]: [&str; 3],
+        words: [&str; 3],
+        line: [&str; 2],
         request: &[u8],
         deadline: Duration,
     ) -> Result<Bytes, EngineError> {
-        let [words, line, argument] = [words, line, argument].map(str::as_bytes);
-        let len = self.write(&[words, line, argument, b"\n", request])?;
+        let ([record, lenient, explain], [line, argument]) =
+            (words.map(str::as_bytes), line.map(str::as_bytes));
+        let parts = [record, lenient, explain, line, argument, b"\n", request];
+        let len = self.write(&parts)?;
         self.allow(deadline + DEADLINE_PER_BYTE * len);
         let answer = self
             .evaluate

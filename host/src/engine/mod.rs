@@ -87,17 +87,18 @@ pub struct EvaluateOptions {
     pub explain: bool,
     /// Unknown members of the request are ignored.
     pub lenient: bool,
+    /// What the decision log needs is answered too.
+    pub record: bool,
 }
 
 impl EvaluateOptions {
     /// The words before the line of a call.
-    const fn words(self) -> &'static str {
-        match (self.explain, self.lenient) {
-            (false, false) => "",
-            (true, false) => "explain ",
-            (false, true) => "lenient ",
-            (true, true) => "lenient explain ",
-        }
+    const fn words(self) -> [&'static str; 3] {
+        [
+            if self.record { "record " } else { "" },
+            if self.lenient { "lenient " } else { "" },
+            if self.explain { "explain " } else { "" },
+        ]
     }
 }
 
@@ -117,6 +118,8 @@ pub enum EngineError {
 pub struct Decided {
     /// JSON.
     pub answer: Bytes,
+    /// What the decision log needs ([`tillgate_engine::record`]), if that was asked for: a JSON array.
+    pub rows: Bytes,
     /// How many results it has, by rule and decision.
     pub tally: Tally,
 }

@@ -15,6 +15,7 @@ use self::documents::Documents;
 use crate::app::App;
 use crate::conditions::Conditions;
 use crate::config::Role;
+use crate::decision_log::DecisionLog;
 use crate::egress::{Names, SystemNames};
 use crate::error::Result;
 use crate::http::{Route, Server, Table};
@@ -37,22 +38,26 @@ pub struct Features {
 }
 
 impl Features {
-    /// Starts every feature.
+    /// Starts every feature, with the decision log that this host writes, if it writes one.
     ///
     /// # Errors
     /// When the store is unavailable, or a setting is wrong.
-    pub async fn start(app: &Arc<App>) -> Result<Self> {
-        Self::start_with(app, Arc::new(SystemNames)).await
+    pub async fn start(app: &Arc<App>, decision_log: Option<Arc<DecisionLog>>) -> Result<Self> {
+        Self::start_with(app, decision_log, Arc::new(SystemNames)).await
     }
 
     /// The same, with another way to find the addresses of receivers.
     ///
     /// # Errors
     /// When the store is unavailable, or a setting is wrong.
-    pub async fn start_with(app: &Arc<App>, names: Arc<dyn Names>) -> Result<Self> {
+    pub async fn start_with(
+        app: &Arc<App>,
+        decision_log: Option<Arc<DecisionLog>>,
+        names: Arc<dyn Names>,
+    ) -> Result<Self> {
         Ok(Self {
             tokens: Arc::new(Tokens::start(app).await?),
-            conditions: Arc::new(Conditions::start(app).await?),
+            conditions: Arc::new(Conditions::start(app, decision_log).await?),
             rates: Arc::new(Rates::start(app).await?),
             webhooks: Webhooks::start(app, names).await?,
         })

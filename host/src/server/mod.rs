@@ -14,7 +14,9 @@ pub use self::certificate::CertificateFiles;
 use self::credentials::write_operator;
 pub(crate) use self::credentials::{operator_file_of, write_credentials, write_private};
 pub use self::serving::Serving;
-pub(crate) use self::start::{bind, error_text, listening, open_store, start_on};
+pub(crate) use self::start::{
+    bind, error_text, listening, open_decision_log, open_store, start_on,
+};
 use crate::clock::SystemClock;
 use crate::config::{Config, Role};
 use crate::store::StoreUrl;
@@ -50,7 +52,8 @@ pub async fn serve(config: Config) -> Result<(), String> {
         // Imports wait until the store is available.
         start_config.reference_rates.clear();
     }
-    let (app, features) = start_on(start_config, store).await?;
+    let decision_log = open_decision_log(&config)?;
+    let (app, features) = start_on(start_config, store, decision_log).await?;
     if !is_snapshot {
         write_operator(&app, &features, &operator_file).await?;
     }

@@ -51,7 +51,7 @@ pub(super) async fn recover(
         .build();
     let start = || async {
         let store = open_store(config, url).await?;
-        let (app, features) = start_on(config.clone(), store).await?;
+        let (app, features) = start_on(config.clone(), store, serving.decision_log.clone()).await?;
         write_operator(&app, &features, operator_file).await?;
         serving.replace(app, &features).await
     };

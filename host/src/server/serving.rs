@@ -1,5 +1,5 @@
-//! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish, then the record of
-//! decisions is written to its end.
+//! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish, then the decision log is
+//! written to its end.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::certificate::CertificateFiles;
 use super::start::{bind, error_text};
 use crate::app::App;
-use crate::conditions::decision_log::DecisionLog;
+use crate::decision_log::DecisionLog;
 use crate::http::{ConnectionLimits, Current, Listener, Route};
 use crate::routes::Features;
 
@@ -23,8 +23,8 @@ pub struct Serving {
     current: Current,
     /// The address for operators alone, and what is served on it, if there is one.
     operations: Option<(SocketAddr, Current)>,
-    /// Where decisions go on record, if anywhere; of all apps the same.
-    decision_log: Option<Arc<DecisionLog>>,
+    /// The decision log, if this host writes one; of all apps the same.
+    pub(super) decision_log: Option<Arc<DecisionLog>>,
     certificate: Option<Arc<CertificateFiles>>,
 }
 
@@ -110,9 +110,6 @@ impl Serving {
         let scheme = config.scheme();
         let _ = writeln!(std::io::stdout(), "listening on {scheme}://{address}");
         print_more();
-        if let Some(log) = &self.decision_log {
-            log.begin();
-        }
         let (stop, mut stopping) = watch::channel(false);
         let signalled = async {
             tokio::select! {

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::app::App;
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::decision_log::DecisionLog;
 use crate::error::Error;
 use crate::http::Listener;
 use crate::routes::Features;
@@ -36,13 +37,22 @@ pub(crate) async fn open_store(config: &Config, url: &StoreUrl) -> Result<Arc<dy
     store::open(url, Arc::new(SystemClock), config.require_durable_store).await
 }
 
+/// Opens the decision log, if this host writes one.
+pub(crate) fn open_decision_log(config: &Config) -> Result<Option<Arc<DecisionLog>>, String> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    DecisionLog::open(&config.decisions, &clock).map_err(error_text)
+}
+
 /// Starts the app and its features on a store.
 pub(crate) async fn start_on(
     config: Config,
     store: Arc<dyn Store>,
+    decision_log: Option<Arc<DecisionLog>>,
 ) -> Result<(Arc<App>, Features), String> {
     let app = App::start(config, store, Arc::new(SystemClock)).await;
     let app = app.map_err(error_text)?;
-    let features = Features::start(&app).await.map_err(error_text)?;
+    let features = Features::start(&app, decision_log)
+        .await
+        .map_err(error_text)?;
     Ok((app, features))
 }

@@ -1,6 +1,6 @@
 /**
- * Decisions that were made here, until the host has them on record: each item and rule one, numbered, so that what is
- * handed in again after a lost answer is not on record twice. They wait in memory, of which there is a bound: the oldest make
+ * Decisions that were made here, until they are in the host's log: each item and rule one, numbered, so that what is
+ * handed in again after a lost answer is not there twice. They wait in memory, of which there is a bound: the oldest make
  * room, and the next one says how many did. Nothing of the customer is kept.
  */
 
@@ -29,9 +29,9 @@ export class Report {
   #most;
   #onError;
   #waiting = [];
-  /** What is being handed in: it may be on record already. */
+  /** What is being handed in: it may be in the log already. */
   #sent = [];
-  /** Whether it was sent before, and may so be on record. */
+  /** Whether it was sent before, and may so be in the log. */
   #isRepeated = false;
   /** How many are missing that no decision says yet. */
   #missing = 0;

@@ -1,29 +1,29 @@
-//! `tillgate decisions`: finds decisions in the files of a record (`[decisions] log`), those that were renamed included. It
-//! needs no running host, reads one line at a time, and says what the record lacks.
+//! `tillgate decisions`: finds decisions in the files of a decision log (`[decisions] log`), those that were renamed included. It
+//! needs no running host, reads one line at a time, and says what the log lacks.
 
+mod files;
 mod output;
-mod runs;
-mod source;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use tillgate_engine::decision::Decision;
 
+use self::files::Files;
 use self::output::Output;
-use self::runs::{Repeats, Seen};
-use self::source::{Sources, roots};
 use super::MALFORMED;
 use super::output::tell;
 use crate::body::parse_time;
 use crate::clock::Timestamp;
-use crate::conditions::decision_log::{HostEvent, Line};
+use crate::decision_log::Line;
 
 #[derive(Args, Debug)]
 pub(super) struct Decisions {
-    /// Files of a record, as decisions.log names them: those that they were renamed to are read first; - reads stdin
+    /// Files of a decision log, as decisions.log names them: those that they were renamed to are read first; - reads stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Those of a tenant
@@ -50,7 +50,7 @@ pub(super) struct Decisions {
     /// Those by a project
     #[arg(long, value_name = "ID")]
     project: Option<String>,
-    /// How to print them: CSV, or the lines as they are on record
+    /// How to print them: CSV, or the lines as they are in the log
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
     /// Print a register of refusals: date, item and reason of what was denied for good (unless --decision says more), as CSV
@@ -76,32 +76,18 @@ fn decision(text: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| "it is not ALLOW, SOFT_DENY or HARD_DENY".to_owned())
 }
 
-/// A search of records.
+/// A search of a log.
 #[derive(Debug)]
 struct Search<'a> {
     arguments: &'a Decisions,
-    repeats: Repeats,
+    /// What of tills was read: one that has got no answer hands in its decisions again.
+    known: HashSet<u64>,
+    hasher: RandomState,
     output: Output,
-    lacks: Lacks,
-}
-
-/// What was found out about records beside their decisions.
-#[derive(Debug, Default)]
-struct Lacks {
-    /// Decisions that hosts and tills have dropped.
-    dropped: u64,
-    /// Where a host has ended without saying so: when the next one started.
-    deaths: Vec<String>,
-    /// Lines that are none of a record.
+    /// Decisions that hosts and tills say are missing.
+    missing: u64,
+    /// Lines that are none of a log.
     malformed: u64,
-}
-
-/// A host, as far as its record is read.
-#[derive(Debug, Default)]
-struct Host {
-    is_running: bool,
-    /// When the last line was written, or decided.
-    at: Option<Timestamp>,
 }
 
 /// Prints the decisions. Answers the exit code: 0 when all lines could be read.
@@ -113,113 +99,77 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
     };
     let mut search = Search {
         arguments,
-        repeats: Repeats::default(),
+        known: HashSet::new(),
+        hasher: RandomState::new(),
         output: Output::new(form)?,
-        lacks: Lacks::default(),
+        missing: 0,
+        malformed: 0,
     };
-    let mut sources = Sources::default();
-    let mut hosts: HashMap<&Path, Host> = HashMap::new();
-    let (mut goes_on, mut has_read) = (Ok(true), false);
-    for root in &roots(&arguments.files)? {
-        let host = hosts.entry(root.record).or_default();
-        goes_on = sources.each_line(root, |text| {
-            has_read = true;
-            search.line(host, text)
-        });
-        if goes_on != Ok(true) {
-            break;
-        }
-    }
+    let mut files = Files::default();
+    let searched = files.each_line(&arguments.files, |text| search.line(text));
     // What was found before a file that cannot be read, too.
-    if has_read || goes_on.is_ok() {
-        search.output.end()?;
+    search.output.end()?;
+    searched?;
+    if search.missing > 0 {
+        tell(&format!("the log lacks {} decisions", search.missing));
     }
-    goes_on?;
-    search.lacks.tell();
-    for file in &sources.foreign {
+    if search.malformed > 0 {
+        tell(&format!("{} lines cannot be read", search.malformed));
+    }
+    for file in &files.foreign {
         tell(&format!(
-            "{file} has no line of a record: is it compressed?"
+            "{file} has no line of a decision log: is it compressed?"
         ));
     }
-    Ok(
-        match search.lacks.malformed == 0 && sources.foreign.is_empty() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(MALFORMED),
-        },
-    )
+    let is_whole = search.malformed == 0 && files.foreign.is_empty();
+    Ok(if is_whole {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(MALFORMED)
+    })
 }
 
 impl Search<'_> {
-    /// Prints a line of a host's record if it is asked for. Answers whether anyone reads on.
-    fn line(&mut self, host: &mut Host, text: &[u8]) -> Result<bool, String> {
+    /// Prints a line of a log if it is asked for. Answers whether anyone reads on.
+    fn line(&mut self, text: &[u8]) -> Result<bool, String> {
         let Some((line, at)) = parsed(text) else {
-            self.lacks.malformed += 1;
+            self.malformed += 1;
             return Ok(true);
         };
-        // Those of tills were decided elsewhere, by another clock.
-        let before = match line.till {
-            Some(_) => host.at,
-            None => host.at.replace(at),
-        };
-        let was_running =
-            std::mem::replace(&mut host.is_running, line.event != Some(HostEvent::Stopped));
-        if let Some(event) = line.event {
-            let has_died = event == HostEvent::Started && was_running;
-            if !has_died || !self.arguments.is_between(before, at) {
+        if self.is_repeated(&line) || !is_or_none(self.arguments.tenant.as_ref(), &line.tenant_id) {
+            return Ok(true);
+        }
+        if let Some(missing) = line.missing {
+            let since = line.since.as_deref().and_then(parse_time).unwrap_or(at);
+            if !self.arguments.is_between(since, at) {
                 return Ok(true);
             }
-            self.lacks.deaths.push(line.at.clone().into_owned());
-            return self.output.lack(&line);
-        }
-        let Seen::New(before) = self.repeats.see(&line, at) else {
-            return Ok(true);
-        };
-        if !is(self.arguments.tenant.as_ref(), line.tenant_id.as_deref()) {
+            self.missing = self.missing.saturating_add(missing);
+        } else if !self.arguments.matches(&line, at) {
             return Ok(true);
         }
-        let since = line
-            .gap
-            .as_ref()
-            .map_or(before, |gap| parse_time(&gap.since));
-        let is_found = line.decision.is_some() && self.arguments.matches(&line, at);
-        let missing = line
-            .gap
-            .as_ref()
-            .map(|gap| gap.decisions)
-            .or(line.dropped_before);
-        if let Some(missing) = missing
-            && self.arguments.is_between(since, at)
-        {
-            self.lacks.dropped = self.lacks.dropped.saturating_add(missing);
-            // Otherwise the line itself says so.
-            let is_said = is_found && !self.arguments.refusals;
-            if !is_said && !self.output.lack(&line)? {
-                return Ok(false);
-            }
-        }
-        match is_found {
-            true => self.output.line(&line, text),
-            false => Ok(true),
-        }
+        self.output.line(&line, text)
+    }
+
+    /// Whether a till has handed in a line that was read before. After it was forgotten, its numbers begin anew.
+    fn is_repeated(&mut self, line: &Line<'_>) -> bool {
+        let till = (&line.tenant_id, &line.client_id, &line.till);
+        let decision = (line.sequence, &line.at, line.missing);
+        line.till.is_some() && !self.known.insert(self.hasher.hash_one((till, decision)))
     }
 }
 
-/// A line of a record, and its time.
+/// A line of a log, and its time.
 fn parsed(text: &[u8]) -> Option<(Line<'_>, Timestamp)> {
     let line: Line<'_> = serde_json::from_slice(text).ok()?;
     let at = parse_time(&line.at)?;
-    let is_lack = line.gap.is_some() || line.dropped_before.is_some();
-    (is_lack || line.decision.is_some() || line.event.is_some()).then_some((line, at))
+    (line.missing.is_some() || line.decision.is_some()).then_some((line, at))
 }
 
 impl Decisions {
-    /// Whether something that happened after a time, which may be unknown, and until another may be of the time that is asked
-    /// for.
-    fn is_between(&self, after: Option<Timestamp>, until: Timestamp) -> bool {
-        self.since.is_none_or(|since| until >= since)
-            && self
-                .until
-                .is_none_or(|end| after.is_none_or(|after| after.min(until) < end))
+    /// Whether something that happened between two times may be of the time that is asked for.
+    fn is_between(&self, first: Timestamp, last: Timestamp) -> bool {
+        self.since.is_none_or(|since| last >= since) && self.until.is_none_or(|until| first < until)
     }
 
     fn matches(&self, line: &Line<'_>, at: Timestamp) -> bool {
@@ -228,7 +178,7 @@ impl Decisions {
             _ => &*self.decision,
         };
         let decision = line.decision.as_deref();
-        self.is_between(Some(at), at)
+        self.is_between(at, at)
             && (decisions.is_empty()
                 || decision.is_some_and(|decision| decisions.contains(&decision)))
             && is(self.unit.as_ref(), line.business_unit_id.as_deref())
@@ -243,19 +193,7 @@ fn is(asked: Option<&String>, found: Option<&str>) -> bool {
     asked.is_none_or(|asked| Some(asked.as_str()) == found)
 }
 
-impl Lacks {
-    /// Says what the record lacks, on stderr.
-    fn tell(&self) {
-        if self.dropped > 0 {
-            tell(&format!("the record lacks {} decisions", self.dropped));
-        }
-        for started in &self.deaths {
-            tell(&format!(
-                "a host has ended without writing all, before it was started at {started}: decisions may be missing"
-            ));
-        }
-        if self.malformed > 0 {
-            tell(&format!("{} lines cannot be read", self.malformed));
-        }
-    }
+/// The same; what belongs to none is meant too.
+fn is_or_none(asked: Option<&String>, found: &Option<Cow<'_, str>>) -> bool {
+    found.is_none() || is(asked, found.as_deref())
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tillgate_engine::decision::Reason;
 
 use crate::cli::output::print_on;
-use crate::conditions::decision_log::Line;
+use crate::decision_log::Line;
 
 /// About how much is printed at once.
 const CHUNK: usize = 64 << 10;
@@ -14,7 +14,7 @@ const CHUNK: usize = 64 << 10;
 /// What spreadsheets take for a formula when a cell begins with it (OWASP, "CSV Injection").
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 17] = [
     "at",
     "tenantId",
     "clientId",
@@ -30,16 +30,14 @@ const COLUMNS: [&str; 19] = [
     "catalog",
     "correlationId",
     "till",
-    "epoch",
     "sequence",
-    "droppedBefore",
     "received",
 ];
 
 const REFUSALS: [&str; 4] = ["date", "item", "reason", "meaning"];
 
 /// What stands in place of a decision where decisions are missing.
-const GAP: &str = "GAP";
+const MISSING: &str = "MISSING";
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +69,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Prints a line of the record, whose text this is. Answers whether anyone reads on.
+    /// Prints a line of the log, whose text this is. Answers whether anyone reads on.
     pub(super) fn line(&mut self, line: &Line<'_>, text: &[u8]) -> Result<bool, String> {
         match self.form {
             Form::Json => {
@@ -80,32 +78,6 @@ impl Output {
             }
             Form::Csv => self.row(&columns(line))?,
             Form::Refusals => self.row(&refusal(line))?,
-        }
-        self.flow()
-    }
-
-    /// Prints what the record lacks by a line: of a gap, of a till that has dropped decisions before, or of a host that has
-    /// started after it had died. Answers whether anyone reads on.
-    pub(super) fn lack(&mut self, line: &Line<'_>) -> Result<bool, String> {
-        let lack = Line {
-            at: Cow::Borrowed(&*line.at),
-            tenant_id: line.tenant_id.clone(),
-            engine: line.engine.clone().filter(|_| line.event.is_some()),
-            till: line.till.clone(),
-            epoch: line.epoch,
-            sequence: line.sequence,
-            dropped_before: line.dropped_before,
-            gap: line.gap.clone(),
-            event: line.event,
-            ..Line::default()
-        };
-        match self.form {
-            Form::Json => {
-                serde_json::to_writer(&mut self.text, &lack).map_err(|cause| cause.to_string())?;
-                self.text.push(b'\n');
-            }
-            Form::Csv => self.row(&columns(&lack))?,
-            Form::Refusals => self.row(&refusal(&lack))?,
         }
         self.flow()
     }
@@ -177,12 +149,10 @@ fn is_passed_over(c: char) -> bool {
 
 fn columns<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; COLUMNS.len()] {
     let text = |text: &'l Option<Cow<'_, str>>| Cow::Borrowed(text.as_deref().unwrap_or_default());
-    let number = |number: Option<u64>| match number {
-        Some(number) => Cow::Owned(number.to_string()),
-        None => Cow::Borrowed(""),
-    };
+    let sequence = line.sequence.map(|number| number.to_string());
+    let sequence = Cow::Owned(sequence.unwrap_or_default());
     let (decision, reason) = match missing(line) {
-        Some(missing) => (Cow::Borrowed(GAP), Cow::Owned(missing)),
+        Some(missing) => (Cow::Borrowed(MISSING), Cow::Owned(missing)),
         None => (text(&line.decision), text(&line.reason)),
     };
     [
@@ -201,9 +171,7 @@ fn columns<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; COLUMNS.len()] {
         text(&line.catalog),
         text(&line.correlation_id),
         text(&line.till),
-        number(line.epoch),
-        number(line.sequence),
-        number(line.dropped_before),
+        sequence,
         text(&line.received),
     ]
 }
@@ -211,8 +179,8 @@ fn columns<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; COLUMNS.len()] {
 fn refusal<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; REFUSALS.len()] {
     let at = Cow::Borrowed(&*line.at);
     if let Some(missing) = missing(line) {
-        let gap = Cow::Borrowed(GAP);
-        return [at, Cow::Borrowed(""), gap, Cow::Owned(missing)];
+        let reason = Cow::Borrowed(MISSING);
+        return [at, Cow::Borrowed(""), reason, Cow::Owned(missing)];
     }
     let item = line.item_id.as_deref().unwrap_or_default();
     let reason = line.reason.as_deref().unwrap_or_default();
@@ -220,19 +188,14 @@ fn refusal<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; REFUSALS.len()] {
     [at, item.into(), reason.into(), meaning.into()]
 }
 
-/// What a line says in words that is about no decision.
+/// How many decisions are missing, in words, if a line says that.
 fn missing(line: &Line<'_>) -> Option<String> {
-    if line.decision.is_some() {
-        return None;
-    }
-    if let Some(gap) = &line.gap {
-        let (decisions, since) = (gap.decisions, &gap.since);
-        return Some(format!("{decisions} decisions since {since} are missing"));
-    }
-    if let (Some(dropped), Some(till)) = (line.dropped_before, &line.till) {
-        return Some(format!("{dropped} earlier decisions of {till} are missing"));
-    }
-    Some("a host had ended without writing all: decisions may be missing".to_owned())
+    let missing = line.missing?;
+    Some(match (&line.till, &line.since) {
+        (Some(till), _) => format!("{missing} earlier decisions of {till} are missing"),
+        (None, Some(since)) => format!("{missing} decisions since {since} are missing"),
+        (None, None) => format!("{missing} decisions are missing"),
+    })
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ use crate::http::Listener;
 use crate::identity::{By, TenantId};
 use crate::observe::traces::Traces;
 use crate::routes::Features;
-use crate::server::{Serving, bind, error_text, listening, open_store, start_on};
+use crate::server::{
+    Serving, bind, error_text, listening, open_decision_log, open_store, start_on,
+};
 use crate::store::StoreUrl;
 use crate::tokens::Credentials;
 
@@ -101,7 +103,8 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     };
     let config = listening(config, &listener)?;
     let store = open_store(&config, &url).await?;
-    let (app, features) = start_on(config, store).await?;
+    let decision_log = open_decision_log(&config)?;
+    let (app, features) = start_on(config, store, decision_log).await?;
     let receivers = Receivers::bind().await?;
     let receivers_url = receivers.url.clone();
     let lines = receivers.serve(&app, &features).map_err(error_text)?;

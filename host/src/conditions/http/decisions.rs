@@ -73,18 +73,19 @@ async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Resul
 
 /// What the module answers, and which module it is. A refusal is the module's answer too.
 async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -> Result<Reply> {
+    let (catalog, staleness) = catalog(&conditions, &request).await?;
+    let asked = || Ok((request.shared_caller()?, request.correlation));
+    let logger = conditions.logger(&catalog, asked)?;
     let question = Question {
         about,
         options: EvaluateOptions {
             explain: request.flag("explain")?,
             lenient: request.body.lenient,
+            record: logger.is_some(),
         },
     };
-    let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let asked = || Ok((request.shared_caller()?, request.correlation));
-    let place = conditions.place_on_record(&catalog, asked)?;
     let decided = conditions
-        .decide(catalog, question, place, request.body.bytes)
+        .decide(catalog, question, logger, request.body.bytes)
         .await;
     let reply = match decided {
         Ok(decided) => Reply::json(StatusCode::OK, decided),

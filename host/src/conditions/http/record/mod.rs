@@ -1,7 +1,6 @@
-//! Decisions on record: a tenant's choice, what tills hand in, and how far they are.
+//! The decision log: a tenant's choice, what tills hand in, and how far they are.
 
 mod described;
-mod schema;
 
 use std::sync::Arc;
 
@@ -9,9 +8,8 @@ use ::http::{Method, StatusCode};
 use tillgate_api::read;
 
 use crate::conditions::Conditions;
-use crate::conditions::choice;
-use crate::conditions::decision_log::{Report, TillQuery, is_till_cursor};
 use crate::data::etag;
+use crate::decision_log::{Report, TillQuery, forget_till, is_till_cursor, read_choice, tills};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
 use crate::identity::{By, Permission as P, TENANT_RULE, TenantId};
@@ -48,7 +46,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
         )
         .heavy()
         .described(described::hand_in)
-        .unaudited("what is handed in stands on record"),
+        .unaudited("what is handed in stands in the decision log"),
         Route::new(Method::GET, TILLS, read, none, list_tills).described(described::list_tills),
         Route::changing(
             Method::DELETE,
@@ -79,7 +77,7 @@ async fn get_choice(conditions: Arc<Conditions>, request: Request) -> Result<Rep
 
 async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let tenant = tenant_of(&request)?;
-    let decision_log = read(&request.body, choice::read_choice)?;
+    let decision_log = read(&request.body, read_choice)?;
     let preconditions = request.preconditions();
     let by = By::caller(request.caller()?);
     let chosen = conditions.choose(&tenant, by, decision_log, &preconditions);
@@ -106,13 +104,15 @@ async fn hand_in(conditions: Arc<Conditions>, request: Request) -> Result<Reply>
 
 async fn list_tills(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let query = till_query(&request)?;
-    let page = conditions.tills(&request.caller()?.tenant, query).await?;
-    Reply::of(StatusCode::OK, &page)
+    let tenant = &request.caller()?.tenant;
+    let records = conditions.app.records(tenant.partition());
+    Reply::of(StatusCode::OK, &tills(&records, query).await?)
 }
 
 async fn delete_till(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
     let (till, tenant) = (request.param(0)?, &request.caller()?.tenant);
-    conditions.forget_till(tenant, till).await?;
+    let records = conditions.app.records(tenant.partition());
+    forget_till(&records, till).await?;
     let line = Line {
         tenant: Some(tenant.clone()),
         id: Some(till.to_owned()),

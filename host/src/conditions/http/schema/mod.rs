@@ -19,9 +19,7 @@ pub(super) use self::decisions::{
     basket_decision, basket_request, condition_request, item_decision, project_request,
 };
 pub(super) use self::projects::{project, project_put, projects, restrictions};
-pub(in crate::conditions) use crate::conditions::ids::{
-    CONDITION_ID, body_condition_id, project_id,
-};
+pub(in crate::conditions) use tillgate_api::ids::{CONDITION_ID, body_condition_id, project_id};
 
 /// The id of a condition.
 pub(super) fn condition_id(_: &mut SchemaGenerator) -> Schema {

@@ -1,4 +1,4 @@
-//! What of a tenant's decisions goes on record: the tenant's own choice. It is a record of its partition, read and kept fresh
+//! Which of a tenant's decisions go into the log: the tenant's own choice. It is a record of its partition, read and kept fresh
 //! with its conditions, so that a decision finds it where it finds its rule.
 
 use schemars::JsonSchema;
@@ -9,9 +9,9 @@ use tillgate_api::schema::made_by;
 use crate::identity::By;
 
 /// The record of the choice.
-pub(super) const CHOICE: &str = "decision-log";
+pub const CHOICE: &str = "decision-log";
 
-/// Which decisions go on record.
+/// Which decisions go into the log.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -46,7 +46,7 @@ impl Choice {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DecisionLog")]
 pub struct Chosen {
-    /// Which decisions go on record.
+    /// Which decisions go into the log.
     pub decision_log: Choice,
     /// Who chose it last, if anyone did since there is this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,11 +55,11 @@ pub struct Chosen {
 }
 
 /// Reads `{ decisionLog }`.
-pub(in crate::conditions) fn read_choice(value: Value<'_, '_, '_>) -> Option<Choice> {
+pub fn read_choice(value: Value<'_, '_, '_>) -> Option<Choice> {
     value.component("DecisionLogPut", |value| {
         value.object(|fields| {
             fields.may_have(&["lastModifiedBy"]);
-            let about = "Which of the tenant's decisions go on record.";
+            let about = "Which of the tenant's decisions go into the log.";
             fields.required("decisionLog", about, |value| {
                 value.name_of(&["none", "denials", "all"], Choice::from_name, Choice::RULE)
             })

@@ -3,15 +3,15 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// The ids of conditions. In a path, `.` and `..` are none.
-pub(in crate::conditions) const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
+pub const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
 
 /// The id of a condition in a body, where `.` and `..` are ids as well.
-pub(in crate::conditions) fn body_condition_id(_: &mut SchemaGenerator) -> Schema {
+pub fn body_condition_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": CONDITION_ID })
 }
 
 /// The id of a project.
-pub(in crate::conditions) fn project_id(_: &mut SchemaGenerator) -> Schema {
+pub fn project_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "format": "uuid",
         "pattern": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",

@@ -1,9 +1,10 @@
-//! What is handed in: `{ till, decisions: [..] }`. Unknown members are always refused: a record that lacks a part of
-//! what its till knows must not look whole, and nothing that is known of the customer belongs on it.
+//! What is handed in: `{ till, decisions: [..] }`. Unknown members are always refused: a line that lacks a part of what its till
+//! knows must not look whole, and nothing that is known of the customer belongs in the log.
 
 use std::borrow::Cow;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::ids::{body_condition_id, project_id};
 use tillgate_api::value::or_fault;
 use tillgate_api::values::uuid;
 use tillgate_api::{Body, Value, read};
@@ -14,7 +15,6 @@ use uuid::Uuid;
 
 use crate::body::time;
 use crate::clock::Timestamp;
-use crate::conditions::ids::{body_condition_id, project_id};
 use crate::error::Result;
 use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
 
@@ -37,7 +37,7 @@ const DECISION_RULE: &str = "must be ALLOW, SOFT_DENY or HARD_DENY";
 
 /// The decisions of a till.
 #[derive(Clone, Debug)]
-pub(in crate::conditions) struct Report {
+pub(crate) struct Report {
     pub(super) till: String,
     /// By their numbers, ascending.
     pub(super) decisions: Vec<Reported>,
@@ -73,7 +73,7 @@ impl Report {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::error::Error::Invalid) with every fault.
-    pub(in crate::conditions) fn read(body: &Body) -> Result<Self> {
+    pub(crate) fn read(body: &Body) -> Result<Self> {
         let strict = Body {
             lenient: false,
             ..body.clone()
@@ -83,7 +83,7 @@ impl Report {
 }
 
 /// Reads `{ till, decisions: [..] }`.
-pub(in crate::conditions) fn report(value: Value<'_, '_, '_>) -> Option<Report> {
+pub(crate) fn report(value: Value<'_, '_, '_>) -> Option<Report> {
     value.component("DecisionReport", |value| {
         value.object(|fields| {
             let till = fields.required("till", "The name of the till.", till);
@@ -102,7 +102,7 @@ pub(in crate::conditions) fn report(value: Value<'_, '_, '_>) -> Option<Report> 
 }
 
 /// Whether a text may be the name of a till.
-pub(in crate::conditions) fn is_till(text: &str) -> bool {
+pub(crate) fn is_till(text: &str) -> bool {
     is_name(text) && !is_step(text)
 }
 
@@ -115,7 +115,7 @@ fn till(value: Value<'_, '_, '_>) -> Option<String> {
 }
 
 /// The name of a till.
-pub(in crate::conditions) fn till_schema(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn till_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["till-7"],
     })
@@ -217,16 +217,16 @@ fn text(value: Value<'_, '_, '_>) -> Option<String> {
 }
 
 fn number(value: Value<'_, '_, '_>) -> Option<u64> {
-    let schema = |_: &mut _| {
-        json_schema!({
-            "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE
-        })
-    };
-    value.of(schema, |node, faults| {
+    value.of(number_schema, |node, faults| {
         let number = node.integer().and_then(|number| u64::try_from(number).ok());
         let fits = number.filter(|number| (1..=MAX_SEQUENCE).contains(number));
         or_fault(faults, node, fits, SEQUENCE_RULE)
     })
+}
+
+/// The number of a decision.
+pub(super) fn number_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE })
 }
 
 fn digest(value: Value<'_, '_, '_>) -> Option<String> {

@@ -1,7 +1,7 @@
-//! A line of the record, as it is written and read: a decision about one item by one rule; a gap; or the start or end of the
-//! host that writes. What does not apply is left out.
+//! A line of the log, as it is written and read: a decision about one item by one rule, or how many decisions are missing. What
+//! does not apply is left out.
 //!
-//! Deliberately absent is everything that is known of the customer: age, birth date and licenses are not on record.
+//! Deliberately absent is everything that is known of the customer: age, birth date and licenses are not in the log.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Line<'a> {
-    /// When it was decided; of a gap, when the last decision of it was.
+    /// When it was decided; of missing decisions, when that was written, or the till's next decision made.
     pub at: Cow<'a, str>,
     /// Whose decision it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,52 +55,24 @@ pub struct Line<'a> {
     /// Which till made it, where it was handed in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub till: Option<Cow<'a, str>>,
-    /// How often the numbers of the till had begun anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epoch: Option<u64>,
-    /// The till's number of it.
+    /// The number that the till has given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
-    /// The till's number of the decision that is on record before this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous: Option<u64>,
-    /// How many decisions the till had to drop before this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dropped_before: Option<u64>,
     /// When it was handed in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<Cow<'a, str>>,
-    /// Decisions that the record lacks.
+    /// How many decisions are missing: of the host that writes the log, or of a till before this number. One about a basket
+    /// counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap: Option<GapOf<'a>>,
-    /// What the host did.
+    pub missing: Option<u64>,
+    /// When the first of those that are missing was made, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<HostEvent>,
-}
-
-/// Decisions that the record lacks.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-pub struct GapOf<'a> {
-    /// When the first of them was made.
-    pub since: Cow<'a, str>,
-    /// How many there are; one about a basket counts once.
-    pub decisions: u64,
-}
-
-/// What the host that writes the record did. A start without an end before it says that the host died, and with it what
-/// waited to be written.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum HostEvent {
-    /// It began to write.
-    Started,
-    /// It has written everything.
-    Stopped,
+    pub since: Option<Cow<'a, str>>,
 }
 
 impl Line<'_> {
     /// Appends it, and a line break.
-    pub(super) fn write(&self, to: &mut Vec<u8>) {
+    pub(crate) fn write(&self, to: &mut Vec<u8>) {
         let length = to.len();
         // Writing to memory does not fail, and everything in a line has a JSON form.
         match serde_json::to_writer(&mut *to, self) {

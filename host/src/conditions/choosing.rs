@@ -1,15 +1,15 @@
-//! A tenant chooses which of its decisions go on record.
+//! A tenant chooses which of its decisions go into the log.
 
 use crate::conditions::Conditions;
-use crate::conditions::choice::{CHOICE, Choice, Chosen};
 use crate::data::etag::{self, Preconditions};
 use crate::data::feed::Subscriber;
 use crate::data::records::{Change, Versioned};
+use crate::decision_log::{CHOICE, Choice, Chosen};
 use crate::error::Result;
 use crate::identity::{By, TenantId};
 
 impl Conditions {
-    /// Which of a tenant's decisions go on record.
+    /// Which of a tenant's decisions go into the log.
     ///
     /// # Errors
     /// When the store is unavailable and the tenant is not in memory.
@@ -18,7 +18,7 @@ impl Conditions {
         Ok(tenant.own().content().chosen.clone())
     }
 
-    /// Chooses which of a tenant's decisions go on record; `by` says who does. Answers what was chosen before, and what is now.
+    /// Chooses which of a tenant's decisions go into the log; `by` says who does. Answers what was chosen before, and what is now.
     ///
     /// # Errors
     /// [`Error::Outdated`](crate::error::Error::Outdated) when a precondition does not hold.
