@@ -250,7 +250,7 @@ const FLOORS: &[(bool, &[&str])] = &[
             "load", "observe",
         ],
     ),
-    (false, &["app"]),
+    (false, &["app", "decision_log"]),
     (false, &["http"]),
     (
         false,

@@ -221,7 +221,7 @@ async fn of_a_link_the_file_that_it_leads_to_is_renamed() {
     .await;
     shop.choose("all").await;
     let basket: Vec<Value> = (0..40).map(|_| json!({ "id": "i".repeat(200) })).collect();
-    for _ in 0..10 {
+    for _ in 0..60 {
         let basket = json!({ "items": basket, "context": {} });
         shop.decide("evaluations", &basket).await;
     }
@@ -234,7 +234,7 @@ async fn of_a_link_the_file_that_it_leads_to_is_renamed() {
     let found = output(&mut command);
     assert_eq!(found.status.code(), Some(0));
     let printed = String::from_utf8(found.stdout).unwrap();
-    assert_eq!(printed.lines().count(), 400);
+    assert_eq!(printed.lines().count(), 2_400);
 }
 
 #[tokio::test]

@@ -520,8 +520,13 @@ async fn what_is_handed_in_is_written_to_a_pipe() {
 async fn what_a_till_decides_after_it_was_forgotten_is_printed() {
     let shop = Shop::open().await;
     shop.choose("all").await;
-    for _ in 0..3 {
-        let both = report("t", [decision(1), decision(2)]);
+    for minute in 0..3 {
+        let at_minute = |sequence| {
+            let mut decision = decision(sequence);
+            decision["at"] = json!(format!("2025-12-31T23:{minute:02}:00Z"));
+            decision
+        };
+        let both = report("t", [at_minute(1), at_minute(2)]);
         assert_eq!(shop.hand_in(&both).await, receipt("t", 2, [2, 0, 0]));
         let till = format!("{TILLS}/t");
         let forgotten = shop

@@ -14,41 +14,56 @@ use crate::decision_log::open_files;
 /// The most bytes of a line: far more than any has.
 const MAX_LINE: u64 = 1 << 20;
 
-/// What was read.
-#[derive(Debug, Default)]
-pub(super) struct Files {
-    /// By device and number: a shell may name renamed ones as well.
-    known: HashSet<(u64, u64)>,
+/// The files of logs, and what was found out about them.
+#[derive(Debug)]
+pub(super) struct Files<'f> {
+    opened: Vec<(&'f Path, File)>,
+    stdin: Option<&'f Path>,
     /// Files that have something in them, and no line that may be of a log.
     pub(super) foreign: Vec<String>,
 }
 
-impl Files {
-    /// Reads all lines that may be of a log, each file once. `each` answers whether to go on.
+impl<'f> Files<'f> {
+    /// Opens the files that are named, and those that they were renamed to.
     ///
     /// # Errors
-    /// When a file is not there or cannot be read.
-    pub(super) fn each_line(
-        &mut self,
-        paths: &[PathBuf],
-        mut each: impl FnMut(&[u8]) -> Result<bool, String>,
-    ) -> Result<(), String> {
+    /// When one is not there or cannot be read.
+    pub(super) fn open(paths: &'f [PathBuf]) -> Result<Self, String> {
+        // By device and number: a shell may name renamed ones as well.
+        let mut known = HashSet::new();
         let mut opened = Vec::new();
         for path in paths.iter().filter(|path| !is_stdin(path)) {
             for file in open_files(path).map_err(|cause| cannot(path, &cause))? {
-                opened.push((path, file));
+                let metadata = file.metadata().map_err(|cause| cannot(path, &cause))?;
+                if known.insert((metadata.dev(), metadata.ino())) {
+                    opened.push((path.as_path(), file));
+                }
             }
         }
         // The oldest first, in whichever order a shell has listed them.
         opened.sort_by_cached_key(|(_, file)| modified(file));
-        for (path, file) in opened {
-            let metadata = file.metadata().map_err(|cause| cannot(path, &cause))?;
-            let is_new = self.known.insert((metadata.dev(), metadata.ino()));
-            if is_new && !self.read(BufReader::new(file), path, &mut each)? {
+        let stdin = paths.iter().find(|path| is_stdin(path));
+        Ok(Self {
+            opened,
+            stdin: stdin.map(PathBuf::as_path),
+            foreign: Vec::new(),
+        })
+    }
+
+    /// Reads all lines that may be of a log. `each` answers whether to go on.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(super) fn each_line(
+        &mut self,
+        mut each: impl FnMut(&[u8]) -> Result<bool, String>,
+    ) -> Result<(), String> {
+        for (path, file) in std::mem::take(&mut self.opened) {
+            if !self.read(BufReader::new(file), path, &mut each)? {
                 return Ok(());
             }
         }
-        if let Some(path) = paths.iter().find(|path| is_stdin(path)) {
+        if let Some(path) = self.stdin {
             self.read(std::io::stdin().lock(), path, &mut each)?;
         }
         Ok(())

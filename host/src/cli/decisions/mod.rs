@@ -97,6 +97,7 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
         (false, Format::Csv) => output::Form::Csv,
         (false, Format::Json) => output::Form::Json,
     };
+    let mut files = Files::open(&arguments.files)?;
     let mut search = Search {
         arguments,
         known: HashSet::new(),
@@ -105,8 +106,7 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
         missing: 0,
         malformed: 0,
     };
-    let mut files = Files::default();
-    let searched = files.each_line(&arguments.files, |text| search.line(text));
+    let searched = files.each_line(|text| search.line(text));
     // What was found before a file that cannot be read, too.
     search.output.end()?;
     searched?;
