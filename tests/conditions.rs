@@ -465,7 +465,7 @@ async fn who_is_revoked_hears_no_more_of_the_catalog() {
     let host = Host::start().await;
     let token = host.token("shop", ROLES).await;
     let spy = host.client("shop", &["ecs.viewer"]).await;
-    let secret = &spy.client_secret;
+    let secret = spy.client_secret.reveal();
     let listening =
         crate::support::host::token(&host.http, &host.url, &spy.client_id, secret).await;
     let path = "/api/v1/catalog/changes";

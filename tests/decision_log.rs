@@ -68,7 +68,7 @@ impl Shop {
         };
         let host = Host::start_configured(store, clock.clone(), configure).await;
         let client = host.client("acme", ROLES).await;
-        let (id, secret) = (&client.client_id, &client.client_secret);
+        let (id, secret) = (&client.client_id, client.client_secret.reveal());
         let token = crate::support::host::token(&host.http, &host.url, id, secret).await;
         let mut shop = Self {
             host,

@@ -69,7 +69,7 @@ impl Shop {
             "tokenUrl": format!("{}/oauth2/token", host.url), "audience": host.app.config.audience,
         });
         std::fs::write(folder.path().join("operator.json"), credentials.to_string()).unwrap();
-        let (id, secret) = (&client.client_id, &client.client_secret);
+        let (id, secret) = (&client.client_id, client.client_secret.reveal());
         let operator = crate::support::host::token(&host.http, &host.url, id, secret).await;
         Self {
             host,

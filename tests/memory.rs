@@ -140,7 +140,13 @@ async fn of_clients_so_many_stay_as_is_configured_besides_those_whose_tokens_are
         if number >= signed_in {
             continue;
         }
-        let token = token(&host.http, &host.url, &till.client_id, &till.client_secret).await;
+        let token = token(
+            &host.http,
+            &host.url,
+            &till.client_id,
+            till.client_secret.reveal(),
+        )
+        .await;
         tokens.verify(&token).await.unwrap();
         issued.push(token);
     }

@@ -64,7 +64,7 @@ impl Session {
         let roles = roles.as_array().unwrap().iter();
         let roles: Vec<_> = roles.map(|role| role["roleId"].as_str().unwrap()).collect();
         let client = host.client(&platform, &roles).await;
-        let (id, secret) = (&client.client_id, &client.client_secret);
+        let (id, secret) = (&client.client_id, client.client_secret.reveal());
         let token = token(&host.http, &host.url, id, secret).await;
         let (_, document) = host.get("/openapi.json", "").await;
         let unit = "/api/v1/business-units";
@@ -95,7 +95,7 @@ impl Session {
                 } = &self.client;
                 let url = format!("{}{}", self.host.url, sent.path);
                 let request = self.host.http.request(method, url);
-                request.basic_auth(client_id, Some(client_secret))
+                request.basic_auth(client_id, Some(client_secret.reveal()))
             }
             path => self.host.request(method, path, &self.token),
         };

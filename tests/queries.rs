@@ -105,7 +105,7 @@ async fn public_routes_ignore_duplicates() {
     let request = host
         .http
         .post(format!("{}/oauth2/token?audience=a&audience=b", host.url));
-    let request = request.basic_auth(&client.client_id, Some(&client.client_secret));
+    let request = request.basic_auth(&client.client_id, Some(client.client_secret.reveal()));
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     let form = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example";
     let (status, issued) = read(request.body(form).send().await.unwrap()).await;

@@ -162,7 +162,7 @@ impl<'a> Manager<'a> {
             client_id,
             client_secret,
         } = credentials;
-        let token = token(http, &url, client_id, client_secret).await;
+        let token = token(http, &url, client_id, client_secret.reveal()).await;
         Self { http, url, token }
     }
 

@@ -204,7 +204,7 @@ async fn callers_are_checked_on_every_host_whoever_gives_out_tokens() {
     let tokens = host(store(), "token,workers").await;
     let decisions = host(store(), "conditions").await;
     let client = tokens.client("acme", &["ecs.evaluator"]).await;
-    let (id, secret) = (&client.client_id, &client.client_secret);
+    let (id, secret) = (&client.client_id, client.client_secret.reveal());
     let token = crate::support::host::token(&tokens.http, &tokens.url, id, secret).await;
     let basket = json!({ "items": [{ "id": "1" }], "context": {} });
     let decide = async || {

@@ -185,7 +185,10 @@ async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_i
     let token = shop
         .http
         .post(url)
-        .basic_auth(&shop.client.client_id, Some(&shop.client.client_secret))
+        .basic_auth(
+            &shop.client.client_id,
+            Some(shop.client.client_secret.reveal()),
+        )
         .header("content-type", "application/x-www-form-urlencoded")
         .body("grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example");
     for request in [write, webhooks, token] {

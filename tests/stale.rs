@@ -161,7 +161,7 @@ async fn while_the_store_is_away_nothing_is_written_and_nobody_gets_a_token() {
         .host
         .http
         .post(format!("{}/oauth2/token", shop.host.url))
-        .basic_auth(&client.client_id, Some(&client.client_secret))
+        .basic_auth(&client.client_id, Some(client.client_secret.reveal()))
         .header("content-type", "application/x-www-form-urlencoded")
         .body(form);
     assert_eq!(token.send().await.unwrap().status(), 503);

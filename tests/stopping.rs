@@ -55,7 +55,7 @@ struct Caller {
 impl Caller {
     async fn new(program: &Program, credentials: &Credentials) -> Self {
         let (http, url) = (client(), program.url.clone());
-        let (id, secret) = (&credentials.client_id, &credentials.client_secret);
+        let (id, secret) = (&credentials.client_id, credentials.client_secret.reveal());
         let token = token(&http, &url, id, secret).await;
         Self { http, url, token }
     }

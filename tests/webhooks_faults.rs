@@ -101,7 +101,13 @@ pub(crate) struct Integrator {
 impl Integrator {
     pub(crate) async fn new(program: &Program, client: &Credentials) -> Self {
         let (http, url) = (self::client(), program.url.clone());
-        let token = token(&http, &url, &client.client_id, &client.client_secret).await;
+        let token = token(
+            &http,
+            &url,
+            &client.client_id,
+            client.client_secret.reveal(),
+        )
+        .await;
         Self { http, url, token }
     }
 

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::clock::{Clock, Timestamp};
+use crate::clock::Clock;
 use crate::config::{Config, Role, StoreIdentity};
 use crate::data::outbox::Outbox;
 use crate::data::records::Records;
 use crate::data::snapshot::{Contents, SnapshotWriter};
 use crate::engine::{CompiledModule, EnginePool, ROUND};
 use crate::error::{Error, Result};
-use crate::jobs::{QueueStatus, Runner};
+use crate::jobs::Runner;
 use crate::load::Workers;
-use crate::observe::metrics::{MeasuredStore, MemoryUse, MetricFamily, Metrics, Sample};
+use crate::observe::metrics::{MeasuredStore, MetricFamily, Metrics, Sample};
 use crate::observe::readiness::{Readiness, State, Status};
 use crate::store::{Partition, Store, StoreUrl};
 
@@ -33,9 +33,9 @@ pub struct App {
     /// Which store it is.
     pub store_identity: StoreIdentity,
     /// The module.
-    pub engine: EnginePool,
+    pub engine: Arc<EnginePool>,
     /// The queues of background jobs.
-    pub runner: Runner,
+    pub runner: Arc<Runner>,
     /// The events of the features.
     pub outbox: Outbox,
     /// What is measured.
@@ -81,12 +81,12 @@ impl App {
         let app = Arc::new(Self {
             store_identity: StoreIdentity::of(&url),
             config,
-            engine,
+            engine: Arc::new(engine),
             outbox: Outbox::default(),
             metrics,
             readiness,
             snapshot,
-            runner,
+            runner: Arc::new(runner),
             records: Records::new(Arc::clone(&store), Partition::named("app")),
             clock,
             store,
@@ -129,13 +129,13 @@ impl App {
 
     /// Registers what is known of the shared parts.
     fn measure(self: &Arc<Self>) {
-        let engine = Arc::downgrade(self);
+        let engine = Arc::downgrade(&self.engine);
         self.readiness.check("module", move || {
-            let can_decide = engine.upgrade().is_some_and(|app| app.engine.can_decide());
+            let can_decide = engine.upgrade().is_some_and(|engine| engine.can_decide());
             (!can_decide).then_some((State::Away, "the module does not run".into()))
         });
-        self.measure_engine();
-        self.measure_queues();
+        self.engine.measure(&self.metrics);
+        self.runner.measure(&self.metrics);
         let begin = self.clock.now().seconds();
         let start = MetricFamily::gauge(
             "process_start_time",
@@ -176,117 +176,6 @@ impl App {
                     Sample::count(labels, usize::from(state == found.state))
                 })
             });
-            samples.collect()
-        });
-    }
-
-    fn measure_engine(self: &Arc<Self>) {
-        let instances = MetricFamily::gauge(
-            "tillgate_engine_instances",
-            "Instances of the module, in use and idle",
-        );
-        self.collect(instances, |app| {
-            let now = app.engine.status();
-            vec![
-                Sample::count([("state", "in_use")], now.in_use),
-                Sample::count([("state", "idle")], now.idle),
-            ]
-        });
-        let made = MetricFamily::counter(
-            "tillgate_engine_instances_made",
-            "Instances of the module that were made",
-        );
-        self.collect(made, |app| {
-            vec![Sample::count([], app.engine.status().made)]
-        });
-        let traps = MetricFamily::counter(
-            "tillgate_engine_traps",
-            "Instances of the module that trapped or exceeded a limit",
-        );
-        self.collect(traps, |app| {
-            vec![Sample::count([], app.engine.status().failed)]
-        });
-        let app = Arc::downgrade(self);
-        self.metrics.collect_memory(move || {
-            let held = app.upgrade().map(|app| {
-                let now = app.engine.status();
-                [
-                    MemoryUse {
-                        kind: "instances",
-                        count: now.idle + now.in_use,
-                        bytes: Some(now.memory),
-                    },
-                    MemoryUse {
-                        kind: "prepared_documents",
-                        count: now.prepared,
-                        bytes: Some(now.prepared_bytes),
-                    },
-                ]
-            });
-            held.into_iter().flatten().collect()
-        });
-    }
-
-    fn measure_queues(self: &Arc<Self>) {
-        let running = MetricFamily::gauge(
-            "tillgate_queue_jobs_running",
-            "Jobs that run on this host, by queue",
-        );
-        self.collect_queues(running, |labels, queue, _| {
-            Sample::count(labels, queue.running)
-        });
-        let waiting = MetricFamily::gauge(
-            "tillgate_queue_partitions_waiting",
-            "Partitions with due jobs that wait for a free place on this host, by queue",
-        );
-        self.collect_queues(waiting, |labels, queue, _| {
-            Sample::count(labels, queue.waiting_partitions)
-        });
-        let oldest = MetricFamily::gauge(
-            "tillgate_queue_oldest_due",
-            "For how long the longest of these has been waiting, by queue; 0 when none is",
-        );
-        self.collect_queues(oldest.seconds(), |labels, queue, now| {
-            let waited = queue.waiting_since.map(|since| now.since(since));
-            Sample::new(labels, waited.unwrap_or_default().as_secs_f64())
-        });
-        let failures = MetricFamily::counter(
-            "tillgate_queue_failures",
-            "Attempts at jobs that failed, by queue",
-        );
-        self.collect_queues(failures, |labels, queue, _| {
-            Sample::count(labels, queue.failures)
-        });
-        let set_aside = MetricFamily::counter(
-            "tillgate_queue_set_aside",
-            "Jobs that were set aside because they failed too often, by queue",
-        );
-        self.collect_queues(set_aside, |labels, queue, _| {
-            Sample::count(labels, queue.set_aside)
-        });
-        let set_aside = MetricFamily::gauge(
-            "tillgate_queue_jobs_set_aside",
-            "Jobs that are set aside now, by queue, in the tenants that this host looks into",
-        );
-        self.collect_queues(set_aside, |labels, queue, _| {
-            Sample::count(labels, queue.set_aside_now)
-        });
-    }
-
-    /// Asks for a sample of each queue.
-    fn collect_queues(
-        self: &Arc<Self>,
-        family: MetricFamily,
-        sample: fn([(&'static str, &'static str); 1], &QueueStatus, Timestamp) -> Sample,
-    ) {
-        let app = Arc::downgrade(self);
-        self.metrics.collect(family, move || {
-            let Some(app) = app.upgrade() else {
-                return Vec::new();
-            };
-            let (now, queues) = (app.clock.now(), app.runner.status());
-            let samples = queues.iter();
-            let samples = samples.map(|queue| sample([("queue", queue.queue)], queue, now));
             samples.collect()
         });
     }

@@ -140,7 +140,7 @@ impl Shop {
             &host.http,
             &host.url,
             &operator.client_id,
-            &operator.client_secret,
+            operator.client_secret.reveal(),
         )
         .await;
         Self {

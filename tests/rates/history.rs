@@ -125,7 +125,7 @@ async fn values_say_who_has_changed_them_and_why(on: Opened) {
     let client = async || {
         let client = shop.host.client(shop.tenant, super::fixture::ROLES).await;
         let (http, url) = (&shop.host.http, &shop.host.url);
-        let token = host::token(http, url, &client.client_id, &client.client_secret).await;
+        let token = host::token(http, url, &client.client_id, client.client_secret.reveal()).await;
         (client.client_id, token)
     };
     let ((anna, annas), (ben, bens)) = (client().await, client().await);

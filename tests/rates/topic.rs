@@ -212,7 +212,7 @@ async fn the_stream_of_a_client_that_is_revoked_ends() {
         &shop.host.http,
         &shop.host.url,
         &client.client_id,
-        &client.client_secret,
+        client.client_secret.reveal(),
     );
     let token = token.await;
     let mut listener = Listener::ask(&shop, &token, "", None).await.unwrap();

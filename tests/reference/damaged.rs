@@ -42,7 +42,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
         (
             Xml,
             b"<?xml version='1.0'?><!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0 Strict//EN'><html/>".into(),
-            &["is a web page, not a document of rates"],
+            &["must be the XML of the ECB: unknown variant `html`, expected `Envelope`"],
         ),
         (Xml, csv("USD", "USD"), &["is not XML, as its content type says"]),
         (Csv, xml("USD", "USD"), &["is XML, and not CSV as its content type says"]),
@@ -55,57 +55,35 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
         (Csv, b"KEY,FREQ,CURRENCY,TIME_PERIOD,OBS_VALUE\r\n".into(), &[
             "line 1: must be the header of the ECB's CSV, which begins with Date, and not KEY",
         ]),
-        (Xml, b"<rss><channel/></rss>".into(), &[
-            "line 1: must be the one Envelope of the ECB's reference rates, and not rss",
-        ]),
-        (Xml, format!("<{long}/>").into(), &[
-            "line 1: must be the one Envelope of the ECB's reference rates, and not xxx…",
-        ]),
+        (Xml, b"<rss><channel/></rss>".into(), &["must be the XML of the ECB: unknown variant `rss`, expected `Envelope`"]),
+        (Xml, format!("<{long}/>").into(), &["must be the XML of the ECB: unknown variant `xxx…"]),
         // XML that is none, or more than is read.
-        (Xml, b"<?xml version='1.0'?>\n".into(), &["line 2: must have an Envelope"]),
-        (Xml, xml("</gesmes:Envelope>\n", ""), &["line 15: ends too early: elements are still open"]),
-        (Xml, xml("\t\t</Cube>", ""), &[
-            "line 15: must be XML: ill-formed document: …",
-        ]),
+        (Xml, b"<?xml version='1.0'?>\n".into(), &["must be the XML of the ECB: …"]),
+        (Xml, xml("</gesmes:Envelope>\n", ""), &["must be the XML of the ECB: …"]),
+        (Xml, xml("\t\t</Cube>", ""), &["must be the XML of the ECB: ill-formed document: …"]),
         (Xml, xml("'USD' rate='1.1490'/>\n\t\t</Cube>\n\t</Cube>\n</gesmes:Envelope>\n", "'US"), &[
-            "line 12: must be XML: syntax error: …",
+            "must be the XML of the ECB: syntax error: …",
         ]),
-        (Xml, xml("<gesmes:Envelope", "<!DOCTYPE a [<!ENTITY b 'c'>]><gesmes:Envelope"), &[
-            "line 2: must not have a document type (DOCTYPE)",
+        (Xml, xml("1.1490", "&one;"), &["must be the XML of the ECB: …"]),
+        (Xml, xml("</gesmes:Envelope>\n", "</gesmes:Envelope>\n<gesmes:Envelope/>"), &["must end with its Envelope"]),
+        (Xml, xml("</gesmes:Envelope>\n", "</gesmes:Envelope>\nand more"), &["must end with its Envelope"]),
+        (Xml, xml("rate='1.1490'", "rate='1.1490' rate='1.1491'"), &[
+            "must be the XML of the ECB: error while parsing attribute: …",
         ]),
-        (Xml, xml("1.1490", "&one;"), &[
-            "line 12: must be XML: …",
-        ]),
-        (Xml, xml("European", "&european;"), &["line 5: must not have an entity here"]),
-        (Xml, xml("encoding=\"UTF-8\"", "encoding=\"ISO-8859-1\""), &[
-            "line 1: must be UTF-8, and not ISO-8859-1",
-        ]),
-        (Xml, xml("</gesmes:Envelope>\n", "</gesmes:Envelope>\n<gesmes:Envelope/>"), &[
-            "line 16: must be the one Envelope of the ECB's reference rates, and not Envelope",
-        ]),
-        (Xml, xml("</gesmes:Envelope>\n", "</gesmes:Envelope>\nand more"), &["line 15: must not have text here"]),
-        (Xml, xml("rate='1.1490'", "rate='1.1490' rate='1.1491'"), &["line 12: must have each attribute once"]),
         (Xml, xml("rate='1.1490'", "rate=1.1490"), &[
-            "line 12: must be XML: error while parsing attribute: …",
+            "must be the XML of the ECB: error while parsing attribute: …",
         ]),
-        (Xml, xml("rate='1.1490'", &"a='' ".repeat(17)), &["line 12: must have at most 16 attributes"]),
         // Rates that are none.
-        (Xml, xml("rate='1.1490'", ""), &["line 12: must have a time, or a currency and a rate"]),
-        (Xml, xml("currency='USD' ", ""), &["line 12: must have a time, or a currency and a rate"]),
-        (Xml, xml("'USD'", "'usd'"), &["line 12, currency: must be a code such as SEK"]),
-        (Xml, xml("'USD'", "'SEK'"), &["line 12, SEK: must not be there twice"]),
-        (Xml, xml("'USD'", "'EUR'"), &["line 12, EUR: must not be quoted: rates are of 1 EUR"]),
-        (Xml, xml("1.1490", "N/A"), &["line 12, USD: must be a decimal such as 11.05"]),
-        (Xml, xml("<Cube time='2026-11-20'>", "<Cube>"), &[
-            "line 9, IDR: must be within a day",
-            "line 10, JPY: must be within a day",
-            "line 11, SEK: must be within a day",
-            "line 12, USD: must be within a day",
-        ]),
-        (Xml, xml("\t<Cube>", "<Cube time='2026-11-19'>"), &["line 8: must not be a day within a day"]),
-        (Xml, xml("2026-11-20", "yesterday"), &["line 8, time: must be a date from 1999 on, such as 2026-11-20"]),
+        (Xml, xml("rate='1.1490'", ""), &["must be the XML of the ECB: missing field `@rate`"]),
+        (Xml, xml("currency='USD' ", ""), &["must be the XML of the ECB: missing field `@currency`"]),
+        (Xml, xml("'USD'", "'usd'"), &["2026-11-20, usd: must be a code such as SEK"]),
+        (Xml, xml("'USD'", "'SEK'"), &["2026-11-20, SEK: must not be there twice"]),
+        (Xml, xml("'USD'", "'EUR'"), &["2026-11-20, EUR: must not be quoted: rates are of 1 EUR"]),
+        (Xml, xml("1.1490", "N/A"), &["2026-11-20, USD: must be a decimal such as 11.05"]),
+        (Xml, xml("<Cube time='2026-11-20'>", "<Cube>"), &["must be the XML of the ECB: missing field `@time`"]),
+        (Xml, xml("2026-11-20", "yesterday"), &["yesterday: must be a date from 1999 on, such as 2026-11-20"]),
         (Xml, ecb::history_xml(&[days()[0].clone(), days()[0].clone()]).into(), &[
-            "line 6, time: has the date 2026-11-20, as line 6 has",
+            "2026-11-20: must not be there twice",
         ]),
         (Xml, ecb::history_xml(&[]).into(), &["has no rates"]),
         (Xml, ecb::history_xml(&[ecb::day("2026-12-25")]).into(), &["has no rates"]),
@@ -125,7 +103,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
             "line 3, Date: must be a date from 1999 on, such as 2026-11-20",
         ]),
         (Csv, csv("2026-11-19", "20 November 2026"), &[
-            "line 3, Date: has the date 2026-11-20, as line 2 has",
+            "line 3, Date: must not be there twice",
         ]),
         (Csv, csv("1.1502", "0"), &["line 3, USD: must be greater than 0"]),
         (Csv, csv("1.1502", "-1.1502"), &["line 3, USD: must be greater than 0"]),
@@ -174,11 +152,11 @@ fn a_document_with_too_much_of_something_is_refused() {
         ecb::day(&format!("{date} USD 1.1"))
     });
     let days: Vec<Day> = days.collect();
-    let message = "must be one of at most 20,000 days";
+    let message = "must have at most 20,000 days";
     let faults = parse(Csv, ecb::history_csv(&days, &[])).unwrap_err();
-    assert_eq!(faults, [format!("line 20002: {message}")]);
+    assert_eq!(faults, [message]);
     let faults = parse(Xml, ecb::history_xml(&days)).unwrap_err();
-    assert_eq!(faults, [format!("line 6: {message}")]);
+    assert_eq!(faults, [message]);
     assert!(parse(Csv, ecb::history_csv(&days[1..], &[])).is_ok());
     let wide = format!("Date{}\n", ",HRK".repeat(1_000));
     assert_eq!(

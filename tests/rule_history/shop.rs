@@ -101,7 +101,7 @@ impl Shop {
             client_secret,
         } = &self.owner;
         let (http, url) = (&self.host.http, &self.host.url);
-        let token = host::token(http, url, client_id, client_secret).await;
+        let token = host::token(http, url, client_id, client_secret.reveal()).await;
         *self.token.lock().unwrap() = token;
     }
 

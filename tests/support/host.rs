@@ -245,7 +245,7 @@ impl Host {
             &self.http,
             &self.url,
             &client.client_id,
-            &client.client_secret,
+            client.client_secret.reveal(),
         )
         .await
     }

@@ -37,7 +37,10 @@ async fn while_the_store_is_away_who_is_known_goes_on_and_others_come_again() {
         (answer.status, answer.header("retry-after")),
         (503, Some("1"))
     );
-    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let (id, secret) = (
+        &service.operator.client_id,
+        service.operator.client_secret.reveal(),
+    );
     let answer = service.send(service.ask(id, secret, FORM)).await;
     assert_eq!(
         (answer.status, answer.header("retry-after")),

@@ -72,7 +72,7 @@ async fn each_cell_of_the_status_table_holds() {
                 }
             }
             let may = service
-                .send(service.ask(&till.client_id, &till.client_secret, FORM))
+                .send(service.ask(&till.client_id, till.client_secret.reveal(), FORM))
                 .await
                 .status;
             assert_eq!(may == 200, status == "Authorized", "{from} {call}");

@@ -10,7 +10,9 @@ use super::fixture::{AUDIENCE, Service};
 async fn the_oauth2_crate_gets_a_token() {
     let service = Service::start().await;
     let client = BasicClient::new(ClientId::new(service.operator.client_id.clone()))
-        .set_client_secret(ClientSecret::new(service.operator.client_secret.clone()))
+        .set_client_secret(ClientSecret::new(
+            service.operator.client_secret.reveal().to_owned(),
+        ))
         .set_token_uri(TokenUrl::new(format!("{}/oauth2/token", service.host.url)).unwrap());
     let http =
         async |request: oauth2::HttpRequest| -> Result<oauth2::HttpResponse, reqwest::Error> {

@@ -39,16 +39,22 @@ async fn a_replaced_secret_is_valid_until_its_overlap_ends() {
         json!({ "clientId": till.client_id, "clientSecret": second })
     );
     assert_eq!(
-        (status(&till.client_secret).await, status(&second).await),
+        (
+            status(till.client_secret.reveal()).await,
+            status(&second).await
+        ),
         (200, 200)
     );
     service
         .clock
         .advance(std::time::Duration::from_secs(86_399));
-    assert_eq!(status(&till.client_secret).await, 200);
+    assert_eq!(status(till.client_secret.reveal()).await, 200);
     service.clock.advance(std::time::Duration::from_secs(1));
     assert_eq!(
-        (status(&till.client_secret).await, status(&second).await),
+        (
+            status(till.client_secret.reveal()).await,
+            status(&second).await
+        ),
         (401, 200)
     );
 

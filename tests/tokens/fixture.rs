@@ -12,6 +12,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::config::Config;
+use tillgate::identity::Secret;
 use tillgate::store::{MemoryStore, Partition, Store};
 use tillgate::tokens::Credentials;
 
@@ -121,7 +122,9 @@ impl Service {
             client_id,
             client_secret,
         } = credentials;
-        let answer = self.send(self.ask(client_id, client_secret, FORM)).await;
+        let answer = self
+            .send(self.ask(client_id, client_secret.reveal(), FORM))
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body["access_token"].as_str().unwrap().to_owned()
     }
@@ -184,7 +187,7 @@ impl Service {
         let text = |member: &str| answer.body[member].as_str().unwrap().to_owned();
         Credentials {
             client_id: text("clientId"),
-            client_secret: text("clientSecret"),
+            client_secret: Secret::new(text("clientSecret")),
         }
     }
 

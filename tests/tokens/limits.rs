@@ -128,7 +128,10 @@ async fn ten_wrong_secrets_in_a_row_make_an_address_wait_longer_and_longer() {
     let service = Service::start().await;
     service.open_tenant("acme", &[]).await;
     let till = service.till("acme", 1).await;
-    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let (id, secret) = (
+        &service.operator.client_id,
+        service.operator.client_secret.reveal(),
+    );
     for _ in 0..9 {
         assert_eq!(
             service.send(service.ask(id, "wrong", FORM)).await.status,
@@ -165,7 +168,7 @@ async fn ten_wrong_secrets_in_a_row_make_an_address_wait_longer_and_longer() {
     assert!(waits.is_sorted());
     assert_eq!((waits[0], *waits.last().unwrap()), (1, 900));
     let other = service
-        .send(service.ask(&till.client_id, &till.client_secret, FORM))
+        .send(service.ask(&till.client_id, till.client_secret.reveal(), FORM))
         .await;
     assert_eq!(
         other.status, 401,

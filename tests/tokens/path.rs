@@ -237,13 +237,13 @@ async fn a_client_that_was_deleted_and_registers_again_is_another() {
     service.clock.advance(std::time::Duration::from_secs(60));
     let second = service.till("acme", 1).await;
     assert_eq!(second.client_id, first.client_id);
-    assert_ne!(second.client_secret, first.client_secret);
+    assert_ne!(second.client_secret.reveal(), first.client_secret.reveal());
     service
         .put(&format!("{path}/authorize"), &operator, Value::Null)
         .await;
     assert_eq!(
         service
-            .send(service.ask(&first.client_id, &first.client_secret, FORM))
+            .send(service.ask(&first.client_id, first.client_secret.reveal(), FORM))
             .await
             .status,
         401

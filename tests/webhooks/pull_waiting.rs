@@ -212,7 +212,7 @@ async fn who_may_not_see_events_any_more_gets_none_that_came_while_it_waited() {
     let shop = shop(|_| ()).await;
     let operator = shop.host.token("platform", &["platform.operator"]).await;
     let client = shop.host.client("acme", &["exe.viewer"]).await;
-    let (id, secret) = (&client.client_id, &client.client_secret);
+    let (id, secret) = (&client.client_id, client.client_secret.reveal());
     let token = host::token(&shop.host.http, &shop.host.url, id, secret).await;
     let asked = ask(&shop.host, ERP, &token);
     waiting(&shop.host, 1.0).await;

@@ -6,13 +6,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::output::shown_path;
+use crate::identity::Secret;
 
 /// A file of credentials (`platform.md`, "Command line").
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Credentials {
     pub(super) client_id: String,
-    pub(super) client_secret: String,
+    pub(super) client_secret: Secret,
     pub(super) token_url: String,
     pub(super) audience: String,
 }

@@ -19,6 +19,7 @@ use crate::egress::{
     Client, Destinations, Distrust, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
     shown,
 };
+use crate::identity::Secret;
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
 const LIMITS: Limits = Limits {
@@ -116,7 +117,10 @@ impl Session {
         let request = self
             .http
             .request(Method::POST, url(base, TOKEN)?)
-            .basic_auth(&credentials.client_id, Some(&credentials.client_secret))
+            .basic_auth(
+                &credentials.client_id,
+                Some(credentials.client_secret.reveal()),
+            )
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(format!("grant_type=client_credentials&audience={audience}"));
         let answer = send(&self.http, base, request).await?;
@@ -149,7 +153,7 @@ impl Session {
     pub(super) fn credentials_of(&self, client_id: &str, client_secret: &str) -> Credentials {
         Credentials {
             client_id: client_id.to_owned(),
-            client_secret: client_secret.to_owned(),
+            client_secret: Secret::new(client_secret.to_owned()),
             token_url: format!("{}{TOKEN}", self.base),
             audience: self.credentials.audience.clone(),
         }

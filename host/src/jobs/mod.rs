@@ -15,6 +15,7 @@
 //! often).
 
 mod attempt;
+mod metrics;
 mod queue;
 mod schedule;
 pub mod set_aside;

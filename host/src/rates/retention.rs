@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::change::progress::{CHANGES, Progress};
 use super::shop::history::{HISTORY, time_of};
@@ -14,13 +13,11 @@ use super::shop::used_record::{REFERENCES, SHARED, reference_key};
 use super::topic::{SHARED_LISTS, TOPIC};
 use super::units::unit::{Unit, units_prefix};
 use crate::app::App;
-use crate::clock::Timestamp;
+use crate::clock::{DAY, Timestamp};
 use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::Result;
 use crate::jobs::{CLOCK_SKEW, Work};
 use crate::store::{Entry, Position};
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many shared rates that no shop uses are removed at once.
 const REMOVED_AT_ONCE: usize = 200;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ::http::header::CACHE_CONTROL;
-use ::http::{HeaderValue, Method, StatusCode};
+use ::http::{HeaderValue, Method};
 use bytes::Bytes;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -123,13 +123,7 @@ impl Document {
 
     /// The document, which other programs may keep as long as they ask whether it is the same.
     fn answer(&self, request: &Request) -> Reply {
-        let reply = match request.has(&self.etag) {
-            true => Reply::empty(StatusCode::NOT_MODIFIED),
-            false => Reply::encoded(self.text.clone()),
-        };
-        let revalidate = HeaderValue::from_static("no-cache");
-        reply
-            .tagged(self.etag.clone())
-            .with(CACHE_CONTROL, revalidate)
+        let reply = request.answer(self.etag.clone(), || Reply::encoded(self.text.clone()));
+        reply.with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
     }
 }

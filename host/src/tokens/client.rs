@@ -19,7 +19,7 @@ use super::members::{
 };
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::identity::{By, DisplayName, TenantId};
+use crate::identity::{By, DisplayName, Secret, TenantId};
 
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;
@@ -214,7 +214,7 @@ impl From<Client> for AnsweredClient {
 }
 
 /// A client's id, and its new secret.
-#[derive(Clone, JsonSchema, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClientCredentials")]
 pub struct Credentials {
@@ -223,16 +223,7 @@ pub struct Credentials {
     pub client_id: String,
     /// It is shown here and never again.
     #[schemars(schema_with = "secret_schema")]
-    pub client_secret: String,
-}
-
-/// Without the secret: what is debugged may be logged.
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("client_id", &self.client_id)
-            .finish_non_exhaustive()
-    }
+    pub client_secret: Secret,
 }
 
 /// The hash of a secret.
@@ -262,7 +253,7 @@ impl Pepper {
 
     /// The hash of a secret, valid until it is replaced.
     #[must_use]
-    pub fn hash_secret(&self, secret: &str) -> HashedSecret {
+    pub fn hash_secret(&self, secret: &Secret) -> HashedSecret {
         HashedSecret {
             hash: self.hash(secret),
             until: None,
@@ -272,7 +263,7 @@ impl Pepper {
     /// Whether a secret is one of those that are valid now. The work is the same for any number of secrets, none
     /// included, and wherever they differ.
     #[must_use]
-    pub fn matches(&self, secrets: &[HashedSecret], presented: &str, now: Timestamp) -> bool {
+    pub fn matches(&self, secrets: &[HashedSecret], presented: &Secret, now: Timestamp) -> bool {
         let presented = self.hash(presented);
         let padding = HashedSecret {
             hash: "0".repeat(64),
@@ -289,8 +280,8 @@ impl Pepper {
         matched.into()
     }
 
-    fn hash(&self, secret: &str) -> String {
-        hex::encode(hmac::sign(&self.0, secret.as_bytes()))
+    fn hash(&self, secret: &Secret) -> String {
+        hex::encode(hmac::sign(&self.0, secret.reveal().as_bytes()))
     }
 }
 
@@ -298,9 +289,9 @@ impl Pepper {
 ///
 /// # Errors
 /// When the system has no random numbers.
-pub fn random_secret() -> Result<String> {
+pub fn random_secret() -> Result<Secret> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes)
         .map_err(|_| Error::Bug("the system has no random numbers".to_owned()))?;
-    Ok(hex::encode(bytes))
+    Ok(Secret::new(hex::encode(bytes)))
 }

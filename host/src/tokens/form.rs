@@ -7,20 +7,13 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode;
 
 use super::token_error::TokenError;
+use crate::identity::Secret;
 
 /// The credentials of a client.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BasicCredentials {
     pub(super) id: String,
-    pub(super) secret: String,
-}
-
-impl std::fmt::Debug for BasicCredentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BasicCredentials")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
+    pub(super) secret: Secret,
 }
 
 impl BasicCredentials {
@@ -39,7 +32,7 @@ impl BasicCredentials {
         let (id, secret) = text.split_once(':')?;
         Some(Self {
             id: decode(id),
-            secret: decode(secret),
+            secret: Secret::new(decode(secret)),
         })
     }
 }
@@ -110,7 +103,7 @@ impl Form {
                 Some(_) if !accepts_secret => Err(TokenError::SecretInForm),
                 Some(secret) => Ok(Some(BasicCredentials {
                     id: self.get("client_id").unwrap_or_default().to_owned(),
-                    secret: secret.to_owned(),
+                    secret: Secret::new(secret.to_owned()),
                 })),
             };
         };

@@ -224,7 +224,7 @@ impl Tokens {
             issuer: config.issuer(),
             audience: config.audience.clone(),
             registration_endpoint: issue::registration_endpoint(config),
-            pepper: Pepper::new(pepper.as_bytes()),
+            pepper: Pepper::new(pepper.reveal().as_bytes()),
             schemas: Arc::default(),
             trusted,
             token_cache: Arc::default(),

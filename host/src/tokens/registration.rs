@@ -19,8 +19,7 @@ use super::{Tokens, client_key, counts};
 use crate::data::feed::Subscriber;
 use crate::data::records::Change;
 use crate::error::{Error, Result};
-use crate::identity::TenantId;
-use crate::identity::network;
+use crate::identity::{Secret, TenantId, network};
 use crate::jobs::{CLOCK_SKEW, Work};
 use crate::observe::audit::Line;
 
@@ -50,7 +49,7 @@ pub struct Registered {
     #[schemars(schema_with = "client_id_schema")]
     client_id: String,
     #[schemars(schema_with = "secret_schema")]
-    client_secret: String,
+    client_secret: Secret,
     #[schemars(schema_with = "name_schema")]
     software_id: String,
     #[schemars(schema_with = "name_schema")]
@@ -165,7 +164,7 @@ impl Tokens {
         registration: &Registration,
         claims: Claims,
         roles: Vec<String>,
-        secret: &str,
+        secret: &Secret,
     ) -> Result<Client> {
         let (software, tenant) = (&registration.software, &registration.tenant);
         let id = client_id::encode(&claims, software, tenant).ok_or_else(|| {

@@ -9,6 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+/// A day without leap seconds.
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A moment, in microseconds since the Unix epoch, UTC.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize,
@@ -40,6 +43,13 @@ impl Timestamp {
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The next midnight, UTC.
+    #[must_use]
+    pub fn next_midnight(self) -> Self {
+        let day = u64::try_from(DAY.as_micros()).unwrap_or(u64::MAX);
+        Self((self.0 / day + 1).saturating_mul(day))
     }
 
     fn rfc3339(self, digits: i16) -> String {

@@ -285,7 +285,10 @@ async fn a_token_holds_for_its_issuer_and_a_client_in_good_standing() {
         config.issuer = "https://tokens.tillgate.example/".to_owned();
     });
     let named = named.await;
-    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let (id, secret) = (
+        &service.operator.client_id,
+        service.operator.client_secret.reveal(),
+    );
     let token = token(&named.http, &named.url, id, secret).await;
     service
         .assert_refused(&token, ISSUER, "of another name")

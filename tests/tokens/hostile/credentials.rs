@@ -68,7 +68,10 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
     let (pending, revoked) = (service.till("acme", 1).await, service.till("acme", 2).await);
     let path = format!("/v1/tenants/acme/clients/{}/revoke", revoked.client_id);
     assert_eq!(service.put(&path, &token, Value::Null).await.status, 200);
-    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let (id, secret) = (
+        &service.operator.client_id,
+        service.operator.client_secret.reveal(),
+    );
     let right = format!("{id}:{secret}");
     let good = basic(&right);
     let (_, unprefixed) = good.split_once(' ').unwrap();
@@ -132,7 +135,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         ("a long secret", format!("{id}:{}", "a".repeat(9_000))),
         (
             "another's secret",
-            format!("{id}:{}", revoked.client_secret),
+            format!("{id}:{}", revoked.client_secret.reveal()),
         ),
         ("the id as its secret", format!("{id}:{id}")),
         ("a token as the secret", format!("{id}:{token}")),
@@ -147,11 +150,11 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         ("the example of RFC 6749", EXAMPLE.to_owned()),
         (
             "a pending client",
-            format!("{}:{}", pending.client_id, pending.client_secret),
+            format!("{}:{}", pending.client_id, pending.client_secret.reveal()),
         ),
         (
             "a revoked client",
-            format!("{}:{}", revoked.client_id, revoked.client_secret),
+            format!("{}:{}", revoked.client_id, revoked.client_secret.reveal()),
         ),
     ];
     let (bad, bearer) = (basic("a:b"), format!("Bearer {token}"));
@@ -225,11 +228,11 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         rows(401, IN_FORM, in_form, |form| message(LINE, &[TYPE], form)),
         faulty(
             "pending",
-            &of_client(&pending.client_id, &pending.client_secret),
+            &of_client(&pending.client_id, pending.client_secret.reveal()),
         ),
         faulty(
             "revoked",
-            &of_client(&revoked.client_id, &revoked.client_secret),
+            &of_client(&revoked.client_id, revoked.client_secret.reveal()),
         ),
         faulty("unknown", &of_client("bm9ib2R5", &"0".repeat(64))),
         rows(200, "", taken, authorization),
@@ -250,7 +253,10 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
 async fn a_secret_in_the_form_is_taken_where_that_is_switched_on() {
     let accepting = |config: &mut Config| config.tokens.client_secret_post = true;
     let service = Service::configured(accepting).await;
-    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let (id, secret) = (
+        &service.operator.client_id,
+        service.operator.client_secret.reveal(),
+    );
     let right = format!("{FORM}&client_id={id}&client_secret={secret}");
     let in_form = [
         ("right", 200, "", right.clone()),
@@ -334,15 +340,18 @@ async fn who_guesses_keeps_nobody_else_waiting() {
     for _ in 0..12 {
         service.send(service.ask(client_id, "wrong", FORM)).await;
     }
-    let other = service.ask(&till.client_id, &till.client_secret, FORM);
+    let other = service.ask(&till.client_id, till.client_secret.reveal(), FORM);
     assert_answer(&service.send(other).await, 200, "", "another client");
     let elsewhere = reqwest::Client::builder()
         .local_address(IpAddr::from([127, 0, 0, 2]))
         .read_timeout(DEADLINE);
-    let request = service.ask(client_id, client_secret, FORM).build().unwrap();
+    let request = service
+        .ask(client_id, client_secret.reveal(), FORM)
+        .build()
+        .unwrap();
     let answer = elsewhere.build().unwrap().execute(request).await.unwrap();
     assert_eq!(answer.status(), 200, "the same client at another address");
-    let request = || service.ask(client_id, client_secret, FORM);
+    let request = || service.ask(client_id, client_secret.reveal(), FORM);
     let here = service.send(request()).await;
     assert_answer(&here, 429, LOCKED, "who guessed");
     let forwarded = request().header("x-forwarded-for", "127.0.0.2");
@@ -357,7 +366,7 @@ async fn one_connection_takes_one_request_after_another_and_no_endless_header() 
         client_id,
         client_secret,
     } = &service.operator;
-    let right = authorization(basic(format!("{client_id}:{client_secret}")));
+    let right = authorization(basic(format!("{client_id}:{}", client_secret.reveal())));
     let requests = [&right[..], &post(&[]), &right].concat();
     let answers = service.send_all(&requests).await;
     let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();

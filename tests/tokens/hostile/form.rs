@@ -25,7 +25,10 @@ const OTHER_CLIENT: &str = "invalid_request: client_id differs from the Authoriz
 #[tokio::test]
 async fn only_a_well_formed_form_by_post_gets_a_token() {
     let service = Service::start().await;
-    let (id, secret) = (&service.operator.client_id, &service.operator.client_secret);
+    let (id, secret) = (
+        &service.operator.client_id,
+        service.operator.client_secret.reveal(),
+    );
     let request = service.ask(id, secret, FORM).build().unwrap();
     let basic = request.headers()["authorization"].to_str().unwrap();
     let cases = [

@@ -40,7 +40,10 @@ impl EnvFile {
         let lines = [
             ("URL", config.public_url()),
             ("CLIENT_ID", credentials.client_id.clone()),
-            ("CLIENT_SECRET", credentials.client_secret.clone()),
+            (
+                "CLIENT_SECRET",
+                credentials.client_secret.reveal().to_owned(),
+            ),
             ("AUDIENCE", config.audience.clone()),
             ("RECEIVER", format!("{receivers_url}/erp")),
             (CREDENTIALS, credentials_file.display().to_string()),

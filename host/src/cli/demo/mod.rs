@@ -198,6 +198,7 @@ fn print_instructions(
         client_secret,
         ..
     } = credentials;
+    let client_secret = client_secret.reveal();
     let audience = &app.config.audience;
     let key = webhooks::SHARED_KEY;
     // The demo goes on when its output is closed.

@@ -1,7 +1,6 @@
 //! The link that signs in to the demo's page with one click: a code in the fragment of the page's address, for which the page
 //! gets a token. It is of use for ten minutes, in the browser that uses it first, and no other host has a route for it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use crate::app::App;
 use crate::clock::{Clock, Timestamp};
 use crate::error::{Error, Result};
 use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::identity::Secret;
 use crate::tokens::client::random_secret;
 use crate::tokens::{BasicCredentials, Credentials, TokenError, Tokens};
 
@@ -37,20 +37,12 @@ pub(super) struct SignIn {
 }
 
 /// A code that is of use for a while, in one browser.
+#[derive(Debug)]
 struct Code {
-    code: String,
+    code: Secret,
     made: Timestamp,
     /// The browser that used it first, by the random value that it has sent.
-    browser: Option<String>,
-}
-
-/// Without the code: what is debugged may be logged.
-impl fmt::Debug for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Code")
-            .field("made", &self.made)
-            .finish_non_exhaustive()
-    }
+    browser: Option<Secret>,
 }
 
 impl Code {
@@ -68,15 +60,16 @@ impl Code {
 }
 
 /// Compares two secrets in constant time.
-fn is_same(one: &str, other: &str) -> bool {
-    one.as_bytes().ct_eq(other.as_bytes()).into()
+fn is_same(one: &Secret, other: &Secret) -> bool {
+    let [one, other] = [one, other].map(|secret| secret.reveal().as_bytes());
+    one.ct_eq(other).into()
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Presented {
-    code: String,
-    browser: String,
+    code: Secret,
+    browser: Secret,
 }
 
 impl SignIn {
@@ -87,7 +80,7 @@ impl SignIn {
         credentials: &Credentials,
     ) -> Result<(Arc<Self>, String)> {
         let code = random_secret()?;
-        let link = format!("{}/#demo={code}", app.config.public_url());
+        let link = format!("{}/#demo={}", app.config.public_url(), code.reveal());
         let sign_in = Self {
             code: Mutex::new(Code {
                 code,
@@ -135,6 +128,7 @@ async fn exchange(sign_in: Arc<SignIn>, request: Request) -> Result<Reply> {
         client_secret,
         ..
     } = &sign_in.credentials;
+    let client_secret = client_secret.reveal();
     let basic = BASE64_STANDARD.encode(format!("{client_id}:{client_secret}"));
     let credentials = BasicCredentials::from_header(&format!("Basic {basic}"));
     let form = form_urlencoded::Serializer::new(String::new())
@@ -160,14 +154,15 @@ mod tests {
 
     fn code() -> Code {
         Code {
-            code: "right".to_owned(),
+            code: Secret::new("right".to_owned()),
             made: MADE,
             browser: None,
         }
     }
 
     fn from(browser: &str, code: &str) -> Presented {
-        let [code, browser] = [code, browser].map(str::to_owned);
+        let secret = |text: &str| Secret::new(text.to_owned());
+        let [code, browser] = [code, browser].map(secret);
         Presented { code, browser }
     }
 

@@ -37,8 +37,6 @@ const PAGES: usize = 50;
 /// How long after a version was set aside its change is certainly not made any more.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// Has the runner do the jobs, for as long as the application is there.
 pub(in crate::conditions) fn register(app: &Arc<App>) {
     let weak = Arc::downgrade(app);
@@ -56,12 +54,7 @@ pub(in crate::conditions) fn register(app: &Arc<App>) {
 
 /// Adds to a change the job of its partition. It is due at the next midnight, however often it is put.
 pub(super) fn begin(change: &mut Change, now: Timestamp) {
-    change.enqueue(QUEUE, JOB, midnight(now), Bytes::new());
-}
-
-fn midnight(now: Timestamp) -> Timestamp {
-    let day = DAY.as_secs() * 1_000_000;
-    Timestamp((now.0 / day + 1) * day)
+    change.enqueue(QUEUE, JOB, now.next_midnight(), Bytes::new());
 }
 
 /// A step: from the row that the job's body names.
@@ -87,7 +80,7 @@ async fn run(app: &App, work: Work) -> Result<()> {
     match after {
         Some(after) => work.continue_at(&mut change, now, after.into()),
         None if is_any(&records).await? => {
-            work.continue_at(&mut change, midnight(now), Bytes::new());
+            work.continue_at(&mut change, now.next_midnight(), Bytes::new());
         }
         None => work.settle(&mut change),
     }

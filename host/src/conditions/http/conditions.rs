@@ -7,7 +7,7 @@ use tillgate_api::problem::CONDITION_NOT_FOUND;
 use tillgate_engine::condition::ConditionId;
 
 use super::described;
-use super::{catalog, document, editor, editor_of_any, line, part, tagged, written};
+use super::{catalog, document, editor, editor_of_any, line, part, written};
 use crate::conditions::{Conditions, Owner, Part, StoredCondition};
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
@@ -95,7 +95,9 @@ async fn get_condition(conditions: Arc<Conditions>, request: Request) -> Result<
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.condition(&id).ok_or_else(|| no_condition(&id))?;
     let reply = || document(&found.text);
-    Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
+    Ok(request
+        .answer(found.text.etag().clone(), reply)
+        .stale(staleness))
 }
 
 pub(super) fn no_condition(id: &ConditionId) -> Error {

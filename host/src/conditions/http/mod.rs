@@ -89,15 +89,6 @@ async fn part(
     Ok(Reply::encoded(encoded).tagged(etag))
 }
 
-/// The answer to a GET: what `reply` makes, or that the caller has it already.
-fn tagged(request: &Request, etag: &Etag, reply: impl FnOnce() -> Reply) -> Reply {
-    let reply = match request.has(etag) {
-        true => Reply::empty(StatusCode::NOT_MODIFIED),
-        false => reply(),
-    };
-    reply.tagged(etag.clone())
-}
-
 /// The answer that is a stored document. One that is too long to be compressed is in memory anyway.
 fn document(text: &Text) -> Reply {
     match text.size() > MAX_WHOLE {

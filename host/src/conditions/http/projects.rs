@@ -7,7 +7,7 @@ use tillgate_api::problem::PROJECT_NOT_FOUND;
 use tillgate_engine::restriction::ProjectId;
 
 use super::described;
-use super::{catalog, document, editor, line, part, tagged, written};
+use super::{catalog, document, editor, line, part, written};
 use crate::app::App;
 use crate::conditions::{Conditions, INLINE, Owner, Part};
 use crate::error::{Error, Result};
@@ -89,7 +89,9 @@ async fn get_project(conditions: Arc<Conditions>, request: Request) -> Result<Re
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let found = catalog.project(id).ok_or_else(|| no_project(id))?;
     let reply = || document(&found.text);
-    Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
+    Ok(request
+        .answer(found.text.etag().clone(), reply)
+        .stale(staleness))
 }
 
 async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -106,7 +108,9 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
         false => project.restrictions()?,
     };
     let reply = || Reply::json(StatusCode::OK, restrictions);
-    Ok(tagged(&request, found.text.etag(), reply).stale(staleness))
+    Ok(request
+        .answer(found.text.etag().clone(), reply)
+        .stale(staleness))
 }
 
 pub(super) fn no_project(id: ProjectId) -> Error {

@@ -23,15 +23,12 @@ use super::DecisionLog;
 use super::choice::Choice;
 use super::line::Line;
 use crate::clock::Timestamp;
-use crate::data::records::Records;
+use crate::data::records::{Change, Records};
 use crate::error::{Error, Result};
 use crate::identity::Caller;
 
 /// How long a till waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How often it is begun anew, when the same till hands in elsewhere at the same time.
-const MAX_ATTEMPTS: usize = 8;
 
 /// The error of a host that writes no log, or cannot.
 pub(crate) const NO_LOG: Error = Error::Overloaded("this host writes no decision log now");
@@ -98,7 +95,7 @@ impl HandIn<'_> {
     /// [`Error::Conflict`] when the tenant has too many tills; [`Error::Overloaded`] when they cannot be written; when the
     /// store is unavailable.
     pub(crate) async fn take(&self, report: &Report) -> Result<Receipt> {
-        for _ in 0..MAX_ATTEMPTS {
+        let plan = async || {
             let stored = Stored::read(self.records, &report.till, &self.caller.subject).await?;
             stored.refuse_beyond(self.max_tills)?;
             let known = stored.sequence();
@@ -126,7 +123,7 @@ impl HandIn<'_> {
                 count += 1;
             }
             if receipt.repeated == report.decisions.len() {
-                return Ok(receipt);
+                return Ok((Change::default(), receipt));
             }
             if count > 0 && !self.log.write(lines, count, PATIENCE).await {
                 return Err(NO_LOG);
@@ -136,11 +133,9 @@ impl HandIn<'_> {
                 sequence: receipt.sequence,
                 at: self.now,
             };
-            if self.records.commit(stored.change(&till)?).await?.is_some() {
-                return Ok(receipt);
-            }
-        }
-        Err(Error::Busy)
+            Ok((stored.change(&till)?, receipt))
+        };
+        self.records.change(plan).await
     }
 
     /// What all lines of a till say.

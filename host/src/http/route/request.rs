@@ -6,13 +6,14 @@ use std::sync::Arc;
 use futures_util::Stream;
 use headers::{Header, IfNoneMatch};
 use http::header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
 use tillgate_api::Body;
 use uuid::Uuid;
 
 use super::access::Access;
 use super::caller;
-use crate::data::etag::{EntityTags, Etag, Preconditions, without_suffixes};
+use crate::data::etag::{self, EntityTags, Etag, Preconditions, without_suffixes};
 use crate::data::note::Note;
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
@@ -122,6 +123,28 @@ impl Request {
     pub fn has(&self, etag: &Etag) -> bool {
         let tags = entity_tags(self.headers(), &IF_NONE_MATCH);
         tags.is_some_and(|tags| tags.contain(etag))
+    }
+
+    /// The answer to a GET: what `reply` makes, with its entity tag, or 304 when the caller has it already.
+    #[must_use]
+    pub fn answer(&self, etag: Etag, reply: impl FnOnce() -> Reply) -> Reply {
+        let reply = if self.has(&etag) {
+            Reply::empty(StatusCode::NOT_MODIFIED)
+        } else {
+            reply()
+        };
+        reply.tagged(etag)
+    }
+
+    /// The same with something as JSON.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for what has no JSON form.
+    pub fn answer_json(&self, found: &impl Serialize) -> Result<Reply> {
+        let json = serde_json::to_vec(found).map_err(|cause| Error::Bug(cause.to_string()))?;
+        Ok(self.answer(etag::of_text(&json), || {
+            Reply::json(StatusCode::OK, json.into())
+        }))
     }
 
     /// Whether an answer in a coding, such as `gzip`, is accepted.

@@ -21,9 +21,9 @@ use uuid::Uuid;
 use self::query::{history_query, unit_of_query};
 pub(crate) use self::schema::{topic_event, topic_reset};
 use super::change::progress;
-use super::shop::{used, values};
+use super::shop::{history_page, used};
 use super::{Edited, Editor, Rates, body};
-use crate::data::etag::{self, Etag};
+use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
 use crate::identity::Permission as P;
@@ -74,11 +74,8 @@ async fn used(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of_query(&request, "businessUnit")?;
     let reading = rates.reading(&request.caller()?.tenant);
     let used = used::used_rates(&reading, &id).await?;
-    Ok(unless_known(
-        &request,
-        used.json().clone(),
-        used.etag().clone(),
-    ))
+    let json = || Reply::json(StatusCode::OK, used.json().clone());
+    Ok(request.answer(used.etag().clone(), json))
 }
 
 async fn convert(rates: Arc<Rates>, request: Request) -> Result<Reply> {
@@ -101,8 +98,8 @@ async fn change(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 async fn history(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let query = history_query(&rates, &request)?;
     let reading = rates.reading(&request.caller()?.tenant);
-    let values = values::values(&reading, &query).await?;
-    Reply::of(StatusCode::OK, &values)
+    let page = history_page::page(&reading, &query).await?;
+    Reply::of(StatusCode::OK, &page)
 }
 
 /// Who changes something, whether that is a dry run, and whether rates may move by more than their tolerance.
@@ -136,17 +133,7 @@ fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result
 /// The answer to a GET of JSON whose entity tag has still to be made.
 fn tagged(request: &Request, json: Bytes) -> Reply {
     let etag = etag::of_text(&json);
-    unless_known(request, json, etag)
-}
-
-/// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
-fn unless_known(request: &Request, json: Bytes, etag: Etag) -> Reply {
-    let reply = if request.has(&etag) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::json(StatusCode::OK, json)
-    };
-    reply.tagged(etag)
+    request.answer(etag, || Reply::json(StatusCode::OK, json))
 }
 
 /// `{ correlationId }` and more.

@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::http::{Faults, Query, Request};
 use crate::rates::Rates;
-use crate::rates::shop::values::HistoryQuery;
+use crate::rates::shop::history_page::HistoryQuery;
 use crate::rates::units::unit::{ID_RULE, UnitId};
 
 const SINCE_RULE: &str = "must be a date or a time such as 2026-11-20T17:40:00Z";

@@ -8,7 +8,7 @@ use tillgate_api::read;
 use tillgate_engine::rate::RateKey;
 
 use super::query::{UnitQuery, rate_key, unit_id, unit_query};
-use super::{described, edited, editor, tagged, unless_known, with_correlation};
+use super::{described, edited, editor, tagged, with_correlation};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
@@ -129,7 +129,8 @@ async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
             let message = "is required: the list has more than 16 MiB, so it is answered in pages";
             return Err(Error::invalid("$.limit", message));
         }
-        return Ok(unless_known(&request, whole.list.into(), etag));
+        let json = || Reply::json(StatusCode::OK, whole.list.into());
+        return Ok(request.answer(etag, json));
     };
     let read = async move { answers::units(&records, after.as_ref(), limit, MAX_PAGE).await };
     let page = rates.app.workers.run_reading(read).await??;
@@ -147,7 +148,8 @@ async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
 async fn get_unit(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
     let unit = rates.reading(&request.caller()?.tenant).unit(&id).await?;
-    Ok(unless_known(&request, unit.json.clone(), unit.etag.clone()))
+    let json = || Reply::json(StatusCode::OK, unit.json.clone());
+    Ok(request.answer(unit.etag.clone(), json))
 }
 
 async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
@@ -176,7 +178,7 @@ async fn list_rates(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let id = unit_of(&request)?;
     let unit = rates.reading(&request.caller()?.tenant).unit(&id).await?;
     let (json, etag) = (unit.rates.json().clone(), unit.rates.etag().clone());
-    Ok(unless_known(&request, json, etag))
+    Ok(request.answer(etag, || Reply::json(StatusCode::OK, json)))
 }
 
 async fn get_rate(rates: Arc<Rates>, request: Request) -> Result<Reply> {

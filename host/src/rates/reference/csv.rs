@@ -65,24 +65,24 @@ impl Header {
                 "must be the header of the ECB's CSV, which begins with Date, and not {}",
                 shown(first)
             );
-            draft.fault(Place::line(line), message);
+            draft.fault(Place::Line(line), message);
             return None;
         }
         if row.len() > MAX_COLUMNS {
-            draft.fault(Place::line(line), "must have at most 1,000 columns");
+            draft.fault(Place::Line(line), "must have at most 1,000 columns");
             return None;
         }
         let mut columns: Vec<Column> = Vec::new();
         for name in names {
             columns.push(match Quoted::parse(name) {
                 Quoted::Known(currency) if columns.contains(&Column::Quotes(currency)) => {
-                    draft.fault(Place::of(line, name), "must not be there twice");
+                    draft.fault(Place::OnLine(line, name), "must not be there twice");
                     Column::Other
                 }
                 Quoted::Known(currency) => Column::Quotes(currency),
                 Quoted::Euro => {
                     draft.fault(
-                        Place::of(line, name),
+                        Place::OnLine(line, name),
                         "must not be quoted: rates are of 1 EUR",
                     );
                     Column::Other
@@ -93,7 +93,7 @@ impl Header {
         }
         if !columns.iter().any(|it| matches!(it, Column::Quotes(_))) {
             draft.fault(
-                Place::line(line),
+                Place::Line(line),
                 "must name a currency that this service knows",
             );
             return None;
@@ -107,10 +107,13 @@ impl Header {
         if found != expected {
             let message =
                 format!("must have {expected} values, as the header has, and not {found}");
-            draft.fault(Place::line(line), message);
+            draft.fault(Place::Line(line), message);
         }
         let mut values = row.iter();
-        let date = draft.date(Place::of(line, "Date"), values.next().unwrap_or_default());
+        let date = draft.date(
+            Place::OnLine(line, "Date"),
+            values.next().unwrap_or_default(),
+        );
         let mut quotes = Vec::new();
         for (column, value) in self.columns.iter().zip(values) {
             if NOT_QUOTED.contains(&value) {
@@ -124,10 +127,10 @@ impl Header {
                 }
                 Column::Other => continue,
             };
-            if let Some(rate) = draft.rate(Place::of(line, currency.as_str()), value) {
+            if let Some(rate) = draft.rate(Place::OnLine(line, currency.as_str()), value) {
                 quotes.push(Quote { currency, rate });
             }
         }
-        draft.add(line, date, quotes)
+        draft.add(date, quotes)
     }
 }

@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::civil::{Date, date};
 use tillgate_engine::Fault;
@@ -22,8 +23,7 @@ pub(super) struct Draft {
     days: Vec<Day>,
     /// How many days were read, those included that are not among `days`.
     count: usize,
-    /// The lines of the dates.
-    dates: BTreeMap<Date, usize>,
+    dates: BTreeSet<Date>,
     faults: Vec<Fault>,
     /// The codes of currencies that this service does not know.
     unknown: BTreeSet<String>,
@@ -49,32 +49,31 @@ impl Quoted {
     }
 }
 
-/// The place of a fault in a document.
+/// The place of a fault in a document. CSV has lines, XML has days.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'d> {
-    pub(super) line: usize,
-    /// What on the line: a currency, a column or an attribute.
-    pub(super) what: Option<&'d str>,
+pub(super) enum Place<'d> {
+    Line(usize),
+    /// What on the line: a column.
+    OnLine(usize, &'d str),
+    Day(&'d str),
+    /// What on the day: a currency.
+    OnDay(&'d str, &'d str),
 }
 
-impl<'d> Place<'d> {
-    pub(super) const fn line(line: usize) -> Self {
-        Self { line, what: None }
-    }
-
-    pub(super) const fn of(line: usize, what: &'d str) -> Self {
-        let what = Some(what);
-        Self { line, what }
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::OnLine(line, what) => write!(f, "line {line}, {}", shown(what)),
+            Self::Day(day) => write!(f, "{}", shown(day)),
+            Self::OnDay(day, what) => write!(f, "{}, {}", shown(day), shown(what)),
+        }
     }
 }
 
 impl Draft {
     pub(super) fn fault(&mut self, place: Place<'_>, message: impl Into<Cow<'static, str>>) {
-        let (line, message) = (place.line, message.into());
-        self.fault_of_document(match place.what {
-            Some(what) => format!("line {line}, {}: {message}", shown(what)),
-            None => format!("line {line}: {message}"),
-        });
+        self.fault_of_document(format!("{place}: {}", message.into()));
     }
 
     pub(super) fn fault_of_document(&mut self, message: impl Into<Cow<'static, str>>) {
@@ -101,8 +100,8 @@ impl Draft {
             self.fault(place, "must be a date from 1999 on, such as 2026-11-20");
             return None;
         };
-        if let Some(line) = self.dates.insert(date, place.line) {
-            self.fault(place, format!("has the date {date}, as line {line} has"));
+        if !self.dates.insert(date) {
+            self.fault(place, "must not be there twice");
             return None;
         }
         Some(date)
@@ -115,7 +114,7 @@ impl Draft {
     }
 
     /// Adds a day; whether to read on.
-    pub(super) fn add(&mut self, line: usize, date: Option<Date>, mut quotes: Vec<Quote>) -> bool {
+    pub(super) fn add(&mut self, date: Option<Date>, mut quotes: Vec<Quote>) -> bool {
         self.count += 1;
         if let Some(date) = date.filter(|_| !quotes.is_empty()) {
             quotes.sort_unstable_by_key(|quote| quote.currency);
@@ -123,7 +122,7 @@ impl Draft {
         }
         let fits = self.count <= MAX_DAYS;
         if !fits {
-            self.fault(Place::line(line), "must be one of at most 20,000 days");
+            self.fault_of_document("must have at most 20,000 days");
         }
         fits && self.faults.len() <= MAX_FAULTS
     }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::import::{self, Import};
 use super::{Document, DocumentType};
 use crate::app::App;
-use crate::clock::Timestamp;
+use crate::clock::{DAY, Timestamp};
 use crate::config::{ReferenceRates, Source};
 use crate::data::records::Change;
 use crate::egress::{Client, Destinations, Limits, shown};
@@ -47,8 +47,6 @@ const MAX_DOCUMENT: usize = 16 << 20;
 
 /// After how long an import is tried again that has failed, until the next day's.
 const RETRY: Duration = Duration::from_secs(15 * 60);
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Has the imports of the configuration done every day.
 ///
@@ -88,11 +86,11 @@ fn id_of(table: &ReferenceRates) -> Result<String> {
 
 /// When a table is due next.
 fn next_after(table: &ReferenceRates, now: Timestamp) -> Timestamp {
-    let day = u64::try_from(DAY.as_micros()).unwrap_or(u64::MAX);
     let seconds = i64::from(table.at.hour()) * 3600
         + i64::from(table.at.minute()) * 60
         + i64::from(table.at.second());
-    let today = Timestamp(now.0 / day * day).plus(Duration::from_secs(seconds.unsigned_abs()));
+    let midnight = now.next_midnight().minus(DAY);
+    let today = midnight.plus(Duration::from_secs(seconds.unsigned_abs()));
     if today > now { today } else { today.plus(DAY) }
 }
 

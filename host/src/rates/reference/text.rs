@@ -35,7 +35,7 @@ pub(super) fn checked(kind: DocumentType, document: &[u8]) -> Result<&str, Strin
 /// Sent as something else, or within another zip file.
 const ZIP: &str = "is a zip file: unzip it first";
 
-pub(super) const WEB_PAGE: &str = "is a web page, not a document of rates";
+const WEB_PAGE: &str = "is a web page, not a document of rates";
 
 /// Whether the first character that is no space is a `<`.
 pub(super) fn starts_as_markup(document: &[u8]) -> bool {

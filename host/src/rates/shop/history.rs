@@ -5,7 +5,7 @@
 //! time. The pairs of a unit are divided into buckets, so that a change of ten thousand rates has few rows, and a page of
 //! one pair reads few others. Who has made a change, and why, is a row of its own, once for all of its pairs.
 //! Rows are retained 400 days (`retention.rs`). A row tells which rates come from a document: of
-//! those, `quotes.rs` has the days that they were published on. `values.rs` computes from both what a unit used at any time.
+//! those, `quotes.rs` has the days that they were published on. `history_page.rs` computes from both what a unit used at any time.
 
 use std::collections::BTreeMap;
 

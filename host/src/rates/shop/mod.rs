@@ -1,10 +1,11 @@
 //! What shops use: computed by the module (`math.rs`, `parts.rs`), compared with what was published last (`differences.rs`,
 //! `used_record.rs`, `content.rs`), published in one commit (`publishing.rs`), read (`used.rs`), and as it was at any time
-//! (`history.rs`, `quotes.rs`, `published.rs`, `timeline.rs`, `values.rs`).
+//! (`history.rs`, `quotes.rs`, `published.rs`, `timeline.rs`, `history_page.rs`).
 
 pub(super) mod content;
 pub(super) mod differences;
 pub(super) mod history;
+pub(super) mod history_page;
 pub(super) mod math;
 mod parts;
 mod published;
@@ -13,4 +14,3 @@ pub(super) mod quotes;
 mod timeline;
 pub(super) mod used;
 pub(super) mod used_record;
-pub(super) mod values;

@@ -8,7 +8,7 @@ use tillgate_api::schema::{duration, schema_of};
 use tillgate_api::{describe, read};
 
 use super::parameters::{ENTITY_TAG, NO_STORE, page_of, tenant_of, with_limit, with_tenant};
-use super::{no_content, read_reply, secret, write_reply};
+use super::{no_content, secret, write_reply};
 use crate::error::Result;
 use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
@@ -94,13 +94,13 @@ async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (limit, cursor) = page_of(&mut query, is_id);
     query.faults.none_or_error()?;
     let clients = tokens.clients(caller, &tenant, status, limit, cursor.as_deref());
-    read_reply(&request, &clients.await?)
+    request.answer_json(&clients.await?)
 }
 
 async fn get_client(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let client = tokens.client(caller, &tenant, request.param(1)?).await?;
-    read_reply(&request, &AnsweredClient::from(client))
+    request.answer_json(&AnsweredClient::from(client))
 }
 
 async fn delete_client(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

@@ -6,7 +6,6 @@ use ::http::{Method, StatusCode};
 use tillgate_api::problem::KEY_WAITING;
 use tillgate_api::schema::schema_of;
 
-use super::read_reply;
 use crate::error::Result;
 use crate::http::{Access, Audited, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
@@ -32,7 +31,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
 }
 
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    read_reply(&request, &tokens.keys().await?)
+    request.answer_json(&tokens.keys().await?)
 }
 
 async fn rotate_keys(tokens: Arc<Tokens>, _: Request) -> Result<Audited> {

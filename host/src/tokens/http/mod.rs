@@ -142,15 +142,6 @@ fn no_content() -> Reply {
     Reply::empty(StatusCode::NO_CONTENT)
 }
 
-/// The answer to a GET: JSON with its entity tag, or 304 when the caller has it.
-fn read_reply(request: &Request, found: &impl Serialize) -> Result<Reply> {
-    let etag = etag::of_json(found)?;
-    if request.has(&etag) {
-        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
-    }
-    Ok(Reply::of(StatusCode::OK, found)?.tagged(etag))
-}
-
 /// The answer to a write: JSON with its entity tag.
 fn write_reply(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
@@ -158,16 +149,11 @@ fn write_reply(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
 
 /// A document that may be read without a token, and cached for a while.
 fn public(request: &Request, document: &PublicDocument) -> Reply {
-    let reply = if request.has(&document.etag) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::json(StatusCode::OK, document.json.clone())
-    };
+    let json = || Reply::json(StatusCode::OK, document.json.clone());
+    let reply = request.answer(document.etag.clone(), json);
     let max_age = format!("public, max-age={}", JWKS_MAX_AGE.as_secs());
     let max_age = HeaderValue::from_str(&max_age).unwrap_or(HeaderValue::from_static("no-store"));
-    reply
-        .tagged(document.etag.clone())
-        .with(CACHE_CONTROL, max_age)
+    reply.with(CACHE_CONTROL, max_age)
 }
 
 const MAX_AGE: &str = "How long it may be cached: `public, max-age=300`.";

@@ -8,7 +8,7 @@ use tillgate_api::schema::schema_of;
 use tillgate_api::{describe, read};
 
 use super::parameters::name_such_as;
-use super::{no_content, read_reply, write_reply};
+use super::{no_content, write_reply};
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
 use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
@@ -51,14 +51,11 @@ fn role_of(request: &Request) -> Result<&str> {
 }
 
 async fn list_roles(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    read_reply(&request, &tokens.roles(request.caller()?))
+    request.answer_json(&tokens.roles(request.caller()?))
 }
 
 async fn get_role(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    read_reply(
-        &request,
-        &tokens.role(request.caller()?, role_of(&request)?)?,
-    )
+    request.answer_json(&tokens.role(request.caller()?, role_of(&request)?)?)
 }
 
 async fn put_role(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

@@ -10,8 +10,8 @@ use tillgate_api::schema::{schema_of, uuid};
 use tillgate_api::{describe, read};
 use uuid::Uuid;
 
+use super::no_content;
 use super::parameters::{page_of, tenant_of, with_limit, with_tenant};
-use super::{no_content, read_reply};
 use crate::error::Result;
 use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
@@ -74,7 +74,7 @@ async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (limit, cursor) = page_of(&mut query, |text| Uuid::try_parse(text).is_ok());
     query.faults.none_or_error()?;
     let page = tokens.statements(caller, &tenant, limit, cursor.as_deref());
-    read_reply(&request, &page.await?)
+    request.answer_json(&page.await?)
 }
 
 async fn withdraw(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

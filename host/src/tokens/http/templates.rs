@@ -7,7 +7,7 @@ use tillgate_api::problem::{QUOTA_EXCEEDED, ROLE_RESERVED, TEMPLATE_EXISTS, TEMP
 use tillgate_api::schema::schema_of;
 
 use super::parameters::{ENTITY_TAG, name_such_as, tenant_of};
-use super::{no_content, read_reply, write_reply};
+use super::{no_content, write_reply};
 use crate::error::Result;
 use crate::http::reply::status_of;
 use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
@@ -96,7 +96,7 @@ async fn list_templates(tokens: Arc<Tokens>, request: Request) -> Result<Reply> 
     let bytes = tokens.template_bytes(owner.as_ref()).await?;
     request.reserve(SMALL + LIST * bytes).await?;
     let templates = tokens.templates(request.caller()?, owner.as_ref()).await?;
-    read_reply(&request, &templates)
+    request.answer_json(&templates)
 }
 
 async fn post_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
@@ -111,7 +111,7 @@ async fn get_template(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, owner) = (request.caller()?, owner_of(&request)?);
     let software = software_of(&request)?;
     let template = tokens.template(caller, owner.as_ref(), &software).await?;
-    read_reply(&request, &template)
+    request.answer_json(&template)
 }
 
 async fn put_template(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

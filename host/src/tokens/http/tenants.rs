@@ -7,7 +7,7 @@ use tillgate_api::problem::TENANT_NOT_FOUND;
 use tillgate_api::schema::schema_of;
 
 use super::parameters::{tenant_of, with_tenant};
-use super::{read_reply, write_reply};
+use super::write_reply;
 use crate::error::Result;
 use crate::http::reply::status_of;
 use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
@@ -32,12 +32,12 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
 }
 
 async fn list_tenants(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
-    read_reply(&request, &tokens.tenants().await?)
+    request.answer_json(&tokens.tenants().await?)
 }
 
 async fn get_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let tenant = tenant_of(&request)?;
-    read_reply(&request, &tokens.tenant(&tenant).await?)
+    request.answer_json(&tokens.tenant(&tenant).await?)
 }
 
 async fn put_tenant(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {

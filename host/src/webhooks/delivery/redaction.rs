@@ -11,6 +11,7 @@ use http::HeaderValue;
 use quick_xml::escape::resolve_xml_entity;
 use regex::bytes::{Captures, Regex};
 
+use crate::identity::Secret;
 use crate::webhooks::registry::webhook::{Authentication, Settings};
 
 /// Fewer letters and digits than these are found only as they stand: any text would seem to contain them.
@@ -24,22 +25,22 @@ const ESCAPE: &str = r"(?i-u)%([0-9a-f]{2})|\\+(?:u([0-9a-f]{4})|[nrt])?|&(?:#x(
 
 /// The secrets of a request.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Secrets(Vec<String>);
+pub(in crate::webhooks) struct Secrets(Vec<Secret>);
 
 impl Secrets {
     /// The secrets of a request to a webhook, with the value of its `Authorization`.
     pub(super) fn new(settings: &Settings, authorization: &HeaderValue) -> Self {
         let credentials = authorization.to_str().unwrap_or_default();
-        let credentials = credentials.split_once(' ').map(|(_, rest)| rest.to_owned());
+        let credentials = credentials.split_once(' ');
+        let credentials = credentials.map(|(_, rest)| Secret::new(rest.to_owned()));
         let password = match &settings.authentication {
-            Authentication::Basic { password, .. } => Some(password.0.clone()),
+            Authentication::Basic { password, .. } => Some(password),
             Authentication::Bearer => None,
         };
         let previous = settings.previous_key.as_ref().map(|previous| &previous.key);
         let keys = settings.shared_key.iter().chain(previous);
-        let keys = keys.map(|key| key.0.clone());
-        let all = credentials.into_iter().chain(password).chain(keys);
-        Self(all.filter(|secret| !secret.is_empty()).collect())
+        let all = credentials.iter().chain(password).chain(keys).cloned();
+        Self(all.filter(|secret| !secret.reveal().is_empty()).collect())
     }
 
     /// Whether a text repeats one of them.
@@ -47,7 +48,8 @@ impl Secrets {
         // In UTF-16, each ASCII character has a zero byte beside it.
         let text = text.replace('\0', "");
         // No form of a secret is shorter than itself.
-        let mut secrets = self.0.iter().filter(|secret| secret.len() <= text.len());
+        let secrets = self.0.iter().map(Secret::reveal);
+        let mut secrets = secrets.filter(|secret| secret.len() <= text.len());
         let read = readings(&text).join("\n");
         let letters = letters_and_digits(&read);
         secrets.any(|secret| {
@@ -124,7 +126,7 @@ mod tests {
     const SECRET: &str = r#"till & "+é\/=~😀x>"#;
 
     fn is_in(secret: &str, text: &str) -> bool {
-        Secrets(vec![secret.to_owned()]).are_in(text)
+        Secrets(vec![Secret::new(secret.to_owned())]).are_in(text)
     }
 
     fn each<T>(all: impl IntoIterator<Item = T>, write: impl Fn(T) -> String) -> String {

@@ -202,7 +202,7 @@ async fn authorization(identity: &IdentityProvider, settings: &Settings) -> Resu
             format!("Bearer {token}")
         }
         Authentication::Basic { username, password } => {
-            let pair = format!("{username}:{}", password.0);
+            let pair = format!("{username}:{}", password.reveal());
             format!("Basic {}", BASE64_STANDARD.encode(pair))
         }
     };

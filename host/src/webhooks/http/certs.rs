@@ -31,14 +31,12 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
 
 async fn get_certificates(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let published = webhooks.identity().certificates()?;
-    let reply = if request.has(&published.etag) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
+    let reply = request.answer(published.etag, || {
         Reply::json(StatusCode::OK, published.json)
-    };
+    });
     let max_age = format!("public, max-age={}", CERTIFICATES_MAX_AGE.as_secs());
     let max_age = HeaderValue::from_str(&max_age).unwrap_or(HeaderValue::from_static("no-store"));
-    Ok(reply.tagged(published.etag).with(CACHE_CONTROL, max_age))
+    Ok(reply.with(CACHE_CONTROL, max_age))
 }
 
 /// Certificates by key id.

@@ -6,7 +6,6 @@ use ::http::{Method, StatusCode};
 use tillgate_api::problem::KEY_WAITING;
 use tillgate_api::schema::schema_of;
 
-use crate::data::etag;
 use crate::error::Result;
 use crate::http::{Access, Audited, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
@@ -26,12 +25,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
 }
 
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
-    let keys = webhooks.identity().keys().await?;
-    let etag = etag::of_json(&keys)?;
-    if request.has(&etag) {
-        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
-    }
-    Ok(Reply::of(StatusCode::OK, &keys)?.tagged(etag))
+    request.answer_json(&webhooks.identity().keys().await?)
 }
 
 async fn rotate_keys(webhooks: Arc<Webhooks>, _: Request) -> Result<Audited> {

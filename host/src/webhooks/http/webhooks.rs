@@ -14,10 +14,9 @@ use tillgate_api::schema::{duration, schema_of, time, uuid};
 use uuid::Uuid;
 
 use super::path::{webhook_of, with_webhook};
-use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
-use crate::identity::{By, Permission as P};
+use crate::identity::{By, Permission as P, Secret};
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery::health;
@@ -138,11 +137,7 @@ fn new_webhook(webhooks: &Webhooks, request: &Request) -> Result<NewWebhook> {
 async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
     let all = webhooks.list(&request.caller()?.tenant).await?;
     let all: Vec<_> = all.iter().map(|webhook| webhook.answer()).collect();
-    let etag = etag::of_json(&all)?;
-    if request.has(&etag) {
-        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
-    }
-    Ok(Reply::of(StatusCode::OK, &all)?.tagged(etag))
+    request.answer_json(&all)
 }
 
 async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
@@ -264,7 +259,7 @@ fn answer(status: StatusCode, webhook: &Webhook, shows_key: bool) -> Result<Repl
 pub(super) fn answer_of(webhook: &Webhook, shows_key: bool) -> Answer<'_> {
     let mut answer = webhook.answer();
     let key = webhook.settings.shared_key.as_ref().filter(|_| shows_key);
-    answer.shared_key = key.map(|key| key.0.as_str());
+    answer.shared_key = key.map(Secret::reveal);
     answer.standard_webhooks_secret = key.map(standard_webhooks_secret);
     answer
 }

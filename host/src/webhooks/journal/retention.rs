@@ -4,7 +4,6 @@
 //! It runs every night for as long as the tenant has any. Keys have the time in them, so that only old records are read.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -40,19 +39,12 @@ const PAGES: usize = 20;
 /// How many messages of the log are dropped at once.
 const TRIMMED_AT_ONCE: usize = 1_000;
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// How many hours counts are kept for.
 const COUNT_HOURS: u64 = 48;
 
 /// Adds to a change the job of a tenant that has webhooks or consumers. It is due at the next midnight, however often it is put.
 pub(in crate::webhooks) fn begin(change: &mut Change, now: Timestamp) {
-    change.enqueue(QUEUE, JOB, midnight(now), Bytes::new());
-}
-
-fn midnight(now: Timestamp) -> Timestamp {
-    let day = DAY.as_secs() * 1_000_000;
-    Timestamp((now.0 / day + 1) * day)
+    change.enqueue(QUEUE, JOB, now.next_midnight(), Bytes::new());
 }
 
 /// Removes a page of old records.
@@ -73,7 +65,7 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
         remove_told(&records, &mut change, now).await?;
         match change.is_empty() {
             true if is_unused(&records).await? => work.settle(&mut change),
-            true => work.settle_until(&mut change, midnight(now)),
+            true => work.settle_until(&mut change, now.next_midnight()),
             false => work.settle_until(&mut change, now),
         }
         Ok((change, ()))

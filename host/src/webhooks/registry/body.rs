@@ -10,8 +10,9 @@ use uuid::Uuid;
 
 use super::event_type::{ALL, TYPE_RULE, fault_of_type};
 use super::filter::Filter;
-use super::webhook::{Authentication, Secret, Settings};
+use super::webhook::{Authentication, Settings};
 use crate::data::managed_by::managed_by;
+use crate::identity::Secret;
 
 const MAX_NAME: usize = 256;
 const MAX_URL: usize = 2_048;
@@ -277,7 +278,7 @@ fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
         });
         let (username, password) = (username?, password?);
         let keeps = password.is_none();
-        let password = Secret(password.unwrap_or_default());
+        let password = Secret::new(password.unwrap_or_default());
         Some((Authentication::Basic { username, password }, keeps))
     })
 }
@@ -334,7 +335,7 @@ pub(in crate::webhooks) fn signing_key(value: Value<'_, '_, '_>) -> Option<Secre
 }
 
 fn parse_key(text: &str) -> Option<Secret> {
-    SharedKey::parse(text).map(|_| Secret(text.to_owned()))
+    SharedKey::parse(text).map(|_| Secret::new(text.to_owned()))
 }
 
 fn signature_header(value: Value<'_, '_, '_>) -> Option<String> {

@@ -4,8 +4,9 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 
 use super::body::{NewWebhook, SharedKeyChange};
-use super::webhook::{Authentication, Secret, Settings};
+use super::webhook::{Authentication, Settings};
 use crate::error::{Error, Result};
+use crate::identity::Secret;
 
 /// What a request sets, with the secrets that are stored where it keeps them, and a shared key where it asks for one.
 ///
@@ -50,12 +51,12 @@ pub(in crate::webhooks) fn generate_key() -> Result<Secret> {
     let mut bytes = [0; 32];
     let no_numbers = |_| Error::Bug("the system has no random numbers".to_owned());
     aws_lc_rs::rand::fill(&mut bytes).map_err(no_numbers)?;
-    Ok(Secret(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+    Ok(Secret::new(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
 }
 
 /// A shared key as libraries of Standard Webhooks take it: they sign with the bytes that are in base64 there.
 pub(in crate::webhooks) fn standard_webhooks_secret(key: &Secret) -> String {
-    format!("whsec_{}", BASE64_STANDARD.encode(&key.0))
+    format!("whsec_{}", BASE64_STANDARD.encode(key.reveal()))
 }
 
 fn no_password() -> Error {

@@ -7,9 +7,10 @@ use std::time::Duration;
 use tillgate_api::values::parse_duration;
 use tillgate_engine::signature::SharedKey;
 
-use super::webhook::{PreviousKey, Secret, Settings, Webhook};
+use super::webhook::{PreviousKey, Settings, Webhook};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::identity::Secret;
 
 /// The longest overlap.
 const MAX_OVERLAP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -113,5 +114,5 @@ pub(in crate::webhooks) fn overlap(text: &str) -> Result<Duration> {
 
 fn parse(key: &Secret) -> Result<SharedKey> {
     let damaged = || Error::Bug("a stored shared key is malformed".to_owned());
-    SharedKey::parse(&key.0).ok_or_else(damaged)
+    SharedKey::parse(key.reveal()).ok_or_else(damaged)
 }

@@ -1,8 +1,6 @@
 //! Webhooks as they are stored and answered (`webhooks.md`, "Resource"). Secrets are stored, for they sign; they are
 //! neither answered nor shown.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tillgate_api::problem::WEBHOOK_NOT_FOUND;
@@ -13,7 +11,7 @@ use super::filter::Filter;
 use crate::clock::Timestamp;
 use crate::data::managed_by::ManagedBy;
 use crate::error::Error;
-use crate::identity::By;
+use crate::identity::{By, Secret};
 
 /// The records of a tenant's webhooks.
 pub(in crate::webhooks) const WEBHOOK: &str = "webhook/";
@@ -107,17 +105,6 @@ pub(in crate::webhooks) struct PreviousKey {
     pub key: Secret,
     /// When it is used no more.
     pub ends_at: Timestamp,
-}
-
-/// A text that is never shown.
-#[derive(Clone, Deserialize, PartialEq, Serialize)]
-#[serde(transparent)]
-pub(in crate::webhooks) struct Secret(pub String);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
 }
 
 /// Why and when the service has disabled a webhook.

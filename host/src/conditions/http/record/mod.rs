@@ -69,10 +69,7 @@ fn tenant_of(request: &Request) -> Result<TenantId> {
 }
 
 async fn get_choice(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let chosen = conditions.chosen(&tenant_of(&request)?).await?;
-    let etag = etag::of_json(&chosen)?;
-    let reply = Reply::of(StatusCode::OK, &chosen)?;
-    Ok(super::tagged(&request, &etag, || reply))
+    request.answer_json(&conditions.chosen(&tenant_of(&request)?).await?)
 }
 
 async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {

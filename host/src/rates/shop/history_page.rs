@@ -46,15 +46,15 @@ pub(in crate::rates) struct HistoryQuery {
 /// a value the unit used no such rate from then on. `by` is missing where no one has made a change at that time: of the first
 /// value, and of published ones.
 #[derive(Debug, Serialize)]
-pub(in crate::rates) struct Values {
-    items: Vec<Value>,
+pub(in crate::rates) struct HistoryPage {
+    items: Vec<Item>,
     /// Where the next page begins, when there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Value {
+struct Item {
     #[serde(serialize_with = "millis")]
     at: Timestamp,
     #[serde(flatten)]
@@ -82,10 +82,10 @@ fn millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, 
 /// # Errors
 /// [`Error::NotFound`](crate::error::Error::NotFound) for an unknown unit;
 /// [`Error::Unavailable`](crate::error::Error::Unavailable).
-pub(in crate::rates) async fn values(
+pub(in crate::rates) async fn page(
     reading: &Reading<'_>,
     query: &HistoryQuery,
-) -> Result<Values> {
+) -> Result<HistoryPage> {
     reading.unit(&query.unit).await?;
     let timeline = read_timeline(reading, query).await?;
     let mut values = computed(reading, query, &timeline).await?;
@@ -98,9 +98,9 @@ async fn computed(
     reading: &Reading<'_>,
     query: &HistoryQuery,
     timeline: &Timeline<'_>,
-) -> Result<Values> {
+) -> Result<HistoryPage> {
     let moments = timeline.moments(query.since);
-    let mut items: Vec<Value> = Vec::new();
+    let mut items: Vec<Item> = Vec::new();
     let mut last: Option<Option<RateValue>> = None;
     for moments in moments.chunks(AT_ONCE) {
         let calls = moments
@@ -124,10 +124,10 @@ async fn computed(
             }
             if items.len() == query.limit {
                 let next = items.last().map(|item| item.at.0.to_string());
-                return Ok(Values { items, next });
+                return Ok(HistoryPage { items, next });
             }
             let made = None;
-            items.push(Value {
+            items.push(Item {
                 at: *at,
                 rate,
                 made,
@@ -135,15 +135,11 @@ async fn computed(
         }
     }
     let next = timeline.until.map(|until| until.0.to_string());
-    Ok(Values { items, next })
+    Ok(HistoryPage { items, next })
 }
 
 /// Adds to values who has made the changes that brought them.
-async fn say_who(
-    reading: &Reading<'_>,
-    timeline: &Timeline<'_>,
-    items: &mut [Value],
-) -> Result<()> {
+async fn say_who(reading: &Reading<'_>, timeline: &Timeline<'_>, items: &mut [Item]) -> Result<()> {
     for items in items.chunks_mut(AT_ONCE) {
         let changed = items.iter_mut().filter_map(|item| {
             let set_at = item.rate.as_ref().map(|rate| rate.set_at.as_str());
