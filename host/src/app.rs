@@ -134,7 +134,7 @@ impl App {
             let can_decide = engine.upgrade().is_some_and(|engine| engine.can_decide());
             (!can_decide).then_some((State::Away, "the module does not run".into()))
         });
-        self.engine.measure(&self.metrics);
+        self.metrics.measure_engine(&self.engine);
         self.runner.measure(&self.metrics);
         let begin = self.clock.now().seconds();
         let start = MetricFamily::gauge(

@@ -5,7 +5,6 @@
 //! never entered again: its state is undefined (`engine.md`, "In the host").
 
 mod instance;
-mod metrics;
 mod pool;
 mod prepared;
 mod settings;

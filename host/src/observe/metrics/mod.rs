@@ -7,6 +7,7 @@
 //! registers what it has. Nothing outside of this folder knows the library.
 
 mod collector;
+mod engine;
 mod histogram;
 mod memory;
 mod process;

@@ -49,7 +49,7 @@ struct Rate<'x> {
 }
 
 pub(super) fn read(text: &str, draft: &mut Draft) {
-    let mut deserializer = Deserializer::from_str(text);
+    let mut deserializer = Deserializer::from_str(text.trim_ascii());
     let Root::Envelope(envelope) = match Root::deserialize(&mut deserializer) {
         Ok(root) => root,
         Err(cause) => {

@@ -1,16 +1,16 @@
-//! What is seen of the pool from outside: its instances, those that trapped, and what they take.
+//! What is seen of the module's pool from outside: its instances, those that trapped, and what they take.
 
 use std::sync::Arc;
 
-use super::pool::{EnginePool, EngineStatus};
-use crate::observe::metrics::{MemoryUse, MetricFamily, Metrics, Sample};
+use super::{MemoryUse, MetricFamily, Metrics, Sample};
+use crate::engine::{EnginePool, EngineStatus};
 
-impl EnginePool {
-    /// Registers what is known of the pool, for as long as it is there.
-    pub fn measure(self: &Arc<Self>, metrics: &Metrics) {
+impl Metrics {
+    /// Registers what is known of a pool, for as long as it is there.
+    pub fn measure_engine(&self, pool: &Arc<EnginePool>) {
         let collect = |family: MetricFamily, samples: fn(&EngineStatus) -> Vec<Sample>| {
-            let pool = Arc::downgrade(self);
-            metrics.collect(family, move || {
+            let pool = Arc::downgrade(pool);
+            self.collect(family, move || {
                 let status = pool.upgrade().map(|pool| pool.status());
                 status.map(|status| samples(&status)).unwrap_or_default()
             });
@@ -35,8 +35,8 @@ impl EnginePool {
             "Instances of the module that trapped or exceeded a limit",
         );
         collect(traps, |now| vec![Sample::count([], now.failed)]);
-        let pool = Arc::downgrade(self);
-        metrics.collect_memory(move || {
+        let pool = Arc::downgrade(pool);
+        self.collect_memory(move || {
             let Some(now) = pool.upgrade().map(|pool| pool.status()) else {
                 return Vec::new();
             };
