@@ -83,6 +83,11 @@ fn close(result: &Outcome<'_>, out: &mut Vec<u8>) {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 mod tests {
     use serde_json::{Value, json};
 
@@ -102,16 +107,16 @@ mod tests {
         let catalog = Prepared::new("catalog", catalog.to_string().as_bytes());
         let answer = |line: &str| {
             let (mut out, request) = (Vec::new(), request.to_string());
-            let catalog = catalog.as_ref().expect("a catalog");
+            let catalog = catalog.as_ref().unwrap();
             catalog.evaluate(Line::of(line), request.as_bytes(), None, &mut out);
-            String::from_utf8(out).expect("UTF-8")
+            String::from_utf8(out).unwrap()
         };
         let plain = answer(line);
         let recorded = answer(&format!("record {line}"));
-        let (rows, rest) = recorded.split_once('\n').expect("rows and an answer");
+        let (rows, rest) = recorded.split_once('\n').unwrap();
         assert_eq!(format!("0{rest}"), plain);
-        let rows = rows.strip_prefix('0').expect("no error");
-        serde_json::from_str(rows).expect("JSON")
+        let rows = rows.strip_prefix('0').unwrap();
+        serde_json::from_str(rows).unwrap()
     }
 
     #[test]
