@@ -78,7 +78,7 @@ impl Walk {
         let host = host.await;
         let operator = host.client("platform", &["platform.operator"]).await;
         let (id, secret) = (operator.client_id, operator.client_secret.reveal());
-        let token = host::token(&host.http, &host.url, &id, &secret).await;
+        let token = host::token(&host.http, &host.url, &id, secret).await;
         Self {
             host,
             operator: id,
