@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::Conditions;
 use super::cache::{Content, PartitionCache};
 use super::history::{RECORDED, Recorded};
+use crate::config::Quotas;
 use crate::data::feed::Subscriber;
-use crate::data::quota::Usage;
+use crate::data::quota::{self, Usage, exchange};
 use crate::data::records::{Change, Versioned};
 use crate::decision_log::tills_used;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::identity::TenantId;
 
 /// What is counted.
@@ -27,9 +28,9 @@ pub(super) const USED: &str = "usage/configuration";
 /// How much a tenant has configured, as it is stored.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Used {
-    conditions: usize,
-    projects: usize,
-    bytes: usize,
+    conditions: u64,
+    projects: u64,
+    bytes: u64,
 }
 
 /// How much a tenant has configured, and how much it may.
@@ -54,25 +55,27 @@ impl Used {
         cache.catch_up().await?;
         let content: &Content = &cache.content();
         Ok(Self {
-            conditions: content.conditions.size(),
-            projects: content.projects.size(),
-            bytes: content.bytes(),
+            conditions: quota::count(content.conditions.size()),
+            projects: quota::count(content.projects.size()),
+            bytes: quota::count(content.bytes()),
         })
     }
 
     /// How much it is once something is put in place of something else: the bytes of both.
-    fn after(mut self, of: Counted, [before, after]: [Option<usize>; 2]) -> Self {
-        let count = match of {
-            Counted::Conditions => &mut self.conditions,
-            Counted::Projects => &mut self.projects,
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::error::Error::Conflict) when it would be more than a quota.
+    fn after(mut self, of: Counted, sizes: [Option<usize>; 2], quotas: &Quotas) -> Result<Self> {
+        let (name, counted, max) = match of {
+            Counted::Conditions => ("conditions", &mut self.conditions, quotas.conditions),
+            Counted::Projects => ("projects", &mut self.projects, quotas.projects),
         };
-        let exchange = |used: usize, [removed, added]: [usize; 2]| {
-            used.saturating_add(added).saturating_sub(removed)
-        };
-        let sizes = [before, after];
-        *count = exchange(*count, sizes.map(|size| usize::from(size.is_some())));
-        self.bytes = exchange(self.bytes, sizes.map(Option::unwrap_or_default));
-        self
+        let counts = sizes.map(|size| u64::from(size.is_some()));
+        *counted = exchange(name, *counted, counts, quota::count(max))?;
+        let bytes = sizes.map(|size| quota::count(size.unwrap_or_default()));
+        let (name, max) = ("bytes of conditions and projects", quotas.configuration);
+        self.bytes = exchange(name, self.bytes, bytes, max.as_u64())?;
+        Ok(self)
     }
 }
 
@@ -91,14 +94,12 @@ impl Conditions {
         let recorded = own.records().get::<Recorded>(RECORDED).await?;
         let history = recorded.map_or(0, |recorded| recorded.record.bytes);
         let quotas = &self.app.config.quotas;
+        let usage = |used, quota| Usage { used, quota };
         Ok(Configured {
-            conditions: Usage::of(used.conditions, quotas.conditions),
-            projects: Usage::of(used.projects, quotas.projects),
-            configuration_bytes: Usage::of(used.bytes, self.max_bytes()),
-            history_bytes: Usage {
-                used: u64::try_from(history).unwrap_or(u64::MAX),
-                quota: quotas.history.as_u64(),
-            },
+            conditions: usage(used.conditions, quota::count(quotas.conditions)),
+            projects: usage(used.projects, quota::count(quotas.projects)),
+            configuration_bytes: usage(used.bytes, quotas.configuration.as_u64()),
+            history_bytes: usage(quota::count(history), quotas.history.as_u64()),
             tills: tills_used(own.records(), quotas.tills).await?,
         })
     }
@@ -107,7 +108,7 @@ impl Conditions {
     /// the bytes of that and of what takes its place.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it would be more than a quota.
+    /// [`Error::Conflict`](crate::error::Error::Conflict) when it would be more than a quota.
     pub(super) async fn count(
         &self,
         change: &mut Change,
@@ -124,40 +125,10 @@ impl Conditions {
             Some(counted) => counted.record,
             None => Used::recount(cache).await?,
         };
-        let used = used.after(of, sizes);
-        self.refuse_beyond_quotas(&used, of, sizes)?;
+        let used = used.after(of, sizes, &self.app.config.quotas)?;
         change.expect(USED, counted.as_ref());
         // Also when there is nothing any more: a record that came and went between a recount and its commit would not be
         // seen by that commit.
         change.put(USED, &used)
-    }
-
-    fn refuse_beyond_quotas(
-        &self,
-        used: &Used,
-        of: Counted,
-        [before, after]: [Option<usize>; 2],
-    ) -> Result<()> {
-        let quotas = &self.app.config.quotas;
-        let (name, count, max) = match of {
-            Counted::Conditions => ("conditions", used.conditions, quotas.conditions),
-            Counted::Projects => ("projects", used.projects, quotas.projects),
-        };
-        if before.is_none() && count > max {
-            return Err(Error::quota(name, max));
-        }
-        // What becomes smaller is never refused.
-        if after > before && used.bytes > self.max_bytes() {
-            return Err(Error::quota(
-                "bytes of conditions and projects",
-                self.max_bytes(),
-            ));
-        }
-        Ok(())
-    }
-
-    fn max_bytes(&self) -> usize {
-        let max = self.app.config.quotas.configuration.as_u64();
-        usize::try_from(max).unwrap_or(usize::MAX)
     }
 }

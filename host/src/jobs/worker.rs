@@ -10,7 +10,9 @@ use tokio::time::{Instant, sleep_until};
 use super::attempt::{Attempts, STORE_PAUSE};
 use super::queue::{Scope, Work};
 use super::schedule::Schedule;
-use crate::store::{ChangedPartitions, Hints, Partition, PartitionHints, Store, Unavailable};
+use crate::store::{
+    ChangedPartitions, Hints, Partition, PartitionHints, Store, Unavailable, hinted,
+};
 
 /// How long a timer may be: clocks may be wrong.
 const MAX_TIMER: Duration = Duration::from_secs(30);
@@ -52,10 +54,7 @@ impl QueueHints {
         match self {
             Self::All(hints) => hints.changed().await,
             Self::One(partition, hints) => {
-                if hints.changed().await.is_err() {
-                    // The store gives no more hints: it is closed.
-                    tokio::time::sleep(STORE_PAUSE).await;
-                }
+                hinted(hints).await;
                 ChangedPartitions::These([partition.clone()].into())
             }
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-pub use super::hints::{ChangedPartitions, Hints, PartitionHints};
+pub use super::hints::{ChangedPartitions, Hints, PartitionHints, hinted};
 pub use super::partition::{MAX_NAME_BYTES, Partition};
 use crate::clock::Timestamp;
 

@@ -16,6 +16,13 @@ use super::partition::Partition;
 /// counts the changes.
 pub type Hints = watch::Receiver<u64>;
 
+/// Waits for a hint. A store that was closed gives none any more: whoever waits then does so until something else happens.
+pub async fn hinted(hints: &mut Hints) {
+    if hints.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Of more partitions than this it is only remembered that any may have changed.
 const MAX_PARTITIONS: usize = 10_000;
 

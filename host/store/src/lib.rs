@@ -44,7 +44,7 @@ pub use self::contract::{
     ChangedPartitions, Check, Claimed, Commit, CommitError, CommitId, Committed, Entry, Health,
     Hints, Job, Lease, MAX_COMMIT_BYTES, MAX_NAME_BYTES, MAX_OPS, Message, Op, Page, Partition,
     PartitionHints, Position, REMEMBER, Refusal, Revision, Slice, Store, Unavailable,
-    commit_surely,
+    commit_surely, hinted,
 };
 pub use self::embedded::{EmbeddedStore, backup, list_folder};
 pub use self::memory::MemoryStore;

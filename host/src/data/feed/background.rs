@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::Subscriber;
 use crate::error::Error;
-use crate::store::Hints;
+use crate::store::{Hints, hinted};
 
 /// The least time between two reads of the log: the hints of that time share a read.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
@@ -80,17 +80,12 @@ fn backoff(failures: u32) -> Duration {
 /// Waits until the log is to be read: after a hint, or when a read has failed, after a while. Answers whether there was a
 /// hint: then the store answers.
 async fn next_read(hints: &mut Hints, failed: &Notify, failures: u32) -> bool {
-    let hint = async {
-        if hints.changed().await.is_err() {
-            // The store was closed: there will be no more hints.
-            tokio::time::sleep(MAX_BACKOFF).await;
-        }
-    };
     if failures > 0 {
-        return tokio::time::timeout(backoff(failures), hint).await.is_ok();
+        let hint = tokio::time::timeout(backoff(failures), hinted(hints));
+        return hint.await.is_ok();
     }
     tokio::select! {
-        () = hint => true,
+        () = hinted(hints) => true,
         () = failed.notified() => false,
     }
 }

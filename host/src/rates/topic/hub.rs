@@ -17,7 +17,7 @@ use crate::data::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
 use crate::load::BoundedMap;
-use crate::store::{Message, Position};
+use crate::store::{Message, Position, hinted};
 
 /// How long a hub waits for a hint before it reads the log all the same, and looks whether a subscriber is left.
 const POLL: Duration = Duration::from_secs(30);
@@ -164,11 +164,7 @@ async fn run(hub: Weak<Hub>, mut reader: Reader) {
         }
         drop(hub);
         let wait = if failing { PAUSE } else { POLL };
-        let hint = tokio::time::timeout(wait, hints.changed()).await;
-        if matches!(hint, Ok(Err(_))) {
-            // The store was closed and will give no more hints.
-            tokio::time::sleep(PAUSE).await;
-        }
+        let _ = tokio::time::timeout(wait, hinted(&mut hints)).await;
     }
 }
 

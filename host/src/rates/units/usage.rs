@@ -8,7 +8,7 @@ use super::json::to_json;
 use super::tree::Node;
 use super::unit::{MAX_DEPTH, Unit, UnitId};
 use crate::config::Config;
-use crate::data::quota::Usage;
+use crate::data::quota::{self, Usage, exchange};
 use crate::data::records::{Change, PAGE, Records, Versioned, decode_entry};
 use crate::error::{Error, Result};
 
@@ -65,11 +65,10 @@ impl Counts {
         let Some(node) = node else {
             return Ok(Self::default());
         };
-        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         Ok(Self {
             units: 1,
-            unit_bytes: number(to_json(&node.unit().settings)?.len()),
-            rates: number(node.rates.rates.len()),
+            unit_bytes: quota::count(to_json(&node.unit().settings)?.len()),
+            rates: quota::count(node.rates.rates.len()),
         })
     }
 
@@ -121,27 +120,20 @@ pub(in crate::rates) async fn count(
     let read: Option<Versioned<Counts>> = records.get(USAGE).await?;
     change.expect(USAGE, read.as_ref());
     let now = read.map(|read| read.record).unwrap_or_default();
-    let count = |name, now: u64, [old, new]: [u64; 2], quota: u64| {
-        let count = now.saturating_sub(old).saturating_add(new);
-        match new > old && count > quota {
-            true => Err(Error::quota(name, quota)),
-            false => Ok(count),
-        }
-    };
     let counts = Counts {
-        units: count(
+        units: exchange(
             "business units",
             now.units,
             [old.units, new.units],
             quotas.units,
         )?,
-        unit_bytes: count(
+        unit_bytes: exchange(
             "bytes of business units",
             now.unit_bytes,
             [old.unit_bytes, new.unit_bytes],
             quotas.unit_bytes,
         )?,
-        rates: count(
+        rates: exchange(
             "exchange rates",
             now.rates,
             [old.rates, new.rates],

@@ -16,7 +16,7 @@ use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::load::budget::Reservation;
-use crate::store::Slice;
+use crate::store::{Slice, hinted};
 use crate::webhooks::Webhooks;
 use crate::webhooks::events::log::EVENT_LOG;
 use crate::webhooks::registry::consumer::Consumer;
@@ -76,8 +76,7 @@ impl Webhooks {
             let soon = over.min(looked_at + LOOK_AT_MOST_EVERY);
             tokio::select! {
                 () = async {
-                    // A store that was closed gives no more hints.
-                    let _ = hints.changed().await;
+                    hinted(&mut hints).await;
                     sleep_until(soon).await;
                 } => {}
                 () = sleep_until(over.min(looked_at + LOOK_EVERY)) => {}

@@ -4,8 +4,9 @@
 use serde::de::IgnoredAny;
 
 use super::webhook::WEBHOOK;
+use crate::data::quota::{self, exchange};
 use crate::data::records::{Change, Records, Versioned};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A kind of record that is counted.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ impl Counted {
     /// Adds to a change that there is one more.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when there are `max` already; when the store is unavailable.
+    /// [`Error::Conflict`](crate::error::Error::Conflict) when there are `max` already; when the store is unavailable.
     pub(in crate::webhooks) async fn add_one(
         self,
         records: &Records,
@@ -53,11 +54,9 @@ impl Counted {
         max: usize,
     ) -> Result<()> {
         let (counted, used) = self.read(records).await?;
-        if used >= max {
-            return Err(Error::quota(self.name, max));
-        }
+        let used = exchange(self.name, quota::count(used), [0, 1], quota::count(max))?;
         change.expect(self.count_key, counted.as_ref());
-        change.put(self.count_key, &(used + 1))
+        change.put(self.count_key, &used)
     }
 
     /// Adds to a change that there is one fewer.
