@@ -1,7 +1,9 @@
 //! Decisions that go into the decision log: the module says beside its answer what belongs there, and the lines are made of that.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
+use serde::Deserialize;
 use tillgate_engine::decision::Decision;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
@@ -15,6 +17,23 @@ use crate::engine::MODULE_SHA256;
 use crate::error::Result;
 use crate::identity::Caller;
 use crate::observe::readiness::Warning;
+
+/// The bytes of most lines.
+const LINE: usize = 512;
+
+/// What the module says of an item and a rule.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'r> {
+    #[serde(borrow)]
+    item_id: Cow<'r, str>,
+    condition_id: Option<&'r str>,
+    project_id: Option<&'r str>,
+    decision: &'r str,
+    reason: Option<&'r str>,
+    #[serde(borrow)]
+    restriction: Option<Cow<'r, str>>,
+}
 
 /// Puts one decision into the log.
 #[derive(Debug)]
@@ -99,43 +118,48 @@ impl Conditions {
 impl Logger {
     /// Puts a decision into the log that was made with a catalog, by what the module says of it ([`tillgate_engine::record`]).
     pub(super) fn log(self, catalog: &TenantCatalog, rows: &[u8], at: Timestamp) {
-        let rows = serde_json::from_slice::<Vec<Line<'_>>>(rows);
-        let rows = rows.unwrap_or_else(|cause| {
+        let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
+        let mut rows = rows.unwrap_or_else(|cause| {
             tracing::error!(%cause, "what the module says of a decision cannot be read");
             Vec::new()
         });
+        if self.choice == Choice::Denials {
+            rows.retain(|row| row.decision != Decision::Allow.as_str());
+        }
+        if rows.is_empty() {
+            return;
+        }
         let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());
-        let (mut lines, mut count) = (Vec::new(), 0);
-        for row in rows {
-            let decision = row.decision.as_deref();
-            if self.choice == Choice::Denials && decision == Some(Decision::Allow.as_str()) {
-                continue;
-            }
-            let etag = etag(catalog, &row).map(|etag| etag::digest(etag).into());
+        let mut lines = Vec::with_capacity(rows.len() * LINE);
+        for row in &rows {
             let line = Line {
                 at: (&*time).into(),
                 tenant_id: Some(catalog.tenant().as_str().into()),
                 client_id: Some((&*self.caller.subject).into()),
                 business_unit_id: self.caller.unit.as_deref().map(Into::into),
-                etag,
+                item_id: Some((&*row.item_id).into()),
+                condition_id: row.condition_id.map(Into::into),
+                project_id: row.project_id.map(Into::into),
+                etag: etag(catalog, row).map(|etag| etag::digest(etag).into()),
+                decision: Some(row.decision.into()),
+                reason: row.reason.map(Into::into),
+                restriction: row.restriction.as_deref().map(Into::into),
                 engine: Some(MODULE_SHA256.into()),
                 correlation_id: Some((&*correlation).into()),
-                ..row
+                ..Line::default()
             };
             line.write(&mut lines);
-            count += 1;
         }
-        if count > 0 {
-            self.log.add(lines, count, at);
-        }
+        let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        self.log.add(lines, count, at);
     }
 }
 
 /// The version of the rule that decided, if it is there.
-fn etag<'c>(catalog: &'c TenantCatalog, row: &Line<'_>) -> Option<&'c Etag> {
-    if let Some(id) = &row.condition_id {
+fn etag<'c>(catalog: &'c TenantCatalog, row: &Row<'_>) -> Option<&'c Etag> {
+    if let Some(id) = row.condition_id {
         return Some(catalog.condition_in_force(id)?.text.etag());
     }
-    let id = ProjectId::new(row.project_id.as_deref()?)?;
+    let id = ProjectId::new(row.project_id?)?;
     Some(catalog.project(id)?.text.etag())
 }
