@@ -5,79 +5,48 @@ use crate::decision::{Decision, ItemDecision, Outcome, Subject};
 use crate::json::{push, write_text};
 use crate::restriction::ProjectId;
 
-/// The reason in the row of a condition that is not in force, for which the answer has no result.
-pub const NOT_IN_FORCE: &str = "condition.not_in_force";
-
-/// Appends the rows of an item, each with a comma before it: `{ "itemId", "conditionId" or "projectId", "decision" }`, and
-/// `reason` and `restriction` where it is not allowed. `unresolved` are conditions that are not in force. A project has one
-/// row, with the first of its worst results. An item about which nothing was asked has one with neither.
+/// Appends the rows of an item, each with a comma before it: `{ "itemId", "result" }` with the result of a condition as it is
+/// answered, `{ "itemId", "unresolved" }` with the id of a condition that is not in force, and for a project
+/// `{ "itemId", "projectId", "result"? }` with the first of its worst results, or none where all allow the item. An item about
+/// which nothing was asked has the row `{ "itemId" }`.
 pub(crate) fn write_rows(
     item: &ItemDecision<'_>,
     unresolved: &[&str],
     project: Option<ProjectId>,
     out: &mut Vec<u8>,
 ) {
-    let mut of_project: Option<&Outcome<'_>> = None;
+    let (mut worst, mut of_project) = (Decision::Allow, None);
     for result in &item.results {
-        match result.subject {
-            Subject::Age(id) | Subject::License(id) => {
-                open(item.id, Some(("conditionId", id)), result.decision(), out);
-                close(result, out);
-            }
-            Subject::Restriction(_) => {
-                let worst = of_project.map_or(Decision::Allow, Outcome::decision);
-                if result.decision() > worst {
-                    of_project = Some(result);
-                }
-            }
+        if !matches!(result.subject, Subject::Restriction(_)) {
+            write_row(item.id, "", "", Some(result), out);
+        } else if result.decision() > worst {
+            (worst, of_project) = (result.decision(), Some(result));
         }
     }
     for id in unresolved {
-        open(item.id, Some(("conditionId", id)), Decision::SoftDeny, out);
-        push(",\"reason\":\"", out);
-        push(NOT_IN_FORCE, out);
-        push("\"}", out);
+        write_row(item.id, ",\"unresolved\":\"", id, None, out);
     }
-    if let Some(id) = project {
-        let decision = of_project.map_or(Decision::Allow, Outcome::decision);
-        open(item.id, Some(("projectId", &id.to_string())), decision, out);
-        match of_project {
-            Some(result) => close(result, out),
-            None => out.push(b'}'),
+    match project {
+        Some(id) => id.with_text(|id| write_row(item.id, ",\"projectId\":\"", id, of_project, out)),
+        None if item.results.is_empty() && unresolved.is_empty() => {
+            write_row(item.id, "", "", None, out);
         }
-    } else if item.results.is_empty() && unresolved.is_empty() {
-        open(item.id, None, Decision::Allow, out);
-        out.push(b'}');
+        None => {}
     }
 }
 
-/// Appends a row as far as its decision.
-fn open(item: &str, rule: Option<(&str, &str)>, decision: Decision, out: &mut Vec<u8>) {
+/// Appends a row. `member` begins a member whose value is an id, which never needs escaping.
+fn write_row(item: &str, member: &str, id: &str, result: Option<&Outcome<'_>>, out: &mut Vec<u8>) {
     push(",{\"itemId\":", out);
     write_text(item, out);
-    if let Some((member, id)) = rule {
-        push(",\"", out);
+    if !member.is_empty() {
         push(member, out);
-        push("\":\"", out);
-        // Neither kind of id ever needs escaping.
         push(id, out);
-        push("\"", out);
+        out.push(b'"');
     }
-    push(",\"decision\":\"", out);
-    push(decision.as_str(), out);
-    push("\"", out);
-}
-
-/// Appends the rest of the row of a result.
-fn close(result: &Outcome<'_>, out: &mut Vec<u8>) {
-    if let Some(reason) = result.reason {
-        push(",\"reason\":\"", out);
-        push(reason.as_str(), out);
-        push("\"", out);
-        if let Subject::Restriction(Some(target)) = result.subject {
-            push(",\"restriction\":", out);
-            write_text(target, out);
-        }
+    if let Some(result) = result {
+        push(",\"result\":", out);
+        result.write(out);
     }
     out.push(b'}');
 }
@@ -86,6 +55,7 @@ fn close(result: &Outcome<'_>, out: &mut Vec<u8>) {
 #[expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test fails by panicking"
 )]
 mod tests {
@@ -119,61 +89,73 @@ mod tests {
         serde_json::from_str(rows).unwrap()
     }
 
+    /// A row, and of its result what a log takes.
+    fn short(rows: Value) -> Value {
+        let Value::Array(rows) = rows else {
+            panic!("{rows}")
+        };
+        let short = rows.into_iter().map(|mut row| {
+            if let Some(result) = row.get_mut("result").and_then(Value::as_object_mut) {
+                result.retain(|name, value| {
+                    ["id", "decision", "reason", "restriction"].contains(&&**name)
+                        && !value.is_null()
+                });
+            }
+            row
+        });
+        short.collect()
+    }
+
     #[test]
     fn a_condition_has_one_row() {
         let request = json!({ "item": { "id": "a \"b\"\n" }, "context": { "customer": { "customer_age": 17 } } });
-        let row = json!({ "itemId": "a \"b\"\n", "conditionId": "beer", "decision": "HARD_DENY",
-            "reason": "age_restriction.underage" });
-        assert_eq!(rows("condition beer", &request), json!([row]));
-        assert_eq!(rows("lenient condition beer", &request), json!([row]));
-        assert_eq!(rows("explain condition beer", &request), json!([row]));
+        let row = json!({ "itemId": "a \"b\"\n", "result": { "id": "beer", "decision": "HARD_DENY",
+            "reason": "age_restriction.underage" } });
+        for line in [
+            "condition beer",
+            "lenient condition beer",
+            "explain condition beer",
+        ] {
+            assert_eq!(short(rows(line, &request)), json!([row]));
+        }
     }
 
     #[test]
     fn a_project_has_one_row_with_the_first_of_its_worst_results() {
         let item = |id: &str, group: &str| json!({ "projectId": PROJECT, "item": { "id": id, "additionalProperties": { "group": group } } });
-        let row = |more: Value| {
-            let mut row = json!({ "itemId": "pot", "projectId": PROJECT });
-            if let (Some(row), Value::Object(more)) = (row.as_object_mut(), more) {
-                row.extend(more);
-            }
-            json!([row])
+        let denied = |reason: &str, restriction: &str| {
+            let result =
+                json!({ "decision": "HARD_DENY", "reason": reason, "restriction": restriction });
+            json!([{ "itemId": "pot", "projectId": PROJECT, "result": result }])
         };
-        assert_eq!(
-            rows("project", &item("pot", "paint")),
-            row(
-                json!({ "decision": "HARD_DENY", "reason": "project_restriction.blacklist_met", "restriction": "group" })
-            )
-        );
-        assert_eq!(
-            rows("project", &item("pot", "wood")),
-            row(
-                json!({ "decision": "HARD_DENY", "reason": "project_restriction.whitelist_not_met", "restriction": "itemId" })
-            )
-        );
-        let allowed = json!([{ "itemId": "glue", "projectId": PROJECT, "decision": "ALLOW" }]);
-        assert_eq!(rows("project", &item("glue", "wood")), allowed);
+        let paint = denied("project_restriction.blacklist_met", "group");
+        assert_eq!(short(rows("project", &item("pot", "paint"))), paint);
+        let wood = denied("project_restriction.whitelist_not_met", "itemId");
+        assert_eq!(short(rows("project", &item("pot", "wood"))), wood);
+        let allowed = json!([{ "itemId": "glue", "projectId": PROJECT }]);
+        assert_eq!(short(rows("project", &item("glue", "wood"))), allowed);
     }
 
     #[test]
     fn a_basket_has_a_row_for_each_item_and_rule() {
+        const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
         let basket = json!({
             "items": [{ "id": "bread" }, { "id": "ale", "conditionIds": ["beer", "nowhere"] }],
             "context": {},
         });
-        let missing = json!({ "itemId": "ale", "conditionId": "beer", "decision": "SOFT_DENY",
-            "reason": "age_restriction.missing_context" });
-        let nowhere = json!({ "itemId": "ale", "conditionId": "nowhere", "decision": "SOFT_DENY",
-            "reason": "condition.not_in_force" });
-        let bread = json!({ "itemId": "bread", "decision": "ALLOW" });
-        assert_eq!(rows("basket", &basket), json!([bread, missing, nowhere]));
+        let asked = json!({ "id": "beer", "decision": "SOFT_DENY", "reason": "age_restriction.missing_context" });
+        let asked = json!({ "itemId": "ale", "result": asked });
+        let unresolved = json!({ "itemId": "ale", "unresolved": "nowhere" });
+        let expected = json!([{ "itemId": "bread" }, asked, unresolved]);
+        assert_eq!(short(rows("basket", &basket)), expected);
         let mut of_project = basket;
-        of_project["projectId"] = json!("00000000-0000-4000-8000-000000000000");
+        of_project["projectId"] = json!(NOWHERE);
         let unreachable = |item: &str| {
-            json!({ "itemId": item, "projectId": "00000000-0000-4000-8000-000000000000", "decision": "SOFT_DENY",
-                "reason": "project_restriction.project_unreachable" })
+            let reason = "project_restriction.project_unreachable";
+            let result = json!({ "decision": "SOFT_DENY", "reason": reason });
+            json!({ "itemId": item, "projectId": NOWHERE, "result": result })
         };
-        let expected = json!([unreachable("bread"), missing, nowhere, unreachable("ale")]);
-        assert_eq!(rows("explain basket", &of_project), expected);
+        let expected = json!([unreachable("bread"), asked, unresolved, unreachable("ale")]);
+        assert_eq!(short(rows("explain basket", &of_project)), expected);
     }
 }

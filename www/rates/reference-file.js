@@ -139,9 +139,9 @@ async function contentOf(chosen) {
   }
 }
 
-/** A fault that the host has found in a file: `line 3, SEK: must be …`, or what the whole file is. */
+/** A fault that the host has found in a file: `line 3, SEK: must be …`, `day 2026-11-20, SEK: …`, or what the whole file is. */
 function fileFault(message) {
-  const sentence = message.startsWith("line ") ? message : `the file ${message}`;
+  const sentence = /^(line|day) /.test(message) ? message : `the file ${message}`;
   return `${sentence.replace(/^./, (first) => first.toUpperCase())}.`;
 }
 

@@ -155,6 +155,7 @@ impl Prepared {
         let root = request.root();
         let faults = Faults::lenient(call.lenient);
         out.push(OK);
+        let begin = out.len();
         match (self, call.name) {
             (_, "project") => {
                 let request = ProjectRequest::read(request, faults)?;
@@ -163,10 +164,10 @@ impl Prepared {
                     Self::Catalog(catalog) => catalog.project(request.project_id),
                 };
                 let decision = decide_on(checks, &request.item);
-                let limit = begin(call, out, |out| {
+                if call.record {
                     write_rows(&decision, &[], Some(request.project_id), out);
-                });
-                match limit {
+                }
+                match end_rows(call, begin, out) {
                     None => decision.write(out),
                     Some(limit) => Explain {
                         catalog: None,
@@ -182,13 +183,11 @@ impl Prepared {
                 let request = BasketRequest::read(request, faults)?;
                 let project = project.map(Self::checks).transpose()?;
                 let decision = catalog.decide_basket(&request, project)?;
-                let limit = begin(call, out, |out| {
-                    for item in &decision.items {
-                        let project = request.project_id;
-                        write_rows(&item.decision, &item.unresolved, project, out);
-                    }
-                });
-                match limit {
+                for item in decision.items.iter().filter(|_| call.record) {
+                    let project = request.project_id;
+                    write_rows(&item.decision, &item.unresolved, project, out);
+                }
+                match end_rows(call, begin, out) {
                     None => decision.write(out)?,
                     Some(limit) => Explain {
                         catalog: Some(catalog),
@@ -208,8 +207,10 @@ impl Prepared {
                 };
                 let request = ConditionRequest::read(request, faults)?;
                 let decision = catalog.decide(id, &request)?;
-                let limit = begin(call, out, |out| write_rows(&decision, &[], None, out));
-                match limit {
+                if call.record {
+                    write_rows(&decision, &[], None, out);
+                }
+                match end_rows(call, begin, out) {
                     None => decision.write(out),
                     Some(limit) => Explain {
                         catalog: Some(catalog),
@@ -280,22 +281,12 @@ impl Prepared {
     }
 }
 
-/// Appends what stands before the answer: what a decision log needs, if that is asked for. Answers how long all may become with an
-/// answer that explains.
-#[inline(always)]
-fn begin(
-    call: Line<'_>,
-    out: &mut Vec<u8>,
-    write_rows: impl FnOnce(&mut Vec<u8>),
-) -> Option<usize> {
-    if call.record {
-        let at = out.len();
-        write_rows(out);
-        // In place of the comma before the first row.
-        match out.get_mut(at) {
-            Some(first) => *first = b'[',
-            None => out.push(b'['),
-        }
+/// Ends the rows for a decision log that begin at a place, if they are asked for. Answers how long all may become with an answer
+/// that explains.
+fn end_rows(call: Line<'_>, begin: usize, out: &mut Vec<u8>) -> Option<usize> {
+    // In place of the comma before the first row.
+    if let Some(first) = out.get_mut(begin) {
+        *first = b'[';
         push("]\n", out);
     }
     call.explain.then_some(out.len() + MAX_ANSWER)

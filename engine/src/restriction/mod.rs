@@ -54,12 +54,16 @@ impl ProjectId {
             .fold(0, |all, quarter| all << 32 | u128::from(quarter));
         Some(Self(Uuid::from_u128(number)))
     }
+
+    /// Does something with its text, in lower case.
+    pub(crate) fn with_text<R>(self, run: impl FnOnce(&str) -> R) -> R {
+        run(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+    }
 }
 
 impl fmt::Display for ProjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut buffer = Uuid::encode_buffer();
-        f.write_str(self.0.hyphenated().encode_lower(&mut buffer))
+        self.with_text(|text| f.write_str(text))
     }
 }
 

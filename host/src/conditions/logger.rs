@@ -21,18 +21,52 @@ use crate::observe::readiness::Warning;
 /// The bytes of most lines.
 const LINE: usize = 512;
 
+/// Why an item is not allowed whose condition is not in force: the answer has no result of that.
+const NOT_IN_FORCE: &str = "condition.not_in_force";
+
 /// What the module says of an item and a rule.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'r> {
     #[serde(borrow)]
     item_id: Cow<'r, str>,
-    condition_id: Option<&'r str>,
     project_id: Option<&'r str>,
+    /// The id of a condition that is not in force.
+    unresolved: Option<&'r str>,
+    result: Option<RowResult<'r>>,
+}
+
+/// The result of a condition, or the one of a project.
+#[derive(Deserialize)]
+struct RowResult<'r> {
+    /// The condition.
+    id: Option<&'r str>,
     decision: &'r str,
     reason: Option<&'r str>,
     #[serde(borrow)]
     restriction: Option<Cow<'r, str>>,
+}
+
+impl Row<'_> {
+    fn decision(&self) -> &str {
+        match (&self.result, self.unresolved) {
+            (Some(result), _) => result.decision,
+            (None, Some(_)) => Decision::SoftDeny.as_str(),
+            (None, None) => Decision::Allow.as_str(),
+        }
+    }
+
+    fn reason(&self) -> Option<&str> {
+        match &self.result {
+            Some(result) => result.reason,
+            None => self.unresolved.map(|_| NOT_IN_FORCE),
+        }
+    }
+
+    fn condition(&self) -> Option<&str> {
+        let of_result = self.result.as_ref().and_then(|result| result.id);
+        of_result.or(self.unresolved)
+    }
 }
 
 /// Puts one decision into the log.
@@ -124,7 +158,7 @@ impl Logger {
             Vec::new()
         });
         if self.choice == Choice::Denials {
-            rows.retain(|row| row.decision != Decision::Allow.as_str());
+            rows.retain(|row| row.decision() != Decision::Allow.as_str());
         }
         if rows.is_empty() {
             return;
@@ -138,12 +172,15 @@ impl Logger {
                 client_id: Some((&*self.caller.subject).into()),
                 business_unit_id: self.caller.unit.as_deref().map(Into::into),
                 item_id: Some((&*row.item_id).into()),
-                condition_id: row.condition_id.map(Into::into),
+                condition_id: row.condition().map(Into::into),
                 project_id: row.project_id.map(Into::into),
                 etag: etag(catalog, row).map(|etag| etag::digest(etag).into()),
-                decision: Some(row.decision.into()),
-                reason: row.reason.map(Into::into),
-                restriction: row.restriction.as_deref().map(Into::into),
+                decision: Some(row.decision().into()),
+                reason: row.reason().map(Into::into),
+                restriction: row
+                    .result
+                    .as_ref()
+                    .and_then(|result| Some(result.restriction.as_deref()?.into())),
                 engine: Some(MODULE_SHA256.into()),
                 correlation_id: Some((&*correlation).into()),
                 ..Line::default()
@@ -157,7 +194,7 @@ impl Logger {
 
 /// The version of the rule that decided, if it is there.
 fn etag<'c>(catalog: &'c TenantCatalog, row: &Row<'_>) -> Option<&'c Etag> {
-    if let Some(id) = row.condition_id {
+    if let Some(id) = row.condition() {
         return Some(catalog.condition_in_force(id)?.text.etag());
     }
     let id = ProjectId::new(row.project_id?)?;

@@ -65,8 +65,8 @@ impl fmt::Display for Place<'_> {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::OnLine(line, what) => write!(f, "line {line}, {}", shown(what)),
-            Self::Day(day) => write!(f, "{}", shown(day)),
-            Self::OnDay(day, what) => write!(f, "{}, {}", shown(day), shown(what)),
+            Self::Day(day) => write!(f, "day {}", shown(day)),
+            Self::OnDay(day, what) => write!(f, "day {}, {}", shown(day), shown(what)),
         }
     }
 }
