@@ -1,7 +1,7 @@
 //! What a decision log needs of a decision: a row for each item and rule. A host that keeps such a log asks for the rows beside the
 //! answer, and so need not read the answer again. They say nothing of the customer.
 
-use crate::decision::{Decision, ItemDecision, Outcome, Subject};
+use crate::decision::{Decision, ItemDecision, Outcome, Subject, write_results};
 use crate::json::{push, write_text};
 use crate::restriction::ProjectId;
 
@@ -9,6 +9,7 @@ use crate::restriction::ProjectId;
 /// answered, `{ "itemId", "unresolved" }` with the id of a condition that is not in force, and for a project
 /// `{ "itemId", "projectId", "result"? }` with the first of its worst results, or none where all allow the item. An item about
 /// which nothing was asked has the row `{ "itemId" }`.
+#[cold]
 pub(crate) fn write_rows(
     item: &ItemDecision<'_>,
     unresolved: &[&str],
@@ -36,6 +37,8 @@ pub(crate) fn write_rows(
 }
 
 /// Appends a row. `member` begins a member whose value is an id, which never needs escaping.
+#[cold]
+#[inline(never)]
 fn write_row(item: &str, member: &str, id: &str, result: Option<&Outcome<'_>>, out: &mut Vec<u8>) {
     push(",{\"itemId\":", out);
     write_text(item, out);
@@ -46,7 +49,7 @@ fn write_row(item: &str, member: &str, id: &str, result: Option<&Outcome<'_>>, o
     }
     if let Some(result) = result {
         push(",\"result\":", out);
-        result.write(out);
+        write_results(std::slice::from_ref(result), out);
     }
     out.push(b'}');
 }

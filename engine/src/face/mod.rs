@@ -283,6 +283,7 @@ impl Prepared {
 
 /// Ends the rows for a decision log that begin at a place, if they are asked for. Answers how long all may become with an answer
 /// that explains.
+#[inline(never)]
 fn end_rows(call: Line<'_>, begin: usize, out: &mut Vec<u8>) -> Option<usize> {
     // In place of the comma before the first row.
     if let Some(first) = out.get_mut(begin) {
