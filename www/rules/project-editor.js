@@ -2,12 +2,12 @@
  * The dialog that creates or changes a project.
  */
 
+import { randomId } from "../shared/caller.js";
 import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { isolated } from "../shared/locale.js";
 import { errorText } from "../shared/messages.js";
-import { randomId } from "../shared/random-id.js";
 import { call, isLong } from "./apart.js";
 import { historyButton, lastBy } from "./history-link.js";
 import { draftKey, projectFields } from "./project-fields.js";

@@ -1,5 +1,5 @@
 /**
- * Who calls the host: the tokens of a client or of a person, and what the host says of them.
+ * Who calls the host: the tokens of a client or of a person, what the host says of them, and the ids that a caller gives.
  */
 
 import { TillgateError } from "../../js/src/shared/error.js";
@@ -31,4 +31,13 @@ async function inTime(promise) {
     timer = setTimeout(() => reject(error), ANSWER_MS);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** A random UUID. `crypto.randomUUID` exists only on pages that were loaded over TLS. */
+export function randomId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

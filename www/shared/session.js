@@ -6,10 +6,9 @@
 import { TillgateError } from "../../js/src/index.js";
 import { withTimeout } from "../../js/src/shared/deadline.js";
 import { Host } from "../../js/src/shared/host.js";
-import { HOST, readCaller, tokensOf } from "./caller.js";
+import { HOST, randomId, readCaller, tokensOf } from "./caller.js";
 import { memoryOf } from "./memory.js";
 import { missingPermission } from "./messages.js";
-import { randomId } from "./random-id.js";
 import { RulesStream } from "./rules-stream.js";
 
 const SUBSCRIBE = "exr.rates-changed.subscribe";

@@ -4,8 +4,7 @@
  */
 
 import { TillgateError } from "../../js/src/index.js";
-import { HOST } from "./caller.js";
-import { randomId } from "./random-id.js";
+import { HOST, randomId } from "./caller.js";
 
 const BROWSER = "tillgate-demo-browser";
 

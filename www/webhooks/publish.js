@@ -3,11 +3,11 @@
  */
 
 import { TillgateError } from "../../js/src/index.js";
+import { randomId } from "../shared/caller.js";
 import { field, h, notify } from "../shared/dom.js";
 import { editWithDraft } from "../shared/draft.js";
 import { edit } from "../shared/editor.js";
 import { figure } from "../shared/locale.js";
-import { randomId } from "../shared/random-id.js";
 import { OWN_EVENTS, eventTypeText, explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
