@@ -68,8 +68,7 @@ async function signsIn({ clientId, clientSecret }) {
 }
 
 const tab = (page, name) => page.getByRole("navigation", { name: "About the platform" }).getByRole("link", { name, exact: true }).click();
-// By the keyboard: the rows move when others register, and a pointer may miss.
-const act = (page, text, name) => page.getByRole("button", { name: `${text}: ${name}`, exact: true }).press("Enter");
+const act = (page, text, name) => page.getByRole("button", { name: `${text}: ${name}`, exact: true }).click();
 const press = (page, name) => pressButton(dialog(page).last(), name);
 /** The names of the rows that a pattern finds, in their order. */
 const names = (page, pattern) => page.getByRole("heading", { level: 3, name: pattern }).allTextContents();
