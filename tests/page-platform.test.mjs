@@ -173,6 +173,19 @@ describe("an operator", () => {
     expected(page, 412);
   }));
 
+  test("finds the row of a client where it was a moment ago", () => asOperator("#/platform/clients/acme", async (page) => {
+    await till("Steady till");
+    const button = await page.getByRole("button", { name: "Revoke: Steady till", exact: true }).elementHandle();
+    // Some seconds later the list is drawn again.
+    await page.evaluate(() => {
+      const now = Date.now;
+      Date.now = () => now() + 7_000;
+      dispatchEvent(new Event("resize"));
+      return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    });
+    assert.ok(await button.evaluate((element) => element.isConnected));
+  }));
+
   test("gives a client a new secret, which is shown once", () => asOperator("#/platform/clients/acme", async (page) => {
     const old = await till("Secret till");
     await act(page, "New secret", "Secret till");

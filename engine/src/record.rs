@@ -1,5 +1,5 @@
-//! What a decision log needs of a decision: a row for each item and rule. A host that keeps such a log asks for the rows beside the
-//! answer, and so need not read the answer again. They say nothing of the customer.
+//! The rows of a decision for a decision log, one for each item and rule. A host asks for them with the answer, so it does not parse
+//! the answer again. They hold nothing about the customer.
 
 use crate::decision::{Decision, ItemDecision, Outcome, Subject, write_results};
 use crate::json::{push, write_text};

@@ -15,6 +15,8 @@ import { claimsText, clientName, roleText, softwareText, words } from "./wording
 /** The statuses, in words. */
 const STATUSES = { Pending: "Waiting", Authorized: "Let in", Revoked: "Revoked" };
 
+const MINUTE = 60_000;
+
 const keyOf = ({ clientId }) => clientId;
 
 const WAITING = {
@@ -51,7 +53,7 @@ const byName = (one, other) => compareNames(clientName(one), clientName(other), 
 
 function clientsPart(desk, { labels, status, compare, actions }) {
   const acts = { ...desk, reread: () => (list.suspect(), desk.reread()) };
-  const shownOf = ({ registeredAt }) => [durationText(Date.now() - Date.parse(registeredAt)), desk.may("iam.clients.update"), desk.may("iam.clients.delete")];
+  const shownOf = (client) => [ageText(client), desk.may("iam.clients.update"), desk.may("iam.clients.delete")];
   const list = entries({ labels, actions, keyOf, compare, shownOf, textOf: clientText, rowOf: (client) => clientRow(acts, client) });
   return {
     ...list,
@@ -64,6 +66,12 @@ function clientsPart(desk, { labels, status, compare, actions }) {
 
 /** What a filter searches: all that a client says of itself, in the words that are shown. */
 const clientText = ({ claims, roles, clientId, ...software }) => [claimsText(claims), softwareText(software), clientId, ...roles.map(({ roleId }) => roleText(roleId))].join(" ");
+
+/** How long ago a client has registered. Its row is drawn anew when this changes, so it does not change each second. */
+function ageText({ registeredAt }) {
+  const age = Date.now() - Date.parse(registeredAt);
+  return age < MINUTE ? "less than a minute" : durationText(age);
+}
 
 function clientRow(desk, client) {
   const { claims, status, registeredAt, registeredFrom, roles } = client;
@@ -78,7 +86,7 @@ function clientRow(desk, client) {
       { class: "entry-text" },
       h("div", { class: "entry-name" }, h("h3", { dir: "auto" }, name), h("span", { class: "tag", "data-status": status }, STATUSES[status])),
       Object.keys(claims).length > 0 && h("dl", { class: "claims" }, Object.entries(claims).map(claim)),
-      h("p", { class: "hint" }, `${softwareText(client)} · Registered ${durationText(Date.now() - Date.parse(registeredAt))} ago (${timeText(registeredAt)})${from}`),
+      h("p", { class: "hint" }, `${softwareText(client)} · Registered ${ageText(client)} ago (${timeText(registeredAt)})${from}`),
       roleTags(roles),
     ),
     h("div", { class: "row-actions" }, actionsOf(desk, client, name)),

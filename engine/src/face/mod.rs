@@ -54,7 +54,7 @@ pub struct Line<'l> {
     pub explain: bool,
     /// Whether the line has the word `lenient`: unknown members are ignored.
     pub lenient: bool,
-    /// Whether the line has the word `record`: what a decision log needs stands before the answer.
+    /// Whether the line has the word `record`: the rows for a decision log come before the answer.
     pub record: bool,
 }
 

@@ -18,13 +18,14 @@ use crate::error::Result;
 use crate::identity::Caller;
 use crate::observe::readiness::Warning;
 
-/// The bytes of most lines.
+/// The bytes of most lines, and the most that are allocated before they are made.
 const LINE: usize = 512;
+const MAX_ALLOCATED: usize = 1 << 20;
 
 /// Why an item is not allowed whose condition is not in force: the answer has no result of that.
 const NOT_IN_FORCE: &str = "condition.not_in_force";
 
-/// What the module says of an item and a rule.
+/// A row of the module: an item and what decided about it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'r> {
@@ -164,7 +165,7 @@ impl Logger {
             return;
         }
         let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());
-        let mut lines = Vec::with_capacity(rows.len() * LINE);
+        let mut lines = Vec::with_capacity((rows.len() * LINE).min(MAX_ALLOCATED));
         for row in &rows {
             let line = Line {
                 at: (&*time).into(),

@@ -50,7 +50,7 @@ pub(super) struct Decisions {
     /// Those by a project
     #[arg(long, value_name = "ID")]
     project: Option<String>,
-    /// How to print them: CSV, or the lines as they are in the log
+    /// How to print them: as CSV, or as the lines of the log
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
     /// Print a register of refusals: date, item and reason of what was denied for good (unless --decision says more), as CSV
@@ -80,7 +80,7 @@ fn decision(text: &str) -> Result<&'static str, String> {
 #[derive(Debug)]
 struct Search<'a> {
     arguments: &'a Decisions,
-    /// What of tills was read: one that has got no answer hands in its decisions again.
+    /// The lines of tills that were read. A till that got no answer hands in the same decisions again.
     known: HashSet<u64>,
     hasher: RandomState,
     output: Output,
@@ -151,7 +151,7 @@ impl Search<'_> {
         self.output.line(&line, text)
     }
 
-    /// Whether a till has handed in a line that was read before. After it was forgotten, its numbers begin anew.
+    /// Whether this line of a till was read before. The numbers of a till that was forgotten begin anew, so the time counts too.
     fn is_repeated(&mut self, line: &Line<'_>) -> bool {
         let till = (&line.tenant_id, &line.client_id, &line.till);
         let decision = (line.sequence, &line.at, line.missing);
@@ -167,7 +167,7 @@ fn parsed(text: &[u8]) -> Option<(Line<'_>, Timestamp)> {
 }
 
 impl Decisions {
-    /// Whether something that happened between two times may be of the time that is asked for.
+    /// Whether the time between two moments overlaps the time that is asked for.
     fn is_between(&self, first: Timestamp, last: Timestamp) -> bool {
         self.since.is_none_or(|since| last >= since) && self.until.is_none_or(|until| first < until)
     }

@@ -188,7 +188,7 @@ fn refusal<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; REFUSALS.len()] {
     [at, item.into(), reason.into(), meaning.into()]
 }
 
-/// How many decisions are missing, in words, if a line says that.
+/// The sentence of a line that says how many decisions are missing.
 fn missing(line: &Line<'_>) -> Option<String> {
     let missing = line.missing?;
     Some(match (&line.till, &line.since) {

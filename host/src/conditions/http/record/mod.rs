@@ -46,7 +46,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
         )
         .heavy()
         .described(described::hand_in)
-        .unaudited("what is handed in stands in the decision log"),
+        .unaudited("the decision log has what is handed in"),
         Route::new(Method::GET, TILLS, read, none, list_tills).described(described::list_tills),
         Route::changing(
             Method::DELETE,
