@@ -15,7 +15,8 @@ import { claimsText, clientName, roleText, softwareText, words } from "./wording
 /** The statuses, in words. */
 const STATUSES = { Pending: "Waiting", Authorized: "Let in", Revoked: "Revoked" };
 
-const MINUTE = 60_000;
+/** From this age on, `durationText` counts minutes and no seconds. */
+const COUNTED_IN_MINUTES = 90_000;
 
 const keyOf = ({ clientId }) => clientId;
 
@@ -70,7 +71,7 @@ const clientText = ({ claims, roles, clientId, ...software }) => [claimsText(cla
 /** How long ago a client has registered. Its row is drawn anew when this changes, so it does not change each second. */
 function ageText({ registeredAt }) {
   const age = Date.now() - Date.parse(registeredAt);
-  return age < MINUTE ? "less than a minute" : durationText(age);
+  return age < COUNTED_IN_MINUTES ? "less than 2 minutes" : durationText(age);
 }
 
 function clientRow(desk, client) {
