@@ -1,55 +1,64 @@
-//! The rows of a decision for a decision log, one for each item and rule. A host asks for them with the answer, so it does not parse
-//! the answer again. They hold nothing about the customer.
+//! The rows of a decision for a decision log, one for each item. A host asks for them with the answer, so it does not parse the
+//! answer again. They hold nothing about the customer, and are not longer than the answer.
 
-use crate::decision::{Decision, ItemDecision, Outcome, Subject, write_results};
+use crate::decision::{Decision, ItemDecision, Subject, write_results};
 use crate::json::{push, write_text};
 use crate::restriction::ProjectId;
 
-/// Appends the rows of an item, each with a comma before it: `{ "itemId", "result" }` with the result of a condition as it is
-/// answered, `{ "itemId", "unresolved" }` with the id of a condition that is not in force, and for a project
-/// `{ "itemId", "projectId", "result"? }` with the first of its worst results, or none where all allow the item. An item about
-/// which nothing was asked has the row `{ "itemId" }`.
+/// Appends the row of an item, with a comma before it: `{ "itemId", "results": [..], "unresolved"?: [..], "projectId"?,
+/// "project"?: [..] }`. `results` are those of conditions, as they are answered, `unresolved` the ids of conditions that are not in
+/// force, and `project` is the first of the worst results of the project, unless all of them allow the item.
 #[cold]
-pub(crate) fn write_rows(
+#[inline(never)]
+pub(crate) fn write_row(
     item: &ItemDecision<'_>,
     unresolved: &[&str],
     project: Option<ProjectId>,
     out: &mut Vec<u8>,
 ) {
-    let (mut worst, mut of_project) = (Decision::Allow, None);
-    for result in &item.results {
-        if !matches!(result.subject, Subject::Restriction(_)) {
-            write_row(item.id, "", "", Some(result), out);
-        } else if result.decision() > worst {
-            (worst, of_project) = (result.decision(), Some(result));
-        }
-    }
-    for id in unresolved {
-        write_row(item.id, ",\"unresolved\":\"", id, None, out);
-    }
-    match project {
-        Some(id) => id.with_text(|id| write_row(item.id, ",\"projectId\":\"", id, of_project, out)),
-        None if item.results.is_empty() && unresolved.is_empty() => {
-            write_row(item.id, "", "", None, out);
-        }
-        None => {}
-    }
-}
-
-/// Appends a row. `member` begins a member whose value is an id, which never needs escaping.
-#[cold]
-#[inline(never)]
-fn write_row(item: &str, member: &str, id: &str, result: Option<&Outcome<'_>>, out: &mut Vec<u8>) {
+    // Those of the project come last.
+    let mut results = item.results.iter();
+    let of_project = results.position(|result| matches!(result.subject, Subject::Restriction(_)));
+    let at = of_project.unwrap_or(item.results.len());
+    let (of_conditions, of_project) = item.results.split_at(at);
     push(",{\"itemId\":", out);
-    write_text(item, out);
-    if !member.is_empty() {
-        push(member, out);
+    write_text(item.id, out);
+    push(",\"results\":[", out);
+    write_results(of_conditions, out);
+    out.push(b']');
+    for (index, id) in unresolved.iter().enumerate() {
+        push(
+            if index == 0 {
+                ",\"unresolved\":[\""
+            } else {
+                ",\""
+            },
+            out,
+        );
+        // Ids never need escaping.
         push(id, out);
-        out.push(b'"');
+        push(
+            if index + 1 == unresolved.len() {
+                "\"]"
+            } else {
+                "\""
+            },
+            out,
+        );
     }
-    if let Some(result) = result {
-        push(",\"result\":", out);
-        write_results(std::slice::from_ref(result), out);
+    if let Some(id) = project {
+        id.with_text(|id| {
+            push(",\"projectId\":\"", out);
+            push(id, out);
+        });
+        push("\",\"project\":[", out);
+        let worst = of_project
+            .iter()
+            .rev()
+            .max_by_key(|result| result.decision());
+        let worst = worst.filter(|result| result.decision() > Decision::Allow);
+        write_results(worst.map(std::slice::from_ref).unwrap_or_default(), out);
+        out.push(b']');
     }
     out.push(b'}');
 }
@@ -58,7 +67,6 @@ fn write_row(item: &str, member: &str, id: &str, result: Option<&Outcome<'_>>, o
 #[expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test fails by panicking"
 )]
 mod tests {
@@ -92,28 +100,28 @@ mod tests {
         serde_json::from_str(rows).unwrap()
     }
 
-    /// A row, and of its result what a log takes.
-    fn short(rows: Value) -> Value {
-        let Value::Array(rows) = rows else {
-            panic!("{rows}")
-        };
-        let short = rows.into_iter().map(|mut row| {
-            if let Some(result) = row.get_mut("result").and_then(Value::as_object_mut) {
-                result.retain(|name, value| {
-                    ["id", "decision", "reason", "restriction"].contains(&&**name)
-                        && !value.is_null()
-                });
+    /// The rows, and of their results what a log takes.
+    fn short(mut rows: Value) -> Value {
+        for row in rows.as_array_mut().unwrap() {
+            for member in ["results", "project"] {
+                let results = row.get_mut(member).and_then(Value::as_array_mut);
+                for result in results.into_iter().flatten() {
+                    result.as_object_mut().unwrap().retain(|name, value| {
+                        ["id", "decision", "reason", "restriction"].contains(&&**name)
+                            && !value.is_null()
+                    });
+                }
             }
-            row
-        });
-        short.collect()
+        }
+        rows
     }
 
     #[test]
-    fn a_condition_has_one_row() {
+    fn a_condition_has_a_row() {
         let request = json!({ "item": { "id": "a \"b\"\n" }, "context": { "customer": { "customer_age": 17 } } });
-        let row = json!({ "itemId": "a \"b\"\n", "result": { "id": "beer", "decision": "HARD_DENY",
-            "reason": "age_restriction.underage" } });
+        let result =
+            json!({ "id": "beer", "decision": "HARD_DENY", "reason": "age_restriction.underage" });
+        let row = json!({ "itemId": "a \"b\"\n", "results": [result] });
         for line in [
             "condition beer",
             "lenient condition beer",
@@ -124,41 +132,45 @@ mod tests {
     }
 
     #[test]
-    fn a_project_has_one_row_with_the_first_of_its_worst_results() {
+    fn a_project_has_the_first_of_its_worst_results() {
         let item = |id: &str, group: &str| json!({ "projectId": PROJECT, "item": { "id": id, "additionalProperties": { "group": group } } });
+        let row = |item: &str, project: Value| json!([{ "itemId": item, "results": [], "projectId": PROJECT, "project": project }]);
         let denied = |reason: &str, restriction: &str| {
-            let result =
-                json!({ "decision": "HARD_DENY", "reason": reason, "restriction": restriction });
-            json!([{ "itemId": "pot", "projectId": PROJECT, "result": result }])
+            row(
+                "pot",
+                json!([{ "decision": "HARD_DENY", "reason": reason, "restriction": restriction }]),
+            )
         };
         let paint = denied("project_restriction.blacklist_met", "group");
         assert_eq!(short(rows("project", &item("pot", "paint"))), paint);
         let wood = denied("project_restriction.whitelist_not_met", "itemId");
         assert_eq!(short(rows("project", &item("pot", "wood"))), wood);
-        let allowed = json!([{ "itemId": "glue", "projectId": PROJECT }]);
+        let allowed = row("glue", json!([]));
         assert_eq!(short(rows("project", &item("glue", "wood"))), allowed);
     }
 
     #[test]
-    fn a_basket_has_a_row_for_each_item_and_rule() {
+    fn a_basket_has_a_row_for_each_item() {
         const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
         let basket = json!({
-            "items": [{ "id": "bread" }, { "id": "ale", "conditionIds": ["beer", "nowhere"] }],
+            "items": [{ "id": "bread" }, { "id": "ale", "conditionIds": ["beer", "nowhere", "gone"] }],
             "context": {},
         });
         let asked = json!({ "id": "beer", "decision": "SOFT_DENY", "reason": "age_restriction.missing_context" });
-        let asked = json!({ "itemId": "ale", "result": asked });
-        let unresolved = json!({ "itemId": "ale", "unresolved": "nowhere" });
-        let expected = json!([{ "itemId": "bread" }, asked, unresolved]);
-        assert_eq!(short(rows("basket", &basket)), expected);
+        let mut bread = json!({ "itemId": "bread", "results": [] });
+        let mut ale =
+            json!({ "itemId": "ale", "results": [asked], "unresolved": ["nowhere", "gone"] });
+        assert_eq!(short(rows("basket", &basket)), json!([bread, ale]));
         let mut of_project = basket;
         of_project["projectId"] = json!(NOWHERE);
-        let unreachable = |item: &str| {
-            let reason = "project_restriction.project_unreachable";
-            let result = json!({ "decision": "SOFT_DENY", "reason": reason });
-            json!({ "itemId": item, "projectId": NOWHERE, "result": result })
-        };
-        let expected = json!([unreachable("bread"), asked, unresolved, unreachable("ale")]);
-        assert_eq!(short(rows("explain basket", &of_project)), expected);
+        let reason = "project_restriction.project_unreachable";
+        for row in [&mut bread, &mut ale] {
+            row["projectId"] = json!(NOWHERE);
+            row["project"] = json!([{ "decision": "SOFT_DENY", "reason": reason }]);
+        }
+        assert_eq!(
+            short(rows("explain basket", &of_project)),
+            json!([bread, ale])
+        );
     }
 }

@@ -169,6 +169,28 @@ async fn while_the_disk_is_full_decisions_go_on_and_what_the_record_lacks_is_cou
 }
 
 #[tokio::test]
+async fn a_basket_with_more_lines_than_there_is_room_for_is_decided_and_counted() {
+    let shop = Shop::configured(|config| {
+        config.decisions.queue_bytes = "1 MiB".parse().unwrap();
+    })
+    .await;
+    shop.choose("all").await;
+    // As a request, each of these characters takes six bytes, and so does it in each line.
+    let items =
+        (0..500).map(|_| json!({ "id": "\u{1}".repeat(256), "conditionIds": ["beer"; 64] }));
+    let basket = json!({ "items": items.collect::<Vec<_>>(), "context": {} });
+    shop.decide("evaluations", &basket).await;
+    shop.sell("beer", 17).await;
+    let written = shop.on_record().await;
+    let said = written
+        .iter()
+        .map(|line| (line.get("missing"), line.get("itemId")));
+    let said: Vec<_> = said.collect();
+    let (one, beer) = (json!(1), json!("beer"));
+    assert_eq!(said, [(None, Some(&beer)), (Some(&one), None)]);
+}
+
+#[tokio::test]
 async fn the_file_is_renamed_when_it_is_large_and_the_oldest_are_removed() {
     let shop = Shop::configured(|config| {
         config.decisions.file_bytes = "64 KiB".parse().unwrap();

@@ -36,7 +36,7 @@ use crate::error::{Code, Error, Fault};
 use crate::explain::Explain;
 use crate::json::{Document, Faults, MAX_VALUES, push, write_text};
 use crate::many::Decider;
-use crate::record::write_rows;
+use crate::record::write_row;
 use crate::restriction::{Project, ProjectId, ProjectRequest};
 
 /// The first byte of an answer.
@@ -165,7 +165,7 @@ impl Prepared {
                 };
                 let decision = decide_on(checks, &request.item);
                 if call.record {
-                    write_rows(&decision, &[], Some(request.project_id), out);
+                    write_row(&decision, &[], Some(request.project_id), out);
                 }
                 match end_rows(call, begin, out) {
                     None => decision.write(out),
@@ -185,7 +185,7 @@ impl Prepared {
                 let decision = catalog.decide_basket(&request, project)?;
                 for item in decision.items.iter().filter(|_| call.record) {
                     let project = request.project_id;
-                    write_rows(&item.decision, &item.unresolved, project, out);
+                    write_row(&item.decision, &item.unresolved, project, out);
                 }
                 match end_rows(call, begin, out) {
                     None => decision.write(out)?,
@@ -208,7 +208,7 @@ impl Prepared {
                 let request = ConditionRequest::read(request, faults)?;
                 let decision = catalog.decide(id, &request)?;
                 if call.record {
-                    write_rows(&decision, &[], None, out);
+                    write_row(&decision, &[], None, out);
                 }
                 match end_rows(call, begin, out) {
                     None => decision.write(out),

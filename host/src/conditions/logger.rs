@@ -18,26 +18,29 @@ use crate::error::Result;
 use crate::identity::Caller;
 use crate::observe::readiness::Warning;
 
-/// The bytes of most lines, and the most that are allocated before they are made.
+/// The bytes of most lines.
 const LINE: usize = 512;
-const MAX_ALLOCATED: usize = 1 << 20;
 
 /// Why an item is not allowed whose condition is not in force: the answer has no result of that.
 const NOT_IN_FORCE: &str = "condition.not_in_force";
 
-/// A row of the module: an item and what decided about it.
+/// What the module says of an item ([`tillgate_engine::record`]).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'r> {
     #[serde(borrow)]
     item_id: Cow<'r, str>,
+    #[serde(borrow)]
+    results: Vec<RowResult<'r>>,
+    /// Conditions that are not in force.
+    #[serde(default)]
+    unresolved: Vec<&'r str>,
     project_id: Option<&'r str>,
-    /// The id of a condition that is not in force.
-    unresolved: Option<&'r str>,
-    result: Option<RowResult<'r>>,
+    /// The result of the project, unless it allows the item.
+    #[serde(borrow, default)]
+    project: Vec<RowResult<'r>>,
 }
 
-/// The result of a condition, or the one of a project.
 #[derive(Deserialize)]
 struct RowResult<'r> {
     /// The condition.
@@ -48,25 +51,49 @@ struct RowResult<'r> {
     restriction: Option<Cow<'r, str>>,
 }
 
+/// What decided about an item, and how.
+#[derive(Default)]
+struct Verdict<'r> {
+    condition: Option<&'r str>,
+    project: Option<&'r str>,
+    /// Nothing speaks against the item if there is no other decision.
+    decision: Option<&'r str>,
+    reason: Option<&'r str>,
+    restriction: Option<&'r str>,
+}
+
 impl Row<'_> {
-    fn decision(&self) -> &str {
-        match (&self.result, self.unresolved) {
-            (Some(result), _) => result.decision,
-            (None, Some(_)) => Decision::SoftDeny.as_str(),
-            (None, None) => Decision::Allow.as_str(),
-        }
+    /// One of each condition and of the project, or one without either.
+    fn verdicts(&self) -> impl Iterator<Item = Verdict<'_>> {
+        let of_conditions = self.results.iter().map(RowResult::verdict);
+        let unresolved = self.unresolved.iter().map(|id| Verdict {
+            condition: Some(id),
+            decision: Some(Decision::SoftDeny.as_str()),
+            reason: Some(NOT_IN_FORCE),
+            ..Verdict::default()
+        });
+        let is_alone = self.results.is_empty() && self.unresolved.is_empty();
+        let last = (self.project_id.is_some() || is_alone).then(|| Verdict {
+            project: self.project_id,
+            ..self
+                .project
+                .first()
+                .map(RowResult::verdict)
+                .unwrap_or_default()
+        });
+        of_conditions.chain(unresolved).chain(last)
     }
+}
 
-    fn reason(&self) -> Option<&str> {
-        match &self.result {
-            Some(result) => result.reason,
-            None => self.unresolved.map(|_| NOT_IN_FORCE),
+impl RowResult<'_> {
+    fn verdict(&self) -> Verdict<'_> {
+        Verdict {
+            condition: self.id,
+            project: None,
+            decision: Some(self.decision),
+            reason: self.reason,
+            restriction: self.restriction.as_deref(),
         }
-    }
-
-    fn condition(&self) -> Option<&str> {
-        let of_result = self.result.as_ref().and_then(|result| result.id);
-        of_result.or(self.unresolved)
     }
 }
 
@@ -154,50 +181,57 @@ impl Logger {
     /// Puts a decision into the log that was made with a catalog, by what the module says of it ([`tillgate_engine::record`]).
     pub(super) fn log(self, catalog: &TenantCatalog, rows: &[u8], at: Timestamp) {
         let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
-        let mut rows = rows.unwrap_or_else(|cause| {
+        let rows = rows.unwrap_or_else(|cause| {
             tracing::error!(%cause, "what the module says of a decision cannot be read");
             Vec::new()
         });
-        if self.choice == Choice::Denials {
-            rows.retain(|row| row.decision() != Decision::Allow.as_str());
-        }
-        if rows.is_empty() {
+        let allow = Decision::Allow.as_str();
+        let verdicts = rows
+            .iter()
+            .flat_map(|row| row.verdicts().map(move |it| (&row.item_id, it)));
+        let mut verdicts = verdicts
+            .map(|(item, verdict)| (item, verdict.decision.unwrap_or(allow), verdict))
+            .filter(|(_, decision, _)| self.choice == Choice::All || *decision != allow)
+            .peekable();
+        if verdicts.peek().is_none() {
             return;
         }
         let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());
-        let mut lines = Vec::with_capacity((rows.len() * LINE).min(MAX_ALLOCATED));
-        for row in &rows {
+        let (mut lines, mut count) = (Vec::with_capacity(LINE), 0);
+        for (item, decision, verdict) in verdicts {
             let line = Line {
                 at: (&*time).into(),
                 tenant_id: Some(catalog.tenant().as_str().into()),
                 client_id: Some((&*self.caller.subject).into()),
                 business_unit_id: self.caller.unit.as_deref().map(Into::into),
-                item_id: Some((&*row.item_id).into()),
-                condition_id: row.condition().map(Into::into),
-                project_id: row.project_id.map(Into::into),
-                etag: etag(catalog, row).map(|etag| etag::digest(etag).into()),
-                decision: Some(row.decision().into()),
-                reason: row.reason().map(Into::into),
-                restriction: row
-                    .result
-                    .as_ref()
-                    .and_then(|result| Some(result.restriction.as_deref()?.into())),
+                item_id: Some((&**item).into()),
+                condition_id: verdict.condition.map(Into::into),
+                project_id: verdict.project.map(Into::into),
+                etag: etag(catalog, &verdict).map(|etag| etag::digest(etag).into()),
+                decision: Some(decision.into()),
+                reason: verdict.reason.map(Into::into),
+                restriction: verdict.restriction.map(Into::into),
                 engine: Some(MODULE_SHA256.into()),
                 correlation_id: Some((&*correlation).into()),
                 ..Line::default()
             };
             line.write(&mut lines);
+            count += 1;
+            // Item ids may be long, and are repeated: a basket may have more lines than there is ever room for.
+            if !self.log.may_have_room(lines.len()) {
+                self.log.miss(at);
+                return;
+            }
         }
-        let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         self.log.add(lines, count, at);
     }
 }
 
 /// The version of the rule that decided, if it is there.
-fn etag<'c>(catalog: &'c TenantCatalog, row: &Row<'_>) -> Option<&'c Etag> {
-    if let Some(id) = row.condition() {
+fn etag<'c>(catalog: &'c TenantCatalog, verdict: &Verdict<'_>) -> Option<&'c Etag> {
+    if let Some(id) = verdict.condition {
         return Some(catalog.condition_in_force(id)?.text.etag());
     }
-    let id = ProjectId::new(row.project_id?)?;
+    let id = ProjectId::new(verdict.project?)?;
     Some(catalog.project(id)?.text.etag())
 }

@@ -81,8 +81,18 @@ impl DecisionLog {
             written: None,
         };
         if !self.put(entry) {
-            self.queue.miss(at);
+            self.miss(at);
         }
+    }
+
+    /// Whether lines of so many bytes would fit if nothing else waited.
+    pub(crate) fn may_have_room(&self, bytes: usize) -> bool {
+        bytes <= self.queue.max_bytes
+    }
+
+    /// A decision that was made at a time is missing.
+    pub(crate) fn miss(&self, at: Timestamp) {
+        self.queue.miss(at);
     }
 
     /// Adds lines, and waits until they are on disk. Answers whether they are.

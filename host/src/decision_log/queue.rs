@@ -31,7 +31,7 @@ pub(super) struct Missing {
 #[derive(Debug)]
 pub(super) struct Queue {
     bytes: AtomicUsize,
-    max_bytes: usize,
+    pub(super) max_bytes: usize,
     /// What the log does not say yet.
     missing: Mutex<Option<Missing>>,
     /// How many lines were written, and how many decisions are missing, since the start.

@@ -182,9 +182,12 @@ impl Instance {
     ) -> Result<Decided, EngineError> {
         self.prepared.begin_call();
         let words = options.words();
+        // What a log needs is as long as the answer.
+        let parts = if options.record { 2 } else { 1 };
+        let of_basket = BASKET_DEADLINE * parts;
         let deadline = match options.explain {
-            true => BASKET_DEADLINE,
-            false => DEADLINE,
+            true => of_basket,
+            false => DEADLINE * parts,
         };
         let answer = match call {
             Call::Condition(catalog, id) => {
@@ -197,13 +200,13 @@ impl Instance {
             }
             Call::Basket(catalog, None) => {
                 let handle = self.handle(catalog)?;
-                self.call(handle, words, ["basket", ""], request, BASKET_DEADLINE)
+                self.call(handle, words, ["basket", ""], request, of_basket)
             }
             Call::Basket(catalog, Some(project)) => {
                 let project = self.handle(project)?;
                 let handle = self.handle(catalog)?;
                 let line = ["basket ", &project.to_string()];
-                self.call(handle, words, line, request, BASKET_DEADLINE)
+                self.call(handle, words, line, request, of_basket)
             }
         };
         let mut answer = answer?;
