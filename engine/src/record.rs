@@ -5,7 +5,7 @@ use crate::decision::{Decision, ItemDecision, Subject, write_results};
 use crate::json::{push, write_text};
 use crate::restriction::ProjectId;
 
-/// Appends the row of an item, with a comma before it: `{ "itemId", "results": [..], "unresolved"?: [..], "projectId"?,
+/// Appends the row of an item, with a comma before it: `{ "itemId", "results": [..], "unresolved": [..], "projectId"?,
 /// "project"?: [..] }`. `results` are those of conditions, as they are answered, `unresolved` the ids of conditions that are not in
 /// force, and `project` is the first of the worst results of the project, unless all of them allow the item.
 #[cold]
@@ -26,26 +26,14 @@ pub(crate) fn write_row(
     push(",\"results\":[", out);
     write_results(of_conditions, out);
     out.push(b']');
+    push(",\"unresolved\":[", out);
     for (index, id) in unresolved.iter().enumerate() {
-        push(
-            if index == 0 {
-                ",\"unresolved\":[\""
-            } else {
-                ",\""
-            },
-            out,
-        );
+        push(if index == 0 { "\"" } else { ",\"" }, out);
         // Ids never need escaping.
         push(id, out);
-        push(
-            if index + 1 == unresolved.len() {
-                "\"]"
-            } else {
-                "\""
-            },
-            out,
-        );
+        out.push(b'"');
     }
+    out.push(b']');
     if let Some(id) = project {
         id.with_text(|id| {
             push(",\"projectId\":\"", out);
@@ -121,7 +109,7 @@ mod tests {
         let request = json!({ "item": { "id": "a \"b\"\n" }, "context": { "customer": { "customer_age": 17 } } });
         let result =
             json!({ "id": "beer", "decision": "HARD_DENY", "reason": "age_restriction.underage" });
-        let row = json!({ "itemId": "a \"b\"\n", "results": [result] });
+        let row = json!({ "itemId": "a \"b\"\n", "results": [result], "unresolved": [] });
         for line in [
             "condition beer",
             "lenient condition beer",
@@ -134,7 +122,7 @@ mod tests {
     #[test]
     fn a_project_has_the_first_of_its_worst_results() {
         let item = |id: &str, group: &str| json!({ "projectId": PROJECT, "item": { "id": id, "additionalProperties": { "group": group } } });
-        let row = |item: &str, project: Value| json!([{ "itemId": item, "results": [], "projectId": PROJECT, "project": project }]);
+        let row = |item: &str, project: Value| json!([{ "itemId": item, "results": [], "unresolved": [], "projectId": PROJECT, "project": project }]);
         let denied = |reason: &str, restriction: &str| {
             row(
                 "pot",
@@ -157,7 +145,7 @@ mod tests {
             "context": {},
         });
         let asked = json!({ "id": "beer", "decision": "SOFT_DENY", "reason": "age_restriction.missing_context" });
-        let mut bread = json!({ "itemId": "bread", "results": [] });
+        let mut bread = json!({ "itemId": "bread", "results": [], "unresolved": [] });
         let mut ale =
             json!({ "itemId": "ale", "results": [asked], "unresolved": ["nowhere", "gone"] });
         assert_eq!(short(rows("basket", &basket)), json!([bread, ale]));

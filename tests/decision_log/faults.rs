@@ -177,7 +177,7 @@ async fn a_basket_with_more_lines_than_there_is_room_for_is_decided_and_counted(
     shop.choose("all").await;
     // As a request, each of these characters takes six bytes, and so does it in each line.
     let items =
-        (0..500).map(|_| json!({ "id": "\u{1}".repeat(256), "conditionIds": ["beer"; 64] }));
+        (0..500).map(|_| json!({ "id": "\u{1}".repeat(256), "conditionIds": vec!["beer"; 64] }));
     let basket = json!({ "items": items.collect::<Vec<_>>(), "context": {} });
     shop.decide("evaluations", &basket).await;
     shop.sell("beer", 17).await;

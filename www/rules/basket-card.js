@@ -8,7 +8,7 @@ import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";
 import { isolated } from "../shared/locale.js";
 import { counted } from "../shared/messages.js";
-import { tryButtons } from "./try-buttons.js";
+import { tryButtons } from "./decision.js";
 import { DECISIONS, resultText } from "./wording.js";
 
 /** The card: `show` takes the answer and what is decided about each line; `showEmpty`, `showGone` and `showFaults` say why there is none. */

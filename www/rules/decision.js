@@ -10,8 +10,7 @@ import { button, debounce, h } from "../shared/dom.js";
 import { faultText } from "../shared/faults.js";
 import { icon } from "../shared/icon.js";
 import { counted } from "../shared/messages.js";
-import { tryButtons } from "./try-buttons.js";
-import { ordinary } from "./why.js";
+import { ordinary, triesOf } from "./why.js";
 import { DECISIONS, resultText, worst } from "./wording.js";
 
 /** So many reasons stand beside the decision, each with so many values; all of them stand below it. */
@@ -141,4 +140,18 @@ export function exchangeDetails() {
       });
     },
   };
+}
+
+/** Buttons that fill in what would change a denial, and the way to the rule that denies. `ontry` gets what to fill in, and `rule` is the link
+ * to the rule, or the button that shows it. */
+export function tryButtons(results, ontry, rule) {
+  const tries = new Map(results.flatMap(triesOf).map(({ text, change }) => [text, change]));
+  const onclick = (change) => ({ currentTarget }) => {
+    const card = currentTarget.closest(".decision");
+    ontry(change);
+    // The buttons are drawn again with the decision.
+    if (!currentTarget.isConnected) card.focus();
+  };
+  const buttons = [...tries].map(([text, change]) => button(text, { class: "offer", onclick: onclick(change), dir: "auto" }));
+  return buttons.length > 0 || rule ? h("div", { class: "tries" }, buttons, rule) : undefined;
 }

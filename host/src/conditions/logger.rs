@@ -33,7 +33,6 @@ struct Row<'r> {
     #[serde(borrow)]
     results: Vec<RowResult<'r>>,
     /// Conditions that are not in force.
-    #[serde(default)]
     unresolved: Vec<&'r str>,
     project_id: Option<&'r str>,
     /// The result of the project, unless it allows the item.
