@@ -2,7 +2,8 @@
 //! fault and its place; and it makes the JSON Schema that `/openapi.json` and `/asyncapi.json` show.
 //!
 //! Read it in this order: [`body`] (how a body is read), [`value`] and [`fields`] (what a description is made of),
-//! [`values`] (values that many bodies have), [`schema`] (schemas of answers, which types derive), [`problem`] (codes of errors).
+//! [`values`] (values that many bodies have), [`schema`] (schemas of answers, which types derive), [`rules`] (what the module reads
+//! and writes), [`problem`] (codes of errors).
 //!
 //! It knows neither HTTP nor the store.
 
@@ -13,9 +14,9 @@
 
 pub mod body;
 pub mod fields;
-pub mod ids;
 pub mod problem;
 pub mod rate;
+pub mod rules;
 pub mod schema;
 pub mod value;
 pub mod values;

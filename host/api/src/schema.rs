@@ -33,6 +33,12 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
+/// A value that may be null, where null has a meaning.
+pub fn nullable<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    let value = generator.subschema_for::<T>();
+    json_schema!({ "oneOf": [value, { "type": "null" }] })
+}
+
 /// Takes null out of the types in a schema.
 fn never_null(schema: &mut Value) {
     match schema {

@@ -75,12 +75,13 @@ struct Failed {
 }
 
 /// Whom a global condition concerns.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "GlobalConditionDryRun")]
 pub struct Concerned {
     /// The number of tenants with stored data.
     pub tenants: usize,
-    /// The number of failing tests in the tenants' own conditions with the same id.
+    /// How many tests would fail of the conditions with this id that tenants have of their own.
     pub failing_tests: usize,
 }
 

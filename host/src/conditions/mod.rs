@@ -36,7 +36,7 @@ use self::cache::PartitionCache;
 pub use self::catalog::{Part, TenantCatalog};
 use self::counters::DecisionCounters;
 pub use self::failing_tests::{Concerned, OnFailingTests};
-pub use self::history::{PageQuery, RuleKind, Sequence};
+pub use self::history::{DeletedPage, HistoryPage, PageQuery, RuleKind, Sequence};
 use self::logger::Logger;
 pub use self::owner::Owner;
 use self::plan::Plan;

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tillgate_api::schema::{made_by, time};
 
 use super::page::PageQuery;
 use super::{ROW, Row, Who, number_of, row_key, rows_of};
@@ -40,7 +42,7 @@ impl RuleKind {
 }
 
 /// A record.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, JsonSchema, Serialize)]
 struct Deleted {
     id: String,
     /// The name that a project had.
@@ -49,18 +51,25 @@ struct Deleted {
 }
 
 /// A page, as it is answered.
-#[derive(Serialize)]
-struct Page<'a> {
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "DeletedRules")]
+pub struct DeletedPage<'a> {
     items: Vec<Item<'a>>,
+    /// The `cursor` of the following page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-#[derive(Serialize)]
+/// A condition or a project that was deleted.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "DeletedRule")]
 struct Item<'a> {
     #[serde(flatten)]
     deleted: &'a Deleted,
+    /// When it was deleted.
+    #[schemars(schema_with = "time")]
     at: String,
+    #[schemars(schema_with = "made_by")]
     by: Who<'a>,
 }
 
@@ -159,7 +168,7 @@ impl Conditions {
             })
         });
         let last = read.entries.last().and_then(|(key, _)| number_of(key));
-        let page = Page {
+        let page = DeletedPage {
             items: items.collect(),
             next: last.filter(|_| read.more).map(|last| last.to_string()),
         };

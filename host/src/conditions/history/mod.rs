@@ -17,8 +17,8 @@ mod retention;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use self::deleted::RuleKind;
-pub use self::page::{PageQuery, Sequence};
+pub use self::deleted::{DeletedPage, RuleKind};
+pub use self::page::{HistoryPage, PageQuery, Sequence};
 pub(super) use self::record::{Entry, Recorder};
 pub(super) use self::retention::register;
 use crate::clock::Timestamp;

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tillgate_api::problem::{CONDITION_NOT_FOUND, PROJECT_NOT_FOUND};
+use tillgate_api::schema::{made_by, note, nullable, time};
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
 use uuid::Uuid;
@@ -49,30 +51,46 @@ pub struct PageQuery {
     pub limit: usize,
 }
 
-/// A page, as it is answered.
-#[derive(Serialize)]
-struct Page<'a> {
-    items: Vec<Item<'a>>,
+/// A page of a history, as it is answered. Its documents are conditions or projects.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "{D}History")]
+pub struct HistoryPage<'a, D> {
+    items: Vec<Item<'a, D>>,
+    /// The `cursor` of the following page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-#[derive(Serialize)]
+/// A change.
+#[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Item<'a> {
+#[schemars(rename = "{D}Change")]
+struct Item<'a, D> {
+    #[schemars(schema_with = "time")]
     at: String,
+    #[schemars(schema_with = "made_by")]
     by: Who<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "note")]
     note: Option<&'a Note>,
     action: Action,
-    before: Option<&'a RawValue>,
-    after: Option<&'a RawValue>,
+    /// What it was before; null when there was none, or when it is not kept.
+    #[schemars(schema_with = "nullable::<D>")]
+    before: D,
+    /// What it was afterwards.
+    #[schemars(schema_with = "nullable::<D>")]
+    after: D,
+    /// How many of its tests failed when the change was made all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     failing_tests: Option<usize>,
-    /// Only where one that there was is not kept.
+    /// A version that there was is not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = false))]
     documents_kept: Option<bool>,
 }
+
+/// A document, or null.
+type Document<'a> = Option<&'a RawValue>;
 
 /// What a document was before or after a change.
 #[derive(Clone, Copy)]
@@ -203,7 +221,7 @@ async fn page(
     let (found, _) = found.split_at(taken);
     let versions = versions(records, found).await?;
     let items = found.iter().map(|found| item(found, says_who, &versions));
-    let page = Page {
+    let page = HistoryPage {
         items: items.collect::<Result<_>>()?,
         next: found
             .last()
@@ -343,7 +361,7 @@ fn item<'a>(
     found: &Found<'a>,
     says_who: bool,
     versions: &'a HashMap<Uuid, Bytes>,
-) -> Result<Item<'a>> {
+) -> Result<Item<'a, Document<'a>>> {
     let (before, has_before) = document(found.before, versions)?;
     let (after, has_after) = document(found.after, versions)?;
     let row = found.row;
@@ -363,7 +381,7 @@ fn item<'a>(
 fn document<'a>(
     state: State<'a>,
     versions: &'a HashMap<Uuid, Bytes>,
-) -> Result<(Option<&'a RawValue>, bool)> {
+) -> Result<(Document<'a>, bool)> {
     let json = match state {
         State::Nothing => return Ok((None, true)),
         State::NotKept => return Ok((None, false)),

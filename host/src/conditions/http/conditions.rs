@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use ::http::{HeaderName, Method, StatusCode};
-use tillgate_api::problem::CONDITION_NOT_FOUND;
+use schemars::{Schema, SchemaGenerator};
+use tillgate_api::problem::{CONDITION_NOT_FOUND, ID_IS_GLOBAL, QUOTA_EXCEEDED, TESTS_FAILED};
+use tillgate_api::rules;
+use tillgate_api::schema::{flag, schema_of};
 use tillgate_engine::condition::ConditionId;
 
-use super::described;
-use super::{catalog, document, editor, editor_of_any, line, part, written};
-use crate::conditions::{Conditions, Owner, Part, StoredCondition};
+use super::{
+    ACCEPT_FAILING, catalog, document, editor, editor_of_any, failing_tests, line, part, written,
+};
+use crate::conditions::{Concerned, Conditions, Owner, Part, StoredCondition};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 const CONDITION: &str = "/api/v1/entity-conditions/{conditionId}";
@@ -31,7 +35,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             list_conditions,
         )
-        .described(described::list_conditions),
+        .described(describe_list_conditions),
         Route::new(
             Method::GET,
             CONDITION,
@@ -39,7 +43,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_condition,
         )
-        .described(described::get_condition),
+        .described(describe_get_condition),
         Route::changing(
             Method::PUT,
             CONDITION,
@@ -48,7 +52,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "condition.put",
             put_own,
         )
-        .described(described::put_condition),
+        .described(describe_put_condition),
         Route::changing(
             Method::DELETE,
             CONDITION,
@@ -57,7 +61,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "condition.deleted",
             delete_own,
         )
-        .described(described::delete_condition),
+        .described(describe_delete_condition),
         Route::changing(
             Method::PUT,
             GLOBAL_CONDITION,
@@ -66,7 +70,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "condition.put",
             put_global,
         )
-        .described(described::put_global_condition),
+        .described(describe_put_global_condition),
         Route::changing(
             Method::DELETE,
             GLOBAL_CONDITION,
@@ -75,7 +79,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "condition.deleted",
             delete_global,
         )
-        .described(described::delete_global_condition),
+        .described(describe_delete_global_condition),
     ]
 }
 
@@ -172,4 +176,109 @@ async fn delete_condition(
     let reply = Reply::empty(StatusCode::NO_CONTENT);
     let reply = with_failing(conditions, reply, owner, &id, None).await;
     Ok(reply.audited(line(owner, &id, editor, before, None)))
+}
+
+/// An operation on the condition of the path.
+pub(super) fn with_condition_id(operation: Operation) -> Operation {
+    operation.path(
+        "conditionId",
+        "The id of the condition; of a license condition, also the id of the license.",
+        rules::condition_id,
+    )
+}
+
+fn describe_list_conditions() -> Operation {
+    let operation = Operation::new("listConditions", Tag::Conditions, "List the conditions that a tenant sees")
+        .says("The global ones and the tenant's own, by id. Where both have an id, the global one is listed.")
+        .answers(200, "The conditions", rules::conditions);
+    operation.may_be_stale().with_entity_tag()
+}
+
+fn describe_get_condition() -> Operation {
+    let operation = Operation::new("getCondition", Tag::Conditions, "Get a condition")
+        .says("The global one if it exists, otherwise the tenant's.");
+    let operation = with_condition_id(operation).answers(200, "The condition", rules::condition);
+    operation
+        .may_be_stale()
+        .with_entity_tag()
+        .refuses(&[CONDITION_NOT_FOUND])
+}
+
+fn put_of(operation: Operation) -> Operation {
+    with_condition_id(operation)
+        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
+        .query("failingTests", ACCEPT_FAILING, failing_tests)
+        .with_note()
+        .takes(rules::condition_put)
+}
+
+fn describe_put_condition() -> Operation {
+    put_of(Operation::new(
+        "putCondition",
+        Tag::Conditions,
+        "Create or replace a condition of the tenant",
+    ))
+    .answers(200, "It was replaced", rules::condition)
+    .answers(201, "It was created", rules::condition)
+    .with_preconditions()
+    .refuses(&[ID_IS_GLOBAL, TESTS_FAILED, QUOTA_EXCEEDED])
+}
+
+fn describe_put_global_condition() -> Operation {
+    let failing = "How many tests of tenants fail now.";
+    put_of(Operation::new(
+        "putGlobalCondition",
+        Tag::Conditions,
+        "Create or replace a global condition",
+    ))
+    .query(
+        "dryRun",
+        "Whether to check and store nothing, and to answer 200 with whom the condition would concern.",
+        flag,
+    )
+    .answers(
+        200,
+        "It was replaced, or what a dry run says",
+        condition_or_dry_run)
+    .with_header("Tillgate-Failing-Tests", failing)
+    .answers(
+        201,
+        "It was created",
+        rules::condition)
+    .with_header("Tillgate-Failing-Tests", failing)
+    .with_preconditions()
+    .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])
+}
+
+fn describe_delete_condition() -> Operation {
+    with_condition_id(Operation::new(
+        "deleteCondition",
+        Tag::Conditions,
+        "Delete a condition of the tenant",
+    ))
+    .with_note()
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(&[CONDITION_NOT_FOUND, ID_IS_GLOBAL])
+}
+
+fn describe_delete_global_condition() -> Operation {
+    with_condition_id(Operation::new(
+        "deleteGlobalCondition",
+        Tag::Conditions,
+        "Delete a global condition",
+    ))
+    .with_note()
+    .empty(204, "It was deleted")
+    .with_header(
+        "Tillgate-Failing-Tests",
+        "How many tests of tenants fail now.",
+    )
+    .with_preconditions()
+    .refuses(&[CONDITION_NOT_FOUND])
+}
+
+fn condition_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
+    let dry_run = schema_of::<Concerned>(generator);
+    rules::condition_or(generator, dry_run)
 }

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use ::http::{HeaderName, HeaderValue, Method, StatusCode};
+use tillgate_api::problem::CONDITION_NOT_FOUND;
+use tillgate_api::rules;
+use tillgate_api::schema::flag;
 use tillgate_engine::condition::ConditionId;
 
 use super::catalog;
-use super::described;
+use super::conditions::with_condition_id;
 use crate::conditions::{About, Conditions, Question};
 use crate::engine::{EvaluateOptions, MODULE_SHA256};
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{Access, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 /// The routes of decisions.
@@ -24,7 +27,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             evaluate_condition,
         )
-        .described(described::evaluate_condition)
+        .described(describe_evaluate_condition)
         .unaudited(READS),
         Route::new(
             Method::POST,
@@ -33,7 +36,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             evaluate_project,
         )
-        .described(described::evaluate_project)
+        .described(describe_evaluate_project)
         .unaudited(READS),
         Route::new(
             Method::POST,
@@ -42,7 +45,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             json,
             evaluate_basket,
         )
-        .described(described::evaluate_basket)
+        .described(describe_evaluate_basket)
         .unaudited(READS),
     ]
 }
@@ -92,4 +95,52 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
         Err(error) => Reply::error(&error, request.correlation),
     };
     Ok(reply.with(ENGINE, MODULE).stale(staleness))
+}
+
+const EXPLAIN: &str = "Whether each result says what was compared.";
+
+fn describe_evaluate_condition() -> Operation {
+    let operation = Operation::new("evaluateCondition", Tag::Decisions, "Decide about an item by a condition")
+        .changes_nothing()
+        .says("The tenant's condition decides if it is enabled, otherwise the global one if that is. A request is checked before its condition is looked up.");
+    let operation = with_condition_id(operation)
+        .query("explain", EXPLAIN, flag)
+        .takes(rules::condition_request)
+        .answers(200, "The decision", rules::item_decision);
+    deciding(operation).refuses(&[CONDITION_NOT_FOUND])
+}
+
+fn describe_evaluate_project() -> Operation {
+    let operation = Operation::new("evaluateProjectRestrictions", Tag::Decisions, "Decide about an item on a project")
+        .changes_nothing()
+        .says("A project that the tenant does not have is a soft denial with the reason `project_restriction.project_unreachable`.")
+        .query("explain", EXPLAIN, flag)
+        .takes(
+            rules::project_request)
+        .answers(
+            200,
+            "The decision",
+            rules::item_decision);
+    deciding(operation)
+}
+
+fn describe_evaluate_basket() -> Operation {
+    let operation = Operation::new("evaluateBasket", Tag::Decisions, "Decide about a basket")
+        .changes_nothing()
+        .says("Up to 1,000 items with 64 conditions each, 100,000 results in all. `decision` is the worst one. A condition that is not in force makes its item `allow: false`, and counts as a soft denial.")
+        .query("explain", EXPLAIN, flag)
+        .takes(
+            rules::basket_request)
+        .answers(
+            200,
+            "The decisions, in the order of the items",
+            rules::basket_decision);
+    deciding(operation)
+}
+
+/// An operation that the module decides.
+fn deciding(operation: Operation) -> Operation {
+    operation
+        .with_header("Tillgate-Engine", "The SHA-256 of the module that decided.")
+        .may_be_stale()
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::{CONDITION_NOT_FOUND, PROJECT_NOT_FOUND};
+use tillgate_api::rules;
 
 use super::catalog;
-use super::conditions::{condition_id, no_condition};
-use super::described;
-use super::projects::{no_project, project_id};
+use super::conditions::{condition_id, no_condition, with_condition_id};
+use super::projects::{no_project, project_id, with_project_id};
 use crate::conditions::Conditions;
 use crate::error::Result;
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 /// The routes of findings.
@@ -23,7 +24,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             Takes::Nothing,
             of_condition,
         )
-        .described(described::condition_findings),
+        .described(describe_condition_findings),
         Route::new(
             Method::GET,
             "/api/v1/projects/{projectId}/findings",
@@ -31,7 +32,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             Takes::Nothing,
             of_project,
         )
-        .described(described::project_findings),
+        .described(describe_project_findings),
     ]
 }
 
@@ -49,4 +50,32 @@ async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Rep
     let found = conditions.findings_of_project(&catalog, id).await?;
     let found = found.ok_or_else(|| no_project(id))?;
     Ok(Reply::json(StatusCode::OK, found).stale(staleness))
+}
+
+fn describe_condition_findings() -> Operation {
+    let operation = with_condition_id(Operation::new(
+        "getConditionFindings",
+        Tag::Conditions,
+        "Find out what is wrong with a condition",
+    ))
+    .answers(
+        200,
+        "What is wrong with it, or probably is",
+        rules::findings,
+    );
+    operation.may_be_stale().refuses(&[CONDITION_NOT_FOUND])
+}
+
+fn describe_project_findings() -> Operation {
+    let operation = with_project_id(Operation::new(
+        "getProjectFindings",
+        Tag::Projects,
+        "Find out what is wrong with a project",
+    ))
+    .answers(
+        200,
+        "What is wrong with it, or probably is",
+        rules::findings,
+    );
+    operation.may_be_stale().refuses(&[PROJECT_NOT_FOUND])
 }

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::{CONDITION_NOT_FOUND, PROJECT_NOT_FOUND};
+use tillgate_api::rules;
+use tillgate_api::schema::{cursor, limit, schema_of};
 use tillgate_engine::condition::ConditionId;
 
-use super::conditions::condition_id;
-use super::described;
-use super::projects::project_id;
-use crate::conditions::{Conditions, Owner, PageQuery, RuleKind, Sequence};
+use super::conditions::{condition_id, with_condition_id};
+use super::projects::{project_id, with_project_id};
+use crate::conditions::{
+    Conditions, DeletedPage, HistoryPage, Owner, PageQuery, RuleKind, Sequence,
+};
 use crate::error::Result;
-use crate::http::{Access, MAX_BODY, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 /// The bytes of the rows of a page, each with a note. They say how large its versions are.
@@ -30,7 +34,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             of_condition,
         )
-        .described(described::condition_history)
+        .described(describe_condition_history)
         .heavy()
         .reserving(ROWS),
         Route::new(
@@ -40,7 +44,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             of_global_condition,
         )
-        .described(described::global_condition_history)
+        .described(describe_global_condition_history)
         .heavy()
         .reserving(ROWS),
         Route::new(
@@ -50,7 +54,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             of_project,
         )
-        .described(described::project_history)
+        .described(describe_project_history)
         .heavy()
         .reserving(ROWS),
         Route::new(
@@ -60,7 +64,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             deleted_conditions,
         )
-        .described(described::deleted_conditions)
+        .described(describe_deleted_conditions)
         .reserving(DELETED),
         Route::new(
             Method::GET,
@@ -69,7 +73,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             deleted_global_conditions,
         )
-        .described(described::deleted_global_conditions)
+        .described(describe_deleted_global_conditions)
         .reserving(DELETED),
         Route::new(
             Method::GET,
@@ -78,7 +82,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             deleted_projects,
         )
-        .described(described::deleted_projects)
+        .described(describe_deleted_projects)
         .reserving(DELETED),
     ]
 }
@@ -166,4 +170,90 @@ fn page_query(request: &Request) -> Result<PageQuery> {
     let limit = query.limit();
     query.faults.none_or_error()?;
     Ok(PageQuery { after, limit })
+}
+
+fn describe_condition_history() -> Operation {
+    let operation = Operation::new(
+        "getConditionHistory",
+        Tag::Conditions,
+        "Get the history of a condition",
+    )
+    .says("That of the tenant's own, where it has or had one with this id, otherwise that of the global one.");
+    paged(with_condition_id(operation))
+        .answers(
+            200,
+            "The changes, newest first",
+            schema_of::<HistoryPage<'_, rules::Condition>>,
+        )
+        .refuses(&[CONDITION_NOT_FOUND])
+}
+
+fn describe_global_condition_history() -> Operation {
+    let operation = Operation::new(
+        "getGlobalConditionHistory",
+        Tag::Conditions,
+        "Get the history of a global condition",
+    )
+    .says("Who has made a change, and why, is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
+    paged(with_condition_id(operation))
+        .answers(
+            200,
+            "The changes, newest first",
+            schema_of::<HistoryPage<'_, rules::Condition>>,
+        )
+        .refuses(&[CONDITION_NOT_FOUND])
+}
+
+fn describe_project_history() -> Operation {
+    let operation = Operation::new(
+        "getProjectHistory",
+        Tag::Projects,
+        "Get the history of a project",
+    );
+    paged(with_project_id(operation))
+        .answers(
+            200,
+            "The changes, newest first",
+            schema_of::<HistoryPage<'_, rules::Project>>,
+        )
+        .refuses(&[PROJECT_NOT_FOUND])
+}
+
+fn describe_deleted_conditions() -> Operation {
+    let operation = Operation::new(
+        "listDeletedConditions",
+        Tag::Conditions,
+        "List the deleted conditions of the tenant",
+    );
+    of_deleted(operation)
+}
+
+fn describe_deleted_global_conditions() -> Operation {
+    let operation = Operation::new(
+        "listDeletedGlobalConditions",
+        Tag::Conditions,
+        "List the deleted global conditions",
+    );
+    of_deleted(operation)
+}
+
+fn describe_deleted_projects() -> Operation {
+    let operation = Operation::new(
+        "listDeletedProjects",
+        Tag::Projects,
+        "List the deleted projects of the tenant",
+    );
+    of_deleted(operation)
+}
+
+fn paged(operation: Operation) -> Operation {
+    operation
+        .query("limit", "How many items the page has at most.", limit)
+        .query("cursor", "`next` of the page before.", cursor)
+}
+
+fn of_deleted(operation: Operation) -> Operation {
+    paged(operation)
+        .says("What was deleted within the time for which its history is kept, and is not there again. Its history has the last version: a PUT of that with `If-None-Match: *` brings it back.")
+        .answers(200, "What was deleted, the latest first", schema_of::<DeletedPage<'_>>)
 }

@@ -2,20 +2,21 @@
 //! catalog, stand here.
 
 mod conditions;
+mod decision_log;
 mod decisions;
-mod described;
 mod findings;
 mod history;
 mod projects;
-mod record;
-mod schema;
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::problem::QUOTA_EXCEEDED;
+use tillgate_api::rules;
+use tillgate_api::schema::{flag, text};
 
-pub(crate) use self::schema::{catalog_event, condition_event, project_event};
 use super::{Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text};
 use crate::app::App;
 use crate::data::encoded::{Encoded, MAX_WHOLE};
@@ -23,7 +24,7 @@ use crate::data::etag::{Etag, Written};
 use crate::data::feed::Staleness;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, Event, Reply, Request, Route, Takes};
+use crate::http::{Access, Event, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::{By, Permission as P};
 use crate::observe::audit::Line;
 
@@ -38,7 +39,7 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_catalog,
         )
-        .described(described::get_catalog),
+        .described(describe_get_catalog),
         Route::new(
             Method::GET,
             "/api/v1/catalog/changes",
@@ -46,7 +47,7 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             catalog_changes,
         )
-        .described(described::catalog_changes)
+        .described(describe_catalog_changes)
         .giving("text/event-stream"),
     ];
     routes.extend(decisions::routes());
@@ -54,7 +55,7 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
     routes.extend(projects::routes());
     routes.extend(findings::routes());
     routes.extend(history::routes());
-    routes.extend(record::routes());
+    routes.extend(decision_log::routes());
     routes
 }
 
@@ -160,6 +161,13 @@ fn written(
     (reply, Some(Box::new(line)))
 }
 
+const ACCEPT_FAILING: &str = "`accept`: store it although tests of it fail.";
+
+/// The parameter that says what happens when tests of what is put fail.
+fn failing_tests(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": "accept" })
+}
+
 /// What is to happen when tests of what is put fail.
 fn on_failing_tests(request: &Request) -> Result<OnFailingTests> {
     match request.query_param("failingTests").as_deref() {
@@ -190,4 +198,30 @@ async fn catalog_changes(conditions: Arc<Conditions>, request: Request) -> Resul
         })
     };
     Ok(request.subscribe(&stream, events)?.stale(staleness))
+}
+
+fn describe_get_catalog() -> Operation {
+    let operation = Operation::new(
+        "getCatalog",
+        Tag::Catalog,
+        "Get everything that is needed to decide elsewhere",
+    )
+    .query(
+        "tests",
+        "Whether rules come with their tests; that answer has an entity tag of its own.",
+        flag,
+    )
+    .answers(200, "The catalog", rules::catalog);
+    operation.may_be_stale().with_entity_tag()
+}
+
+fn describe_catalog_changes() -> Operation {
+    let operation = Operation::new("followCatalog", Tag::Catalog, "Follow the changes of the catalog")
+        .says("Server-sent events: the digest of the catalog, `{\"digest\"}`, now and after each change. A comment comes every 15 seconds. Who reads too slowly is disconnected, and begins with the newest digest again.")
+        .answers_as(
+            "text/event-stream",
+            200,
+            "Events without end",
+            text);
+    operation.may_be_stale().refuses(&[QUOTA_EXCEEDED])
 }

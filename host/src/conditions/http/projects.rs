@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use tillgate_api::problem::PROJECT_NOT_FOUND;
+use tillgate_api::problem::{PROJECT_NOT_FOUND, QUOTA_EXCEEDED, TESTS_FAILED};
+use tillgate_api::rules;
 use tillgate_engine::restriction::ProjectId;
 
-use super::described;
-use super::{catalog, document, editor, line, part, written};
+use super::{ACCEPT_FAILING, catalog, document, editor, failing_tests, line, part, written};
 use crate::app::App;
 use crate::conditions::{Conditions, INLINE, Owner, Part};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 /// The largest body of a project: room for as many values of as many bytes as it may have.
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             list_projects,
         )
-        .described(described::list_projects),
+        .described(describe_list_projects),
         Route::new(
             Method::GET,
             PROJECT,
@@ -41,7 +41,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_project,
         )
-        .described(described::get_project),
+        .described(describe_get_project),
         Route::new(
             Method::GET,
             "/api/v1/projects/{projectId}/restrictions",
@@ -49,7 +49,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             none,
             get_restrictions,
         )
-        .described(described::get_restrictions)
+        .described(describe_get_restrictions)
         .reserving(SMALL),
         Route::changing(
             Method::PUT,
@@ -59,7 +59,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "project.put",
             put_project,
         )
-        .described(described::put_project)
+        .described(describe_put_project)
         .reserving(SMALL),
         Route::changing(
             Method::DELETE,
@@ -69,7 +69,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "project.deleted",
             delete_project,
         )
-        .described(described::delete_project)
+        .described(describe_delete_project)
         .reserving(SMALL),
     ]
 }
@@ -138,4 +138,61 @@ async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result
     let deleted = conditions.delete_project(tenant, id, &editor);
     let (owner, before) = (Owner::Tenant(tenant), Some(deleted.await?));
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, editor, before, None)))
+}
+
+/// An operation on the project of the path.
+pub(super) fn with_project_id(operation: Operation) -> Operation {
+    operation.path("projectId", "The id of the project.", rules::project_id)
+}
+
+fn describe_list_projects() -> Operation {
+    let operation = Operation::new("listProjects", Tag::Projects, "List the tenant's projects")
+        .answers(200, "The projects", rules::projects);
+    operation.may_be_stale().with_entity_tag()
+}
+
+fn describe_get_project() -> Operation {
+    let operation = with_project_id(Operation::new("getProject", Tag::Projects, "Get a project"))
+        .answers(200, "The project", rules::project);
+    operation
+        .may_be_stale()
+        .with_entity_tag()
+        .refuses(&[PROJECT_NOT_FOUND])
+}
+
+fn describe_get_restrictions() -> Operation {
+    let operation = with_project_id(Operation::new(
+        "getRestrictions",
+        Tag::Projects,
+        "Get the restrictions of a project",
+    ))
+    .answers(200, "The restrictions", rules::restrictions);
+    operation
+        .may_be_stale()
+        .with_entity_tag()
+        .refuses(&[PROJECT_NOT_FOUND])
+}
+
+fn describe_put_project() -> Operation {
+    with_project_id(Operation::new("putProject", Tag::Projects, "Create or replace a project"))
+        .says("Restrictions of a type and property that are not exclusive are one check over all of their values. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
+        .query("failingTests", ACCEPT_FAILING, failing_tests)
+        .with_note()
+        .takes(rules::project_put)
+        .answers(200, "It was replaced", rules::project)
+        .answers(201, "It was created", rules::project)
+        .with_preconditions()
+        .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])
+}
+
+fn describe_delete_project() -> Operation {
+    with_project_id(Operation::new(
+        "deleteProject",
+        Tag::Projects,
+        "Delete a project",
+    ))
+    .with_note()
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(&[PROJECT_NOT_FOUND])
 }

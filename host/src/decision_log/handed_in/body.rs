@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::ids::{body_condition_id, project_id};
+use tillgate_api::rules::{body_condition_id, project_id};
 use tillgate_api::value::or_fault;
 use tillgate_api::values::uuid;
 use tillgate_api::{Body, Value, read};

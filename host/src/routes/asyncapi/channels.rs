@@ -5,10 +5,11 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
+use tillgate_api::rules;
 use tillgate_api::schema::{SchemaOf, component};
 
 use super::{Channel, Message};
-use crate::{conditions, rates, webhooks};
+use crate::{rates, webhooks};
 
 pub(super) fn all(generator: &mut SchemaGenerator) -> [Channel; 3] {
     [
@@ -75,7 +76,7 @@ fn catalog_changed(generator: &mut SchemaGenerator) -> Channel {
             title: "The catalog is another one",
             summary: "The digest of what decisions of a tenant are made with",
             headers: None,
-            payload: conditions::http::catalog_event(generator),
+            payload: rules::catalog_event(generator),
             example: json!({ "digest": "gA5pPtUZFA5sF3ZQbZ0z2w" }),
         }],
     }
@@ -129,7 +130,7 @@ fn deliveries(generator: &mut SchemaGenerator) -> Vec<Message> {
                 "A condition has changed",
                 "The tenant has created, replaced or deleted a condition",
             ),
-            conditions::http::condition_event,
+            rules::condition_event,
             json!({ "action": "DELETED", "id": "alcohol" }),
         ),
         event(
@@ -139,7 +140,7 @@ fn deliveries(generator: &mut SchemaGenerator) -> Vec<Message> {
                 "A project has changed",
                 "The tenant has created, replaced or deleted a project",
             ),
-            conditions::http::project_event,
+            rules::project_event,
             json!({ "action": "DELETED", "id": "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90" }),
         ),
         event(

@@ -1,9 +1,17 @@
-//! The ids of rules, for the documents of the API.
+//! The ids of conditions and projects.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// The ids of conditions. In a path, `.` and `..` are none.
 pub const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
+
+/// The id of a condition in a path.
+pub fn condition_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string", "pattern": CONDITION_ID, "not": { "enum": [".", ".."] },
+        "examples": ["alcohol"],
+    })
+}
 
 /// The id of a condition in a body, where `.` and `..` are ids as well.
 pub fn body_condition_id(_: &mut SchemaGenerator) -> Schema {

@@ -1,11 +1,13 @@
 //! The schemas of conditions, their tests and findings.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by, one_of};
+use std::borrow::Cow;
+
+use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use tillgate_engine::decision::Reason;
 
-use super::decisions::condition_request;
-use super::{condition_id, decision};
+use super::condition_id;
+use super::decisions::{condition_request, decision};
 
 /// The kinds of conditions.
 const KINDS: [&str; 2] = ["AgeRestriction", "LicenseRequirement"];
@@ -87,7 +89,7 @@ fn rules(
 }
 
 /// The body of a PUT of a condition.
-pub(in crate::conditions::http) fn condition_put(generator: &mut SchemaGenerator) -> Schema {
+pub fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     let request = condition_request(generator);
     let tests = tests(generator, request, "ConditionTest");
     component(generator, "ConditionPut", |generator| {
@@ -102,7 +104,7 @@ pub(in crate::conditions::http) fn condition_put(generator: &mut SchemaGenerator
 }
 
 /// A condition.
-pub(in crate::conditions::http) fn condition(generator: &mut SchemaGenerator) -> Schema {
+pub fn condition(generator: &mut SchemaGenerator) -> Schema {
     let (id, request) = (condition_id(generator), condition_request(generator));
     let tests = tests(generator, request, "ConditionTest");
     component(generator, "EntityCondition", |generator| {
@@ -117,31 +119,39 @@ pub(in crate::conditions::http) fn condition(generator: &mut SchemaGenerator) ->
     })
 }
 
-/// A global condition, or whom it would concern.
-pub(in crate::conditions::http) fn condition_or_dry_run(generator: &mut SchemaGenerator) -> Schema {
-    let dry_run = component(generator, "GlobalConditionDryRun", |_| {
-        json_schema!({
-            "type": "object",
-            "required": ["tenants", "failingTests"],
-            "properties": {
-                "tenants": { "type": "integer", "minimum": 0, "description": "The number of tenants with stored data." },
-                "failingTests": { "type": "integer", "minimum": 0, "description": "How many tests would fail of the conditions with this id that tenants have of their own." },
-            },
-        })
-    });
+/// A condition, or another answer of the same route.
+pub fn condition_or(generator: &mut SchemaGenerator, other: Schema) -> Schema {
     condition(generator);
     // The kinds of conditions one by one: generators do not understand alternatives of alternatives.
     let [age, license] = KINDS.map(|name| Schema::new_ref(format!("#/components/schemas/{name}")));
-    json_schema!({ "oneOf": [age, license, dry_run] })
+    json_schema!({ "oneOf": [age, license, other] })
+}
+
+/// A condition, for answers that have one among other members.
+#[derive(Debug)]
+pub enum Condition {}
+
+impl JsonSchema for Condition {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Condition".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        condition(generator)
+    }
 }
 
 /// Conditions.
-pub(in crate::conditions::http) fn conditions(generator: &mut SchemaGenerator) -> Schema {
+pub fn conditions(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": condition(generator) })
 }
 
 /// What is wrong with a rule.
-pub(in crate::conditions::http) fn findings(generator: &mut SchemaGenerator) -> Schema {
+pub fn findings(generator: &mut SchemaGenerator) -> Schema {
     let finding = component(generator, "Finding", |_| {
         json_schema!({
             "type": "object",

@@ -1,9 +1,19 @@
 //! The schemas of requests to decide, and of decisions.
 
+use crate::schema::{component, scalar};
 use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{component, scalar};
 
-use super::{body_condition_id, decision, project_id};
+use super::{body_condition_id, project_id};
+
+/// What is decided.
+pub(super) fn decision(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Decision", |_| {
+        json_schema!({
+            "type": "string", "enum": ["ALLOW", "SOFT_DENY", "HARD_DENY"],
+            "description": "SOFT_DENY: something was not asked yet, and asking may turn the decision. HARD_DENY: what is known denies it.",
+        })
+    })
+}
 
 fn item_id() -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 256 })
@@ -79,7 +89,7 @@ fn context(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// A request to decide by a condition.
-pub(in crate::conditions::http) fn condition_request(generator: &mut SchemaGenerator) -> Schema {
+pub fn condition_request(generator: &mut SchemaGenerator) -> Schema {
     let (item, context) = (item(generator), context(generator));
     component(generator, "ConditionRequest", |_| {
         json_schema!({
@@ -91,7 +101,7 @@ pub(in crate::conditions::http) fn condition_request(generator: &mut SchemaGener
 }
 
 /// A request to decide by the restrictions of a project.
-pub(in crate::conditions::http) fn project_request(generator: &mut SchemaGenerator) -> Schema {
+pub fn project_request(generator: &mut SchemaGenerator) -> Schema {
     let (project_id, item) = (project_id(generator), described_item(generator));
     component(generator, "ProjectRequest", |_| {
         json_schema!({
@@ -103,7 +113,7 @@ pub(in crate::conditions::http) fn project_request(generator: &mut SchemaGenerat
 }
 
 /// A request to decide about a basket.
-pub(in crate::conditions::http) fn basket_request(generator: &mut SchemaGenerator) -> Schema {
+pub fn basket_request(generator: &mut SchemaGenerator) -> Schema {
     let (context, condition_id) = (context(generator), body_condition_id(generator));
     let (project_id, properties) = (project_id(generator), properties(generator));
     let item = component(generator, "BasketItem", |_| {
@@ -185,7 +195,7 @@ fn result(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// What was decided about an item.
-pub(in crate::conditions::http) fn item_decision(generator: &mut SchemaGenerator) -> Schema {
+pub fn item_decision(generator: &mut SchemaGenerator) -> Schema {
     let result = result(generator);
     component(generator, "ItemDecision", |_| {
         json_schema!({
@@ -201,7 +211,7 @@ pub(in crate::conditions::http) fn item_decision(generator: &mut SchemaGenerator
 }
 
 /// What was decided about a basket.
-pub(in crate::conditions::http) fn basket_decision(generator: &mut SchemaGenerator) -> Schema {
+pub fn basket_decision(generator: &mut SchemaGenerator) -> Schema {
     let (decision, result) = (decision(generator), result(generator));
     let error = component(generator, "BasketItemError", |_| {
         json_schema!({

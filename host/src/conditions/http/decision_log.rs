@@ -1,17 +1,20 @@
 //! The decision log: a tenant's choice, what tills hand in, and how far they are.
 
-mod described;
-
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
-use tillgate_api::read;
+use tillgate_api::problem::{QUOTA_EXCEEDED, TILL_NOT_FOUND};
+use tillgate_api::schema::{limit, schema_of, tenant_id};
+use tillgate_api::{describe, read};
 
 use crate::conditions::Conditions;
 use crate::data::etag;
-use crate::decision_log::{Report, TillQuery, forget_till, is_till_cursor, read_choice, tills};
+use crate::decision_log::{
+    Chosen, Receipt, Report, TillPage, TillQuery, forget_till, is_till_cursor, read_choice, report,
+    till_cursor, till_schema, tills,
+};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Query, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
 use crate::identity::{By, Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
 
@@ -27,7 +30,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let read = Access::Either(&[P::ConditionRead, P::DecisionReport, P::DecisionLogWrite]);
     vec![
         Route::new(Method::GET, CHOICE, Access::AnyCaller, none, get_choice)
-            .described(described::get_choice),
+            .described(describe_get_choice),
         Route::changing(
             Method::PUT,
             CHOICE,
@@ -36,7 +39,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "decision_log.put",
             put_choice,
         )
-        .described(described::put_choice),
+        .described(describe_put_choice),
         Route::new(
             Method::POST,
             DECISIONS,
@@ -45,9 +48,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             hand_in,
         )
         .heavy()
-        .described(described::hand_in)
+        .described(describe_hand_in)
         .unaudited("the decision log has what is handed in"),
-        Route::new(Method::GET, TILLS, read, none, list_tills).described(described::list_tills),
+        Route::new(Method::GET, TILLS, read, none, list_tills).described(describe_list_tills),
         Route::changing(
             Method::DELETE,
             TILL,
@@ -56,7 +59,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             "till.deleted",
             delete_till,
         )
-        .described(described::delete_till),
+        .described(describe_delete_till),
     ]
 }
 
@@ -124,4 +127,72 @@ fn till_query(request: &Request) -> Result<TillQuery> {
     let limit = query.limit();
     query.faults.none_or_error()?;
     Ok(TillQuery { after, limit })
+}
+
+fn of_tenant(operation: Operation) -> Operation {
+    operation
+        .path("tenantId", "The id of the tenant.", tenant_id)
+        .answers(200, "Which decisions go into the log", schema_of::<Chosen>)
+}
+
+fn describe_get_choice() -> Operation {
+    let operation = Operation::new(
+        "getDecisionLog",
+        Tag::Decisions,
+        "Get which decisions go into the log",
+    );
+    of_tenant(operation.says("For any client of the tenant, and for the platform's."))
+        .with_entity_tag()
+}
+
+fn describe_put_choice() -> Operation {
+    let operation = Operation::new(
+        "putDecisionLog",
+        Tag::Decisions,
+        "Choose which decisions go into the log",
+    );
+    of_tenant(
+        operation
+            .says("They are written where the configuration of each host says (`decisions.log`)."),
+    )
+    .takes(|generator| describe(generator, read_choice))
+    .with_preconditions()
+}
+
+fn describe_hand_in() -> Operation {
+    Operation::new(
+        "handInDecisions",
+        Tag::Decisions,
+        "Put decisions of a till into the log",
+    )
+    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. Each client has tills of its own: under the name of another client's, its numbers are its own. `leftOut` are those that the tenant has not chosen.")
+    .takes(
+        |generator| describe(generator, report))
+    .answers(
+        200,
+        "What became of them",
+        schema_of::<Receipt>)
+    .refuses(&[QUOTA_EXCEEDED])
+}
+
+fn describe_list_tills() -> Operation {
+    Operation::new(
+        "listTills",
+        Tag::Decisions,
+        "List the tills that hand in decisions",
+    )
+    .query("limit", "How many tills the page has at most.", limit)
+    .query("cursor", "`next` of the page before.", till_cursor)
+    .answers(
+        200,
+        "The tills, by name, each with the number of its last decision",
+        schema_of::<TillPage>,
+    )
+}
+
+fn describe_delete_till() -> Operation {
+    Operation::new("deleteTill", Tag::Decisions, "Forget the tills with a name")
+        .path("till", "The name of the till.", till_schema)
+        .empty(204, "They are forgotten, and their places are free")
+        .refuses(&[TILL_NOT_FOUND])
 }

@@ -1,7 +1,9 @@
 //! The schemas of projects and their restrictions.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
-use tillgate_api::schema::{NO_CONTROLS, component, managed_by, one_of};
+use std::borrow::Cow;
+
+use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::conditions::tests;
 use super::decisions::{described_item, listed_value};
@@ -58,7 +60,7 @@ fn restrictions_list(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The body of a PUT of a project.
-pub(in crate::conditions::http) fn project_put(generator: &mut SchemaGenerator) -> Schema {
+pub fn project_put(generator: &mut SchemaGenerator) -> Schema {
     let (restrictions, request) = (
         restrictions_list(generator),
         project_test_request(generator),
@@ -92,7 +94,7 @@ fn project_test_request(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// A project.
-pub(in crate::conditions::http) fn project(generator: &mut SchemaGenerator) -> Schema {
+pub fn project(generator: &mut SchemaGenerator) -> Schema {
     let (id, restrictions) = (project_id(generator), restrictions_list(generator));
     let request = project_test_request(generator);
     let tests = tests(generator, request, "ProjectTest");
@@ -108,13 +110,31 @@ pub(in crate::conditions::http) fn project(generator: &mut SchemaGenerator) -> S
     })
 }
 
+/// A project, for answers that have one among other members.
+#[derive(Debug)]
+pub enum Project {}
+
+impl JsonSchema for Project {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Project".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        project(generator)
+    }
+}
+
 /// Projects.
-pub(in crate::conditions::http) fn projects(generator: &mut SchemaGenerator) -> Schema {
+pub fn projects(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": project(generator) })
 }
 
 /// The restrictions of a project.
-pub(in crate::conditions::http) fn restrictions(generator: &mut SchemaGenerator) -> Schema {
+pub fn restrictions(generator: &mut SchemaGenerator) -> Schema {
     let restrictions = restrictions_list(generator);
     json_schema!({ "type": "object", "required": ["restrictions"], "properties": { "restrictions": restrictions } })
 }

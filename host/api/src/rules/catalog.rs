@@ -1,0 +1,60 @@
+//! The catalog, and the events that say what has changed in it.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use super::{condition, conditions, project, projects};
+use crate::schema::component;
+
+/// The catalog.
+pub fn catalog(generator: &mut SchemaGenerator) -> Schema {
+    let (conditions, projects) = (conditions(generator), projects(generator));
+    component(generator, "Catalog", |_| {
+        json_schema!({
+            "type": "object",
+            "description": "Everything that the module needs to decide for a tenant.",
+            "required": ["tenantId", "digest", "engine", "global", "tenant", "projects"],
+            "properties": {
+                "tenantId": { "type": "string" },
+                "digest": { "type": "string", "description": "Names what is decided with; the entity tag." },
+                "engine": {
+                    "type": "object", "required": ["version", "sha256"],
+                    "properties": { "version": { "type": "string" }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" } },
+                },
+                "global": conditions.clone(), "tenant": conditions, "projects": projects,
+            },
+        })
+    })
+}
+
+/// The data of an event that a condition has changed.
+pub fn condition_event(generator: &mut SchemaGenerator) -> Schema {
+    let of = condition(generator);
+    component(generator, "ConditionEvent", |_| changed(&of))
+}
+
+/// The data of an event that a project has changed.
+pub fn project_event(generator: &mut SchemaGenerator) -> Schema {
+    let of = project(generator);
+    component(generator, "ProjectEvent", |_| changed(&of))
+}
+
+fn changed(document: &Schema) -> Schema {
+    json_schema!({
+        "type": "object", "required": ["action", "id"],
+        "properties": {
+            "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
+            "id": { "type": "string" },
+            "document": { "allOf": [document], "description": "What it is from now on. It is absent once it is deleted, and where it is longer than 128 KiB." },
+        },
+    })
+}
+
+/// An event of the catalog's changes.
+pub fn catalog_event(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "CatalogEvent", |_| {
+        json_schema!({
+            "type": "object", "required": ["digest"],
+            "properties": { "digest": { "type": "string", "description": "The entity tag of the catalog." } },
+        })
+    })
+}
