@@ -19,7 +19,7 @@ use crate::data::managed_by::{self, managed_by};
 use crate::identity::TenantId;
 
 /// The most characters of a unit's name.
-const MAX_NAME: usize = 256;
+pub(in crate::rates) const MAX_NAME: usize = 256;
 
 /// The most markups of single pairs, and as many tolerances.
 const MAX_PAIRS: usize = 1_000;

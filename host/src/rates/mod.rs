@@ -33,7 +33,6 @@ pub use self::change::dry_run::DryRun;
 pub use self::change::edit::Edited;
 use self::change::edit::Edits;
 pub use self::change::editor::Editor;
-pub use self::change::guard::Deviation;
 use self::change::passes::{self, Passes};
 use self::change::plan::{self, Bulk, RateCounts};
 use self::change::{dry_run, fan_out, page, progress};

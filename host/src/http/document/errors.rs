@@ -10,8 +10,8 @@ use tillgate_api::problem::{
     OTHER_TENANT, OVERLOADED, PERMISSION_MISSING, QUOTA_EXCEEDED, STORE_UNAVAILABLE,
     TENANT_UNKNOWN, UNAUTHENTICATED, UNKNOWN_MEMBER, UNSUPPORTED_MEDIA_TYPE, VERSION_OUTDATED,
 };
-use tillgate_api::rate::deviation;
-use tillgate_api::schema::component;
+use tillgate_api::rate::Deviation;
+use tillgate_api::schema::{component, schema_of};
 
 use crate::http::problem::phrase;
 use crate::http::route::Described;
@@ -210,7 +210,7 @@ fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
                     "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
                 },
                 "deviations": {
-                    "type": "array", "items": deviation(generator),
+                    "type": "array", "items": schema_of::<Deviation>(generator),
                     "description": "Only with `rate_deviates`: the rates that would move by more than they may.",
                 },
             },

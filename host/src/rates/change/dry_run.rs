@@ -6,19 +6,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tillgate_api::rate::{Deviation, Key, decimal, key, number, rate_value};
 use tillgate_engine::rate::RateKey;
 
-use super::guard::Deviation;
 use crate::app::App;
 use crate::data::records::Records;
 use crate::error::Result;
 use crate::load::Context;
 use crate::rates::shop::differences::{Differences, ShopDifference, how_many_fit};
 use crate::rates::shop::math;
-use crate::rates::units::json::{exact, number};
-use crate::rates::units::rate_key;
+use crate::rates::topic::Lists;
+use crate::rates::units::json::exact;
 use crate::rates::units::tree::{Node, Tree};
 use crate::rates::units::unit::{UnitId, UnitType};
 use crate::rates::units::walk::Walk;
@@ -43,17 +44,18 @@ const SAMPLE: usize = 20;
 /// How many rates are shown of a shop that keeps its own.
 const MAX_OWN: usize = 10;
 
-/// What a change would publish: `{ businessUnits: { total, affected, shielded }, sample: [{ businessUnitId, createdRates?,
-/// updatedRates?, deletedRates? }], shielded?, changes?, deviations?, document? }`.
-#[derive(Debug, Default, Serialize)]
+/// What a change would publish, for `dryRun=true`.
+#[derive(Debug, Default, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
     business_units: ShopCounts,
+    #[schemars(length(max = 20))]
     sample: Vec<Sample>,
-    /// The first shops that keep rates which are set nearer to them.
+    /// The first shops that would not get a message, because a rate that is set nearer to them decides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 20))]
     shielded: Vec<Shielded>,
-    /// The rates whose value at the unit changes.
+    /// The rates whose value at the unit would change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<ChangedRate>,
     /// The rates that would move by more than they may.
@@ -64,49 +66,65 @@ pub struct DryRun {
     pub(in crate::rates) document: Option<DocumentTrial>,
 }
 
-/// A document that would be imported; the members are those of an import.
-#[derive(Debug, Serialize)]
+/// A document that would be imported.
+#[derive(Debug, JsonSchema, Serialize)]
 pub(in crate::rates) struct DocumentTrial {
+    /// The newest day of the document.
+    #[schemars(extend("format" = "date"))]
     pub(in crate::rates) date: String,
+    /// Currencies that the document lacks; their rates are kept.
     pub(in crate::rates) stale: Vec<String>,
+    /// Currencies of the document of which no rate would be set.
     pub(in crate::rates) skipped: Vec<String>,
+    /// Whether a later document was imported before: the rates of such a type stay.
     pub(in crate::rates) older: bool,
 }
 
-/// A rate that is set at the unit, before and after; absent where it is not set.
-#[derive(Debug, Serialize)]
+/// A rate that is set at the unit, before and after.
+#[derive(Debug, JsonSchema, Serialize)]
 struct ChangedRate {
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
     key: RateKey,
+    /// What is set at the unit now; absent where nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "decimal")]
     old: Option<Box<RawValue>>,
+    /// What would be set; absent where nothing would be.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "decimal")]
     new: Option<Box<RawValue>>,
 }
 
 /// A shop that keeps its rates, with those that it uses instead.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ShieldedShop")]
 struct Shielded {
     business_unit_id: UnitId,
+    /// What the shop uses instead.
+    #[schemars(length(max = 10))]
     rates: Vec<OwnRate>,
 }
 
 /// A rate that a shop uses instead of one that changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OwnRate {
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
     key: RateKey,
     #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "rate_value")]
     rate_value: String,
+    /// Where it is set.
     set_at: UnitId,
 }
 
-/// Shops at or below the unit that would be changed.
-#[derive(Debug, Default, Serialize)]
+/// How many shops a change concerns.
+#[derive(Debug, Default, JsonSchema, Serialize)]
 struct ShopCounts {
-    /// All of them.
+    /// Shops at or below the unit.
     total: usize,
     /// Those that would get a message.
     affected: usize,
@@ -114,10 +132,14 @@ struct ShopCounts {
     shielded: usize,
 }
 
-/// A shop that would get a message, with its lists.
-#[derive(Debug)]
+/// The rates of a shop that would change. A list that is empty is left out.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "ShopChange", rename_all = "camelCase")]
 struct Sample {
+    /// The shop.
+    #[schemars(rename = "businessUnitId")]
     shop: UnitId,
+    #[schemars(flatten, with = "Lists<'_>")]
     lists: Bytes,
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::dry_run::{self, DryRun};
 use super::editor::Editor;
-use super::guard::{self, Deviation};
+use super::guard;
 use super::passes::{self, Passes};
 use super::place::{self, Planned};
 use super::plan::After;
@@ -30,6 +30,7 @@ use crate::rates::units::reference_dates;
 use crate::rates::units::tree::{Node, Tree, expect_above};
 use crate::rates::units::unit::{UnitId, UnitType, no_unit};
 use crate::rates::units::usage::{self, Quotas};
+use tillgate_api::rate::Deviation;
 
 /// How often a dry run is made when units change meanwhile.
 const MAX_DRY_RUNS: usize = 32;

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Serialize;
 use tillgate_api::problem::RATE_DEVIATES;
+use tillgate_api::rate::Deviation;
 use tillgate_engine::rate::RateKey;
 
 use super::editor::Editor;
@@ -17,8 +17,6 @@ use crate::data::tenant;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 use crate::rates::shop::math::{self, Move};
-use crate::rates::units::json::number;
-use crate::rates::units::rate_key;
 use crate::rates::units::set_rates::SetRates;
 use crate::rates::units::tree::{Node, Tree};
 use crate::store::Partition;
@@ -32,41 +30,18 @@ const MAX_NAMED: usize = 3;
 /// No tolerance: any step will do.
 const OFF: &str = "0";
 
-/// A rate that a change would move by more than it may. Values and percent are decimals.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Deviation {
-    /// Type and currencies.
-    #[serde(flatten, with = "rate_key")]
-    pub key: RateKey,
-    /// What the unit uses now.
-    #[serde(serialize_with = "number")]
-    pub old: String,
-    /// What it would use.
-    #[serde(serialize_with = "number")]
-    pub new: String,
-    /// By how many percent that is more, or less.
-    #[serde(serialize_with = "number")]
-    pub percent: String,
-    /// What it looks like: `INVERTED` or `DECIMAL_POINT`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-impl Deviation {
-    /// It in words.
-    pub(in crate::rates) fn text(&self) -> String {
-        let Self {
-            key,
-            old,
-            new,
-            percent,
-            ..
-        } = self;
-        let (rate_type, pair) = (key.rate_type.as_str(), key.pair);
-        let (from, to) = (pair.from().as_str(), pair.to().as_str());
-        format!("{rate_type} {from} {to} from {old} to {new} ({percent} %)")
-    }
+/// A deviation in words.
+pub(in crate::rates) fn in_words(deviation: &Deviation) -> String {
+    let Deviation {
+        key,
+        old,
+        new,
+        percent,
+        ..
+    } = deviation;
+    let (rate_type, pair) = (key.rate_type.as_str(), key.pair);
+    let (from, to) = (pair.from().as_str(), pair.to().as_str());
+    format!("{rate_type} {from} {to} from {old} to {new} ({percent} %)")
 }
 
 /// The deviations that an answer lists.
@@ -76,11 +51,7 @@ pub(in crate::rates) fn listed(deviations: &[Deviation]) -> &[Deviation] {
 
 /// The first deviations in words, and how many more there are.
 pub(in crate::rates) fn named(deviations: &[Deviation]) -> String {
-    let first: Vec<String> = deviations
-        .iter()
-        .take(MAX_NAMED)
-        .map(Deviation::text)
-        .collect();
+    let first: Vec<String> = deviations.iter().take(MAX_NAMED).map(in_words).collect();
     let more = match deviations.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!("; and {more} more"),

@@ -4,6 +4,7 @@
 //! written here (`edit.rs`). Imports have a plan of their own (`reference/import.rs`).
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_api::problem::VERSION_OUTDATED;
 use tillgate_engine::rate::RateKey;
@@ -78,7 +79,7 @@ pub(in crate::rates) struct Bulk {
 }
 
 /// How many rates a bulk change created, updated, deleted, and left as they were.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub(in crate::rates) struct RateCounts {
     /// Set, and were not before.
     created: usize,

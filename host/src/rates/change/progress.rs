@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tillgate_api::problem::CHANGE_NOT_FOUND;
+use tillgate_api::schema::{nullable, uuid};
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
@@ -90,22 +92,37 @@ impl Progress {
 }
 
 /// A change as it is answered.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RateChange")]
 pub(in crate::rates) struct ChangeAnswer {
+    #[schemars(schema_with = "uuid")]
     correlation_id: Uuid,
-    state: &'static str,
-    business_units: CountsAnswer,
+    state: State,
+    business_units: Visited,
     /// Shops that could not be brought up to date: the first hundred.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
     failed: Vec<UnitId>,
 }
 
-#[derive(Serialize)]
-struct CountsAnswer {
-    /// `None` until the shops are counted.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(rename = "RateChangeState")]
+enum State {
+    Running,
+    Done,
+}
+
+/// How many shops a change has reached.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "VisitedShops")]
+struct Visited {
+    /// Shops to visit; null until they are counted.
+    #[schemars(schema_with = "nullable::<u64>")]
     total: Option<u64>,
     done: u64,
+    /// Shops that have got a message.
     published: u64,
 }
 
@@ -132,12 +149,15 @@ pub(in crate::rates) enum Reach {
 pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Result<ChangeAnswer> {
     let read = records.get::<Progress>(&change_key(correlation)).await?;
     let progress = read.ok_or_else(|| no_change(correlation))?.record;
-    let is_done = progress.passes.is_empty();
+    let state = match progress.passes.is_empty() {
+        true => State::Done,
+        false => State::Running,
+    };
     let is_counted = |pass: &Pass| pass.counted_at.is_some();
     Ok(ChangeAnswer {
         correlation_id: correlation,
-        state: if is_done { "DONE" } else { "RUNNING" },
-        business_units: CountsAnswer {
+        state,
+        business_units: Visited {
             total: (progress.passes.iter().all(is_counted)).then_some(progress.total),
             done: progress.done,
             published: progress.published,

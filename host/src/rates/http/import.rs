@@ -10,18 +10,21 @@ use ::http::{Method, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
 use multer::{Constraints, Multipart, SizeLimit};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
+use tillgate_api::schema::{component, flag};
 use tillgate_engine::rate::RateType;
 
-use super::described;
 use super::query::unit_id;
-use super::{edited, editor};
+use super::{changing, edited, editor, or_dry_run};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Faults, Reply, Request, Route, Takes};
+use crate::http::{Access, Audited, Faults, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
+use crate::rates::body::unit_id_schema;
 use crate::rates::change::audit::CHANGED;
 use crate::rates::reference::import::ECB;
 use crate::rates::reference::{Document, DocumentType};
-use crate::rates::{Import, Rates, UnitId};
+use crate::rates::{Import, Imported, Rates, UnitId};
 
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
 const MAX_DOCUMENT: usize = 16 << 20;
@@ -51,7 +54,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
         CHANGED,
         import,
     )
-    .described(described::import);
+    .described(describe_import);
     vec![import.heavy().reserving(SMALL)]
 }
 
@@ -174,4 +177,69 @@ fn type_of_media(media: &str) -> Result<DocumentType> {
             "must be application/xml, text/csv, application/zip or multipart/form-data",
         )),
     }
+}
+
+fn describe_import() -> Operation {
+    let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
+        .says("The daily or historical XML or CSV of the European Central Bank (ECB), also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
+        .query("businessUnitId", "The unit at which rates are set. Required, unless the body is a form.", importing_unit)
+        .query("exchangeRateTypes", "The types that are set, separated by commas. Required, unless the body is a form.", rate_types)
+        .query("source", "`ECB`. Required, unless the body is a form.", source)
+        .query("crosses", "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.", flag)
+        .takes_as("text/csv", document)
+        .takes_as("application/xml", document)
+        .takes_as("application/zip", document)
+        .takes_as(
+            "multipart/form-data",
+            import_form)
+        .answers(
+            200,
+            "What was imported, or what a dry run says",
+            or_dry_run::<Imported>)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
+    changing(operation)
+}
+
+/// The unit at which rates are set.
+fn importing_unit(generator: &mut SchemaGenerator) -> Schema {
+    let mut unit = unit_id_schema(generator);
+    unit.insert("examples".to_owned(), ["nordic-retail"].as_slice().into());
+    unit
+}
+
+/// The types that are set.
+fn rate_types(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "description": "One or more, separated by commas.", "examples": ["SALES"] })
+}
+
+/// A document of reference rates in a form.
+fn import_form(generator: &mut SchemaGenerator) -> Schema {
+    let (unit, types, source) = (
+        importing_unit(generator),
+        rate_types(generator),
+        source(generator),
+    );
+    component(generator, "ReferenceRatesForm", |_| {
+        json_schema!({
+            "type": "object",
+            "required": ["businessUnitId", "exchangeRateTypes", "source", "document"],
+            "properties": {
+                "businessUnitId": unit,
+                "exchangeRateTypes": types,
+                "source": source,
+                "crosses": { "type": "string", "enum": ["true", "false"] },
+                "document": { "type": "string", "contentMediaType": "application/octet-stream" },
+            },
+        })
+    })
+}
+
+/// A document of reference rates.
+fn document(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string" })
+}
+
+/// Whose reference rates they are.
+fn source(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": "ECB", "examples": ["ECB"] })
 }

@@ -2,10 +2,8 @@
 //! in `units.rs`, the topic in `topic.rs`, reference rates in `import.rs`; reading and converting here. Paths and queries
 //! are read in `query.rs`, bodies in `rates/body.rs`.
 
-mod described;
 mod import;
 mod query;
-mod schema;
 mod topic;
 mod units;
 
@@ -13,19 +11,25 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use bytes::Bytes;
-use serde::Serialize;
-use serde_json::json;
-use tillgate_api::read;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use tillgate_api::problem::{
+    BUSINESS_UNIT_NOT_FOUND, CHANGE_NOT_FOUND, QUOTA_EXCEEDED, RATE_DEVIATES, RATE_NOT_FOUND,
+    TOO_MANY_RATES, TOO_MUCH_WAITING, UNIT_MISPLACED,
+};
+use tillgate_api::rate::{counted_currency, priced_currency, rate_type};
+use tillgate_api::schema::{cursor, flag, limit, schema_of, time, uuid};
+use tillgate_api::{describe, read};
 use uuid::Uuid;
 
 use self::query::{history_query, unit_of_query};
-pub(crate) use self::schema::{topic_event, topic_reset};
+use super::body::unit_id_schema;
 use super::change::progress;
 use super::shop::{history_page, used};
-use super::{Edited, Editor, Rates, body};
+use super::units::rate_answers::UsedRateAnswer;
+use super::{DryRun, Edited, Editor, Rates, body};
 use crate::data::etag;
-use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Reply, Request, Route, Takes};
+use crate::error::Result;
+use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 /// The most characters of the name of who set a rate.
@@ -37,7 +41,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
     let read = Access::With(P::RateRead);
     let mut routes = vec![
         Route::new(Method::GET, "/api/v1/exchange-rates", read, none, used)
-            .described(described::used),
+            .described(describe_used),
         Route::new(
             Method::GET,
             "/api/v1/exchange-rates/history",
@@ -45,7 +49,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
             none,
             history,
         )
-        .described(described::history),
+        .described(describe_history),
         Route::new(
             Method::POST,
             "/api/v1/exchange-rates/convert",
@@ -53,7 +57,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
             json,
             convert,
         )
-        .described(described::convert)
+        .described(describe_convert)
         .unaudited("a conversion changes nothing"),
         Route::new(
             Method::GET,
@@ -62,7 +66,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
             none,
             change,
         )
-        .described(described::change),
+        .described(describe_change),
     ];
     routes.extend(units::routes());
     routes.extend(topic::routes());
@@ -136,12 +140,88 @@ fn tagged(request: &Request, json: Bytes) -> Reply {
     request.answer(etag, || Reply::json(StatusCode::OK, json))
 }
 
-/// `{ correlationId }` and more.
-fn with_correlation(request: &Request, more: &impl Serialize) -> Result<Reply> {
-    let mut answer = json!({ "correlationId": request.correlation });
-    let more = serde_json::to_value(more).map_err(|cause| Error::Bug(cause.to_string()))?;
-    if let (Some(answer), serde_json::Value::Object(more)) = (answer.as_object_mut(), more) {
-        answer.extend(more);
-    }
-    Reply::of(StatusCode::OK, &answer)
+const DRY_RUN: &str =
+    "Whether to change nothing, and to answer 200 with what the change would publish.";
+
+fn with_unit_id(operation: Operation) -> Operation {
+    operation.path(
+        "businessUnitId",
+        "The id of the business unit.",
+        unit_id_schema,
+    )
+}
+
+/// What all changes have in common.
+fn changing(operation: Operation) -> Operation {
+    operation
+        .query("dryRun", DRY_RUN, flag)
+        .query(
+            "acceptDeviation",
+            "Whether rates may move by more than their tolerance.",
+            flag,
+        )
+        .with_note()
+        .refuses(&[
+            UNIT_MISPLACED,
+            TOO_MANY_RATES,
+            QUOTA_EXCEEDED,
+            RATE_DEVIATES,
+            TOO_MUCH_WAITING,
+        ])
+}
+
+fn describe_used() -> Operation {
+    Operation::new("listUsedRates", Tag::Rates, "List the rates that a business unit uses")
+        .says("In both directions, by type and currencies. A company or group is answered as a shop directly below it would see it.")
+        .required_query("businessUnit", "The id of the business unit.", unit_id_schema)
+        .answers(200, "The rates", schema_of::<Vec<UsedRateAnswer<'_>>>)
+        .with_entity_tag()
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND])
+}
+
+fn describe_history() -> Operation {
+    Operation::new("getRateHistory", Tag::Rates, "Get the values of a rate that a business unit used over time")
+        .says("A page may have fewer values than its `limit`, even none, and still have a `next`. `by` and `note` say who has made the change that brought a value, and why; values that were published by a source of reference rates have neither.")
+        .required_query("businessUnit", "The id of the business unit.", unit_id_schema)
+        .required_query("exchangeRateType", "What the rate is for.", rate_type)
+        .required_query("currencyIdFrom", "The currency that the rate is counted in.", counted_currency)
+        .required_query("currencyIdTo", "The currency that is priced.", priced_currency)
+        .reads_earlier_names(&["type", "from", "to"])
+        .query("since", "From when on; 400 days ago, unless configured otherwise.", time)
+        .query("limit", "How many items the page has at most.", limit)
+        .query("cursor", "`next` of the page before.", cursor)
+        .answers(
+            200,
+            "The values, the oldest first",
+            schema_of::<history_page::HistoryPage>)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND])
+}
+
+fn describe_convert() -> Operation {
+    Operation::new("convertAmount", Tag::Rates, "Convert an amount")
+        .changes_nothing()
+        .says("With the rate that the business unit uses. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
+        .takes(
+            |generator| describe(generator, body::conversion))
+        .answers(200, "The amount, and the rate that was applied", schema_of::<used::Converted<'_>>)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND])
+}
+
+fn describe_change() -> Operation {
+    Operation::new(
+        "getRateChange",
+        Tag::Rates,
+        "Get how many shops a change of rates has reached",
+    )
+    .says("Kept as long as messages of the topic.")
+    .path("correlationId", "The `Correlation-Id` of the change.", uuid)
+    .answers(200, "How far it is", schema_of::<progress::ChangeAnswer>)
+    .refuses(&[CHANGE_NOT_FOUND])
+}
+
+/// What a change answers, or what a dry run says with the same status.
+fn or_dry_run<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    let answer = schema_of::<T>(generator);
+    let dry_run = schema_of::<DryRun>(generator);
+    json_schema!({ "oneOf": [answer, dry_run] })
 }

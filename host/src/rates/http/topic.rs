@@ -4,18 +4,34 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
-use serde_json::json;
-use tillgate_api::read;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use tillgate_api::problem::{
+    BUSINESS_UNIT_NOT_FOUND, QUOTA_EXCEEDED, TENANT_NOT_FOUND, TOO_MUCH_WAITING,
+};
+use tillgate_api::schema::{schema_of, tenant_id, text, uuid};
+use tillgate_api::{describe, read};
+use uuid::Uuid;
 
-use super::described;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Followed, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{
+    Access, Audited, Followed, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
+use crate::rates::body::unit_id_schema;
 use crate::rates::change::initial_state;
 use crate::rates::topic::{Cursor, Filter, Item};
 use crate::rates::units::unit::{ID_RULE, UnitId, UnitType};
 use crate::rates::{Rates, body};
+
+/// The id of a change.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Correlation {
+    #[schemars(schema_with = "uuid")]
+    correlation_id: Uuid,
+}
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
@@ -27,7 +43,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             Takes::Nothing,
             follow,
         )
-        .described(described::follow)
+        .described(describe_follow)
         .giving("text/event-stream"),
         Route::changing(
             Method::POST,
@@ -37,7 +53,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             "rates.sent_again",
             send_initial_state,
         )
-        .described(described::send_initial_state),
+        .described(describe_send_initial_state),
     ]
 }
 
@@ -124,11 +140,40 @@ async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Audit
     let is_own = caller.tenant == tenant;
     let (app, passes, unit_id) = (&rates.app, &rates.passes, unit.as_ref());
     initial_state::send(app, passes, &records, unit_id, correlation, is_own).await?;
-    let answer = json!({ "correlationId": correlation });
+    let correlation_id = correlation;
+    let answer = Correlation { correlation_id };
     let line = Line {
         tenant: Some(tenant),
         unit: unit.map(|unit| unit.as_str().to_owned()),
         ..Line::default()
     };
     Ok(Reply::of(StatusCode::OK, &answer)?.audited(line))
+}
+
+fn describe_follow() -> Operation {
+    Operation::new("followRates", Tag::Rates, "Follow the changes of the rates that shops use")
+        .says("Server-sent events of the topic `cer.public.event.rates-changed.v1`, without end. `id` is a cursor, `data` is `{ messageId, publishTime, attributes, data }`. An event named `reset` says that messages after the cursor are gone: read the rates again. A comment comes every 15 seconds. `/asyncapi.json` has the messages.")
+        .query("tenantId", "Only messages of this tenant. A tenant's client sees its own in any case.", tenant_id)
+        .query("businessUnitId", "Only messages of this shop. A company or a group is a 400, because no message is about one.", unit_id_schema)
+        .query("after", "Where to begin: a cursor, `earliest` or `latest`, the default.", topic_cursor)
+        .header("Last-Event-ID", "The same, as browsers send it when they connect again; it takes precedence.", topic_cursor)
+        .answers_as(
+            "text/event-stream",
+            200,
+            "Events without end",
+            text)
+        .refuses(&[QUOTA_EXCEEDED])
+}
+
+fn describe_send_initial_state() -> Operation {
+    Operation::new("sendInitialState", Tag::Rates, "Have all rates of shops sent again")
+        .says("One message for each shop, with all its rates in `updatedRates`. Without `businessUnitId`, every shop of the tenant; of a company or group, the shops below it.")
+        .takes(|generator| describe(generator, body::initial_state))
+        .answers(200, "The messages will be sent", schema_of::<Correlation>)
+        .refuses(&[TENANT_NOT_FOUND, BUSINESS_UNIT_NOT_FOUND, TOO_MUCH_WAITING])
+}
+
+/// Where a subscriber of the topic begins.
+fn topic_cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "examples": ["latest"] })
 }

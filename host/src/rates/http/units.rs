@@ -3,20 +3,34 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::json;
-use tillgate_api::read;
+use tillgate_api::problem::{
+    BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND, TOO_MUCH_WAITING, UNIT_NOT_EMPTY,
+};
+use tillgate_api::rate::{counted_currency, priced_currency, rate_type};
+use tillgate_api::schema::{component, limit, schema_of, uuid};
+use tillgate_api::{describe, read};
 use tillgate_engine::rate::RateKey;
 
 use super::query::{UnitQuery, rate_key, unit_id, unit_query};
-use super::{described, edited, editor, tagged, with_correlation};
+use super::{changing, edited, editor, or_dry_run, tagged, with_unit_id};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, Audited, Faults, MAX_BODY, Reply, Request, Route, Takes};
+use crate::http::{
+    Access, Audited, Faults, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
+use crate::rates::body::UNIT_ID;
 use crate::rates::change::audit::CHANGED;
+use crate::rates::change::plan::RateCounts;
 use crate::rates::units::answers;
-use crate::rates::{Editor, Rates, UnitId, body};
+use crate::rates::units::rate_answers::SetRateAnswer;
+use crate::rates::units::unit::UnitAnswer;
+use crate::rates::{DryRun, Editor, Rates, UnitId, body};
+use uuid::Uuid;
 
 const UNITS: &str = "/api/v1/business-units";
 const UNIT: &str = "/api/v1/business-units/{businessUnitId}";
@@ -33,6 +47,16 @@ const MAX_READ: usize = 5 << 20;
 /// The bytes that are reserved before the number of rates that an edit reads is known.
 const EDIT: usize = 256 << 10;
 
+/// What a change of many rates has done.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RatesChanged {
+    #[schemars(schema_with = "uuid")]
+    correlation_id: Uuid,
+    #[serde(flatten)]
+    counts: RateCounts,
+}
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
@@ -43,9 +67,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let (read_rate, write_rate) = (Access::With(P::RateRead), Access::With(P::RateWrite));
     vec![
         Route::new(Method::GET, UNITS, read, none, list_units)
-            .described(described::list_units)
+            .described(describe_list_units)
             .reserving(2 * MAX_PAGE + MAX_READ),
-        Route::new(Method::GET, UNIT, read, none, get_unit).described(described::get_unit),
+        Route::new(Method::GET, UNIT, read, none, get_unit).described(describe_get_unit),
         Route::changing(
             Method::PUT,
             UNIT,
@@ -54,7 +78,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             "business_unit.put",
             put_unit,
         )
-        .described(described::put_unit)
+        .described(describe_put_unit)
         .heavy()
         .reserving(EDIT),
         Route::changing(
@@ -65,22 +89,21 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
             "business_unit.deleted",
             delete_unit,
         )
-        .described(described::delete_unit)
+        .described(describe_delete_unit)
         .heavy()
         .reserving(EDIT),
-        Route::new(Method::GET, RATES, read_rate, none, list_rates)
-            .described(described::list_rates),
+        Route::new(Method::GET, RATES, read_rate, none, list_rates).described(describe_list_rates),
         Route::changing(Method::POST, RATES, write_rate, json, CHANGED, change_rates)
-            .described(described::change_rates)
+            .described(describe_change_rates)
             .heavy()
             .reserving(EDIT),
-        Route::new(Method::GET, RATE, read_rate, none, get_rate).described(described::get_rate),
+        Route::new(Method::GET, RATE, read_rate, none, get_rate).described(describe_get_rate),
         Route::changing(Method::PUT, RATE, write_rate, json, CHANGED, put_rate)
-            .described(described::put_rate)
+            .described(describe_put_rate)
             .heavy()
             .reserving(EDIT),
         Route::changing(Method::DELETE, RATE, write_rate, none, CHANGED, delete_rate)
-            .described(described::delete_rate)
+            .described(describe_delete_rate)
             .heavy()
             .reserving(EDIT),
     ]
@@ -214,6 +237,175 @@ async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let editor = editing(&rates, &request, &[&id]).await?;
     let change = rates.change_rates(editor, &id, &bulk, &preconditions);
     edited(change.await?, |(counts, etag)| {
-        Ok(with_correlation(&request, &counts)?.tagged(etag))
+        let correlation_id = request.correlation;
+        let changed = RatesChanged {
+            correlation_id,
+            counts,
+        };
+        Ok(Reply::of(StatusCode::OK, &changed)?.tagged(etag))
     })
+}
+
+const ETAG: (&str, &str) = (
+    "ETag",
+    "The version of what is answered, for `If-Match`; a dry run has none.",
+);
+
+fn with_rate(operation: Operation) -> Operation {
+    with_unit_id(operation)
+        .path("exchangeRateType", "What the rate is for.", rate_type)
+        .path(
+            "currencyIdFrom",
+            "The currency that the rate is counted in.",
+            counted_currency,
+        )
+        .path(
+            "currencyIdTo",
+            "The currency that is priced.",
+            priced_currency,
+        )
+}
+
+fn describe_list_units() -> Operation {
+    Operation::new("listBusinessUnits", Tag::BusinessUnits, "List the business units of a tenant")
+        .says("All of them up to 16 MiB, by id; with `limit` or `cursor`, a page. A longer list without either is a 400 that names `limit`.")
+        .query("limit", "How many items the page has at most.", limit)
+        .query("cursor", "`next` of the page before.", unit_cursor)
+        .answers(200, "The units", units)
+        .with_entity_tag()
+}
+
+fn describe_get_unit() -> Operation {
+    with_unit_id(Operation::new(
+        "getBusinessUnit",
+        Tag::BusinessUnits,
+        "Get a business unit",
+    ))
+    .answers(200, "The unit", schema_of::<UnitAnswer<'_>>)
+    .with_entity_tag()
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND])
+}
+
+fn describe_put_unit() -> Operation {
+    let operation = with_unit_id(Operation::new("putBusinessUnit", Tag::BusinessUnits, "Create or replace a business unit"))
+        .says("A COMPANY stands at the top, GROUPs below it, STOREs at the leaves, on at most 32 levels. A unit keeps its type. Another `parentId` moves it, which changes the rates of the shops below it.")
+        .takes(|generator| describe(generator, body::unit))
+        .answers(200, "It was replaced, or what a dry run says", or_dry_run::<UnitAnswer<'_>>)
+        .with_header(ETAG.0, ETAG.1)
+        .answers(201, "It was created", schema_of::<UnitAnswer<'_>>)
+        .with_preconditions();
+    changing(operation)
+}
+
+fn describe_delete_unit() -> Operation {
+    let operation = Operation::new(
+        "deleteBusinessUnit",
+        Tag::BusinessUnits,
+        "Delete a business unit",
+    );
+    with_unit_id(operation)
+        .says("The rates that are set at it go with it, also those that others have set. `If-Match` does not cover them; `ifRatesMatch` does.")
+        .query(
+            "ifRatesMatch",
+            "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
+            rates_entity_tag,
+        )
+        .with_note()
+        .empty(204, "It was deleted")
+        .with_preconditions()
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND, UNIT_NOT_EMPTY, TOO_MUCH_WAITING])
+}
+
+fn describe_list_rates() -> Operation {
+    with_unit_id(Operation::new(
+        "listSetRates",
+        Tag::Rates,
+        "List the rates that are set at a business unit",
+    ))
+    .answers(200, "The rates", schema_of::<Vec<SetRateAnswer<'_>>>)
+    .with_entity_tag()
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND])
+}
+
+fn describe_change_rates() -> Operation {
+    let operation = with_unit_id(Operation::new("changeRates", Tag::Rates, "Set and delete many rates at a business unit"))
+        .says("All or none, as one change. `getRateChange` tells how many shops it has reached.")
+        .takes(|generator| describe(generator, body::bulk))
+        .answers(
+            200,
+            "What was changed, or what a dry run says",
+            or_dry_run::<RatesChanged>)
+        .with_header(
+            "ETag",
+            "The version of the list of rates that this makes, for the `If-Match` of the next change; a dry run has none.",
+        )
+        .with_preconditions()
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
+    changing(operation)
+}
+
+fn describe_get_rate() -> Operation {
+    with_rate(Operation::new(
+        "getSetRate",
+        Tag::Rates,
+        "Get a rate that is set at a business unit",
+    ))
+    .answers(200, "The rate", schema_of::<SetRateAnswer<'_>>)
+    .with_entity_tag()
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND])
+}
+
+fn describe_put_rate() -> Operation {
+    let operation = with_rate(Operation::new(
+        "putRate",
+        Tag::Rates,
+        "Set a rate at a business unit",
+    ))
+    .says("A rate of which the opposite rounds to 0.000000 needs its opposite set too.")
+    .takes(body::rate_schema)
+    .answers(
+        200,
+        "It was replaced, or what a dry run says",
+        or_dry_run::<SetRateAnswer<'_>>,
+    )
+    .with_header(ETAG.0, ETAG.1)
+    .answers(201, "It was set", schema_of::<SetRateAnswer<'_>>)
+    .with_preconditions()
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
+    changing(operation)
+}
+
+fn describe_delete_rate() -> Operation {
+    let operation = with_rate(Operation::new(
+        "deleteRate",
+        Tag::Rates,
+        "Delete a rate that is set at a business unit",
+    ))
+    .answers(200, "What a dry run says", schema_of::<DryRun>)
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND]);
+    changing(operation)
+}
+
+/// The units: all of them, or a page.
+fn units(generator: &mut SchemaGenerator) -> Schema {
+    let unit = schema_of::<UnitAnswer<'_>>(generator);
+    let page = component(generator, "BusinessUnitPage", |_| {
+        json_schema!({
+            "type": "object", "required": ["items"],
+            "properties": { "items": { "type": "array", "items": unit }, "next": { "type": "string", "description": "The `cursor` of the following page." } },
+        })
+    });
+    json_schema!({ "oneOf": [{ "type": "array", "items": unit }, page] })
+}
+
+/// Where a page of units begins.
+fn unit_cursor(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID })
+}
+
+/// The entity tag of a unit's list of rates.
+fn rates_entity_tag(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "examples": ["\"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\""] })
 }

@@ -7,7 +7,10 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::rate::Deviation;
+use tillgate_api::schema::uuid;
 use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
 use uuid::Uuid;
 
@@ -19,7 +22,7 @@ use crate::observe::audit::Line;
 use crate::rates::change::dry_run::DocumentTrial;
 use crate::rates::change::edit::{Edited, Edits};
 use crate::rates::change::editor::Editor;
-use crate::rates::change::guard::{self, Deviation};
+use crate::rates::change::guard;
 use crate::rates::change::plan::{self, After, Places};
 use crate::rates::shop::math;
 use crate::rates::shop::quotes::{self, EURO, Filling, NewDay, published_at};
@@ -44,32 +47,34 @@ pub struct Import {
     pub document: Document,
 }
 
-/// What an import did: `{ correlationId, date, created, updated, unchanged, stale, deviations?, skipped, older, filledDays }`.
-#[derive(Clone, Debug, Serialize)]
+/// What an import has done.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ReferenceRatesImported")]
 pub struct Imported {
     /// The id of the change.
+    #[schemars(schema_with = "uuid")]
     pub correlation_id: Uuid,
-    /// The newest day of the document: `2026-11-20`.
+    /// The newest day of the document.
+    #[schemars(extend("format" = "date"))]
     pub date: String,
-    /// How many rates were set that were not there.
+    /// Rates that were not there.
     pub created: usize,
-    /// How many have another value.
+    /// Rates with another value.
     pub updated: usize,
-    /// How many have the value that they had.
+    /// Rates with the value that they had.
     pub unchanged: usize,
-    /// Currencies that the unit has rates of which are not in the document any more, by code.
+    /// Currencies that the document lacks; their rates are kept.
     pub stale: Vec<String>,
-    /// Rates that would move by more than they may, and were left out.
+    /// Rates that were left out, because they would move by more than they may.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
-    /// Currencies of the document of which no rate is set, by code: this service does not know them, or the newest day does
-    /// not quote them.
+    /// Currencies of the document of which no rate is set: this service does not know them, or the newest day does not quote
+    /// them.
     pub skipped: Vec<String>,
-    /// Whether a later document was imported before, of one of the types at least: the rates of such a type stay, and its
-    /// history alone is filled.
+    /// Whether a later document was imported before: the rates of such a type stay, and its history alone is filled.
     pub older: bool,
-    /// How many days of the document have added something to the history.
+    /// Days that have added something to the history.
     pub filled_days: usize,
 }
 

@@ -10,8 +10,11 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tillgate_api::rate::key;
+use tillgate_api::schema::{made_by, note};
 use tillgate_engine::rate::RateKey;
 
 use crate::clock::Timestamp;
@@ -20,7 +23,6 @@ use crate::data::records::{Change, PAGE, Records, decode_entry};
 use crate::error::{Error, Result};
 use crate::identity::By;
 use crate::rates::units::json::to_json;
-use crate::rates::units::rate_key;
 use crate::rates::units::set_rates::SetRate;
 use crate::rates::units::tree::Node;
 use crate::rates::units::unit::{UnitId, UnitSettings};
@@ -52,10 +54,12 @@ impl<T> Changed<T> {
 }
 
 /// Who has made a change, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(in crate::rates) struct Made {
+    #[schemars(schema_with = "made_by")]
     pub(in crate::rates) by: By,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "note")]
     pub(in crate::rates) note: Option<Note>,
 }
 
@@ -115,7 +119,7 @@ impl PairState {
 /// What a change changed of a pair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ChangedPair {
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
     key: RateKey,
     #[serde(flatten)]
     state: Changed<PairState>,

@@ -4,7 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use tillgate_api::rate::{decimal, number};
+use tillgate_api::schema::time;
 use tillgate_engine::rate::RateKey;
 
 use super::history::{Changed, Made, PairState, Placed, pair_of};
@@ -14,7 +17,6 @@ use super::timeline::{Timeline, UnitStates};
 use super::{history, math};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::rates::units::json::number;
 use crate::rates::units::reading::Reading;
 use crate::rates::units::unit::{MAX_DEPTH, UnitId};
 
@@ -42,20 +44,24 @@ pub(in crate::rates) struct HistoryQuery {
     pub(in crate::rates) limit: usize,
 }
 
-/// Values over time, oldest first: `{ items: [{ at, rateValue?, rateValueWithMarkup?, setAt?, by?, note? }], next? }`. Without
-/// a value the unit used no such rate from then on. `by` is missing where no one has made a change at that time: of the first
-/// value, and of published ones.
-#[derive(Debug, Serialize)]
+/// Values of a rate over time, oldest first.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RateHistory")]
 pub(in crate::rates) struct HistoryPage {
+    /// From when on the unit used which value; without a value, from when on it had none.
     items: Vec<Item>,
-    /// Where the next page begins, when there may be one.
+    /// The `cursor` of the following page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A value. `by` is missing where no one has made a change at that time: of the first value, and of published ones.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "HistoricRate")]
 struct Item {
+    /// From when on.
     #[serde(serialize_with = "millis")]
+    #[schemars(schema_with = "time")]
     at: Timestamp,
     #[serde(flatten)]
     rate: Option<RateValue>,
@@ -63,12 +69,14 @@ struct Item {
     made: Option<Made>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RateValue {
     #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "decimal")]
     rate_value: String,
     #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "decimal")]
     rate_value_with_markup: String,
     set_at: String,
 }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tillgate_api::rate::{counted_currency, decimal, number};
 use tillgate_engine::rate::RateKey;
 
 use super::math;
@@ -18,7 +20,8 @@ use crate::data::records::Records;
 use crate::error::{Error, Result};
 use crate::rates::units::answers::not_set;
 use crate::rates::units::calendar::business_days_since;
-use crate::rates::units::json::{number, to_json};
+use crate::rates::units::json::to_json;
+use crate::rates::units::rate_answers::UsedRateAnswer;
 use crate::rates::units::rate_list::RateList;
 use crate::rates::units::rate_text::RateText;
 use crate::rates::units::reading::{Reading, UnitView};
@@ -55,7 +58,10 @@ pub(in crate::rates) async fn used_rates(
 /// The rates that a shop uses.
 async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<RateList>> {
     let Some(key) = shop.unit.used_rates.clone() else {
-        return Ok(Arc::new(RateList::new(std::iter::empty())?));
+        return Ok(Arc::new(RateList::new(
+            std::iter::empty(),
+            UsedRateAnswer::from,
+        )?));
     };
     // The key of a shared record names its content; a record of one shop changes with the unit's.
     let version = match is_shared(&key) {
@@ -67,7 +73,7 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
         let used = read_used(&records, Some(&key)).await?;
         let mut rates = math::read_rates(&used)?;
         add_ages(&mut rates, today);
-        RateList::new(rates.into_iter())
+        RateList::new(rates.into_iter(), UsedRateAnswer::from)
     };
     made_once(reading, version, today, read).await
 }
@@ -121,7 +127,7 @@ async fn compute_below(
         }
     }
     add_ages(&mut rates, today);
-    RateList::new(rates.into_iter())
+    RateList::new(rates.into_iter(), UsedRateAnswer::from)
 }
 
 /// The day in UTC.
@@ -173,6 +179,19 @@ pub(in crate::rates) struct Conversion {
     pub(in crate::rates) with_markup: bool,
 }
 
+/// An amount that was converted.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::rates) struct Converted<'a> {
+    /// In `currency`, rounded to its minor unit.
+    #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "decimal")]
+    amount: String,
+    #[schemars(schema_with = "counted_currency")]
+    currency: &'a str,
+    #[schemars(with = "UsedRateAnswer<'_>")]
+    rate: &'a RawValue,
+}
+
 /// Converts an amount with a rate that a unit uses: `{ amount, currency, rate }`, the amount rounded to the minor unit of
 /// its currency.
 ///
@@ -192,13 +211,6 @@ pub(in crate::rates) async fn convert(
         rate_value: &'a RawValue,
         #[serde(borrow)]
         rate_value_with_markup: Option<&'a RawValue>,
-    }
-    #[derive(Serialize)]
-    struct Converted<'a> {
-        #[serde(serialize_with = "number")]
-        amount: String,
-        currency: &'a str,
-        rate: &'a RawValue,
     }
     let used = used_rates(reading, &conversion.unit).await?;
     let rate = used.get(conversion.key);

@@ -1,14 +1,31 @@
-//! The rates of a message: `{ createdRates?, updatedRates?, deletedRates? }`, each a list of rates as `given.md` 2.5 has
-//! them.
+//! The rates of a message, as `given.md` 2.5 has them.
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::rates::units::json::to_json;
-use crate::rates::units::rate_text::{RateNumbers, RateText};
+use crate::rates::units::rate_answers::MessageRate;
+use crate::rates::units::rate_text::RateText;
 
-/// The rates of a message: a JSON object without the lists that are empty.
+/// The rates of a message. A list that is empty is left out.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(in crate::rates) struct Lists<'r> {
+    /// Rates that the shop did not have before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    created_rates: Vec<MessageRate<'r>>,
+    /// Rates that it had, with a new value or markup.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    updated_rates: Vec<MessageRate<'r>>,
+    /// Rates that it no longer has, as it last used them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    deleted_rates: Vec<MessageRate<'r>>,
+}
+
+/// The rates of a message: a JSON object.
 ///
 /// # Errors
 /// [`Error::Bug`](crate::error::Error::Bug) for a rate whose decimals are not numbers.
@@ -17,19 +34,9 @@ pub(in crate::rates) fn lists(
     updated: &[RateText<'_>],
     deleted: &[RateText<'_>],
 ) -> Result<Bytes> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Lists<'r, 'a> {
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        created_rates: Vec<RateNumbers<'r, 'a>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        updated_rates: Vec<RateNumbers<'r, 'a>>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        deleted_rates: Vec<RateNumbers<'r, 'a>>,
-    }
     to_json(&Lists {
-        created_rates: created.iter().map(RateText::sent).collect(),
-        updated_rates: updated.iter().map(RateText::sent).collect(),
-        deleted_rates: deleted.iter().map(RateText::sent).collect(),
+        created_rates: created.iter().map(MessageRate::from).collect(),
+        updated_rates: updated.iter().map(MessageRate::from).collect(),
+        deleted_rates: deleted.iter().map(MessageRate::from).collect(),
     })
 }

@@ -14,13 +14,15 @@ mod lists;
 mod message;
 mod read_again;
 mod reader;
+mod schema;
 mod subscription;
 
 pub(super) use self::all_tenants::follow_all;
 pub use self::cursor::Cursor;
 pub(super) use self::hub::Hubs;
 pub use self::item::{Filter, Item};
-pub(super) use self::lists::lists;
+pub(super) use self::lists::{Lists, lists};
 pub use self::message::TOPIC;
 pub(super) use self::message::{SHARED_LISTS, attributes, inline_body, shared_body};
+pub(crate) use self::schema::{topic_event, topic_reset};
 pub(super) use self::subscription::follow;

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use tillgate_api::problem::RATE_NOT_FOUND;
+use tillgate_api::rate::key;
 use tillgate_engine::rate::RateKey;
 
 use super::json::to_json;
-use super::rate_key;
+use super::rate_answers::SetRateAnswer;
 use super::rate_list::RateList;
 use super::set_rates::{SetRate, SetRates};
 use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
@@ -28,13 +29,16 @@ pub(in crate::rates) fn unit_json(
 
 /// The rates that are set at a unit: a list of what [`rate_json`] writes.
 pub(in crate::rates) fn set_list(rates: &SetRates) -> Result<RateList> {
-    RateList::new(rates.iter().map(|(key, rate)| rate.text(key)))
+    RateList::new(
+        rates.iter().map(|(key, rate)| rate.text(key)),
+        SetRateAnswer::from,
+    )
 }
 
 /// A rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate, createdBy?,
 /// lastModified?, reference?, managedBy? }`.
 pub(in crate::rates) fn rate_json(key: RateKey, rate: &SetRate) -> Result<Bytes> {
-    to_json(&rate.text(key).answered())
+    to_json(&SetRateAnswer::from(rate.text(key)))
 }
 
 /// A list of units by id, of what [`unit_json`] writes.
@@ -93,5 +97,5 @@ pub(in crate::rates) async fn units(
 
 /// A unit does not set the rate of a request.
 pub(in crate::rates) fn not_set(key: RateKey) -> Error {
-    Error::missing(RATE_NOT_FOUND, rate_key::text(key))
+    Error::missing(RATE_NOT_FOUND, key::text(key))
 }

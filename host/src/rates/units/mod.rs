@@ -1,15 +1,15 @@
 //! Business units, and the rates that are set at them, as they are stored and answered.
 //!
-//! Read them in this order: `json`, `rate_key`, `calendar`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`,
+//! Read them in this order: `json`, `calendar`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`,
 //! `reference_dates`, `walk`;
-//! then what is answered: `prepared`, `rate_list`, `answers`, `reading`.
+//! then what is answered: `prepared`, `rate_answers`, `rate_list`, `answers`, `reading`.
 
 pub(super) mod answers;
 pub(super) mod calendar;
 pub(super) mod json;
 pub(super) mod level;
 pub(super) mod prepared;
-pub(super) mod rate_key;
+pub(super) mod rate_answers;
 pub(super) mod rate_list;
 pub(super) mod rate_text;
 pub(super) mod reading;

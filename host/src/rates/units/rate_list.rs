@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use serde::Serialize;
 use tillgate_engine::rate::RateKey;
 
 use super::json::to_json;
@@ -22,19 +23,23 @@ pub(in crate::rates) struct RateList {
 }
 
 impl RateList {
-    /// The list of these rates, in their order.
+    /// The list of what is answered of these rates, in their order.
     ///
     /// # Errors
     /// [`Error::Bug`](crate::error::Error::Bug) for a damaged rate.
-    pub(in crate::rates) fn new<'a>(rates: impl Iterator<Item = RateText<'a>>) -> Result<Self> {
+    pub(in crate::rates) fn new<'a, A: Serialize>(
+        rates: impl Iterator<Item = RateText<'a>>,
+        answer: impl Fn(RateText<'a>) -> A,
+    ) -> Result<Self> {
         let (mut json, mut places) = (Vec::from(*b"["), Vec::new());
         for rate in rates {
             if !places.is_empty() {
                 json.push(b',');
             }
             let begin = json.len();
-            json.extend_from_slice(&to_json(&rate.answered())?);
-            places.push((rate.key()?, begin..json.len()));
+            let key = rate.key()?;
+            json.extend_from_slice(&to_json(&answer(rate))?);
+            places.push((key, begin..json.len()));
         }
         json.push(b']');
         places.sort_unstable_by_key(|(key, _)| *key);
@@ -71,8 +76,10 @@ impl Weighed for RateList {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_api::rate::key as rate_key;
+
     use super::*;
-    use crate::rates::units::rate_key;
+    use crate::rates::units::rate_answers::SetRateAnswer;
 
     #[test]
     fn one_rate_is_answered_as_it_stands_in_the_list() -> Result<()> {
@@ -83,6 +90,7 @@ mod tests {
             [(sek, "11.5"), (usd, "0.9")]
                 .map(|(key, value)| RateText::new(key, value))
                 .into_iter(),
+            SetRateAnswer::from,
         )?;
         let one = list.get(usd).unwrap_or_default();
         assert_eq!(
@@ -91,7 +99,10 @@ mod tests {
         );
         assert!(list.json().ends_with(b"\"rateValue\":0.9}]"));
         assert_eq!(list.get(usd.opposite()), None);
-        assert_eq!(RateList::new(std::iter::empty())?.json(), "[]");
+        assert_eq!(
+            RateList::new(std::iter::empty(), SetRateAnswer::from)?.json(),
+            "[]"
+        );
         Ok(())
     }
 }

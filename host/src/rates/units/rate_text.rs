@@ -1,30 +1,24 @@
-//! A rate as it is written: one struct for all of its shapes, each of which has some of the members, in this order.
-//!
-//! | where | decimals | currencies | members beside type, currencies and value |
-//! |---|---|---|---|
-//! | set at a unit, in the store | text | `currencyIdFrom`, `currencyIdTo` | dates, `createdBy`, `reference`, `managedBy` |
-//! | used, from and to the module | text | the same | with markup, dates, `createdBy`, `setAt`, `asOf` |
-//! | answered | numbers | the same | the same, `reference` and `managedBy` or how old it is |
-//! | in a message (`given.md`, 2.5) | numbers | `sourceCurrencyCode`, `targetCurrencyCode` | with markup, dates, `createdBy` |
+//! A rate with its decimals as text: as it is stored, and as it is given to the module and answered by it. One that is set at a
+//! unit has no value with markup, `setAt` and `asOf`; one that a shop uses has no `reference` and `managedBy`.
+//! `rate_answers.rs` has what is answered and sent.
 
 use std::borrow::Cow;
 
-use serde::ser::{Error as _, SerializeMap};
-use serde::{Deserialize, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tillgate_api::rate::key;
 use tillgate_engine::rate::RateKey;
 
-use super::calendar::STALE_DAYS;
-use super::json::exact;
-use super::rate_key;
-use crate::data::managed_by::{MEMBER, ManagedBy};
+use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
 
 /// Where an imported rate comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(in crate::rates) struct Reference {
-    /// Whose it is: `ECB`.
+    #[schemars(extend("const" = "ECB"))]
     pub(in crate::rates) source: String,
-    /// The day that it is of: `2026-11-20`.
+    /// The day that it is of.
+    #[schemars(extend("format" = "date"))]
     pub(in crate::rates) date: String,
     /// Whether a later document of this source had no rate of this currency any more.
     #[serde(default)]
@@ -102,7 +96,7 @@ impl<'a> RateText<'a> {
             self.currency_id_from,
             self.currency_id_to,
         );
-        let key = rate_key::parse(rate_type, from, to);
+        let key = key::parse(rate_type, from, to);
         key.map_err(|_| Error::Bug(format!("{rate_type} {from} {to} is not a rate's key")))
     }
 
@@ -111,83 +105,5 @@ impl<'a> RateText<'a> {
         self.currency_id_from == key.pair.from().as_str()
             && self.currency_id_to == key.pair.to().as_str()
             && self.exchange_rate_type == key.rate_type.as_str()
-    }
-
-    /// As it is answered: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, … }`.
-    pub(in crate::rates) const fn answered(&self) -> RateNumbers<'_, 'a> {
-        RateNumbers {
-            rate: self,
-            shape: Shape::Answer,
-        }
-    }
-
-    /// As it is in a message: `{ exchangeRateType, sourceCurrencyCode, targetCurrencyCode, rateValue, … }`.
-    pub(in crate::rates) const fn sent(&self) -> RateNumbers<'_, 'a> {
-        RateNumbers {
-            rate: self,
-            shape: Shape::Message,
-        }
-    }
-}
-
-/// A rate with its decimals as JSON numbers.
-#[derive(Debug)]
-pub(in crate::rates) struct RateNumbers<'r, 'a> {
-    rate: &'r RateText<'a>,
-    shape: Shape,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Answer,
-    Message,
-}
-
-impl Serialize for RateNumbers<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (rate, is_answer) = (self.rate, self.shape == Shape::Answer);
-        let [from, to] = match self.shape {
-            Shape::Answer => ["currencyIdFrom", "currencyIdTo"],
-            Shape::Message => ["sourceCurrencyCode", "targetCurrencyCode"],
-        };
-        let mut members = serializer.serialize_map(None)?;
-        members.serialize_entry("exchangeRateType", rate.exchange_rate_type)?;
-        members.serialize_entry(from, rate.currency_id_from)?;
-        members.serialize_entry(to, rate.currency_id_to)?;
-        let numbers = [
-            ("rateValue", Some(rate.rate_value)),
-            ("rateValueWithMarkup", rate.rate_value_with_markup),
-        ];
-        for (name, text) in numbers {
-            if let Some(text) = text {
-                let number = exact(text).map_err(S::Error::custom)?;
-                members.serialize_entry(name, number)?;
-            }
-        }
-        let texts = [
-            ("createdDate", rate.created_date),
-            ("createdBy", rate.created_by.as_deref()),
-            ("lastModified", rate.last_modified),
-            ("setAt", rate.set_at.as_deref().filter(|_| is_answer)),
-            ("asOf", rate.as_of.filter(|_| is_answer)),
-        ];
-        for (name, text) in texts {
-            if let Some(text) = text {
-                members.serialize_entry(name, text)?;
-            }
-        }
-        if let Some(reference) = rate.reference.as_ref().filter(|_| is_answer) {
-            members.serialize_entry("reference", reference)?;
-        }
-        if let Some(managed_by) = rate.managed_by.as_ref().filter(|_| is_answer) {
-            members.serialize_entry(MEMBER, managed_by)?;
-        }
-        if let Some(age) = rate.age_in_business_days.filter(|_| is_answer) {
-            members.serialize_entry("ageInBusinessDays", &age)?;
-            if age >= STALE_DAYS {
-                members.serialize_entry("stale", &true)?;
-            }
-        }
-        members.end()
     }
 }

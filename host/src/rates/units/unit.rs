@@ -4,16 +4,19 @@
 //! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: a
 //! commit that expects the version of the one expects that of the other.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
+use tillgate_api::rate::{Key, key, number, percentage};
+use tillgate_api::schema::{made_by, title};
 use tillgate_engine::rate::RateKey;
 
-use super::json::{exact, number};
-use super::rate_key;
+use super::json::exact;
 use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
 use crate::identity::By;
+use crate::rates::body::{MAX_NAME, UNIT_ID, unit_id_schema};
 
 /// The most levels of a tree, the company and the store included.
 pub(in crate::rates) const MAX_DEPTH: usize = 32;
@@ -26,8 +29,11 @@ const RATES: &str = "unit-rates/";
 const CHILDREN: &str = "unit-child/";
 
 /// The id of a business unit.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct UnitId(String);
 
 impl UnitId {
@@ -72,8 +78,9 @@ pub(in crate::rates) fn child_key(parent: Option<&UnitId>, child: &UnitId) -> St
 }
 
 /// The level of a business unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
 pub enum UnitType {
     /// The root of a tree.
     Company,
@@ -100,7 +107,7 @@ impl UnitType {
 #[serde(rename_all = "camelCase")]
 pub struct PairMarkup {
     /// Type and currencies.
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
     pub key: RateKey,
     /// Percent, a decimal: 0 to less than 100, at most four decimals.
     pub markup_percentage: String,
@@ -111,7 +118,7 @@ pub struct PairMarkup {
 #[serde(rename_all = "camelCase")]
 pub struct PairTolerance {
     /// Type and currencies.
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
     pub key: RateKey,
     /// Percent, a decimal: 0 to less than 100, at most four decimals; 0 for any step.
     pub tolerance_percentage: String,
@@ -189,46 +196,72 @@ pub(in crate::rates) struct Unit {
 }
 
 /// A business unit as it is answered.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "BusinessUnit")]
 pub(in crate::rates) struct UnitAnswer<'a> {
+    #[schemars(schema_with = "unit_id_schema")]
     id: &'a UnitId,
     #[serde(rename = "type")]
     unit_type: UnitType,
+    /// The unit above; a COMPANY has none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = UNIT_ID))]
     parent_id: Option<&'a UnitId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "name_schema")]
     name: Option<&'a str>,
+    /// Of all pairs that have no markup of their own here: at most four decimals.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "percentage")]
     markup_percentage: Option<&'a RawValue>,
+    /// Of single pairs, one for both directions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
     markups: Vec<MarkupAnswer<'a>>,
+    /// By how many percent a rate may move at once; 0 for any step.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "percentage")]
     tolerance_percentage: Option<&'a RawValue>,
+    /// Of single pairs, one for both directions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
     tolerances: Vec<ToleranceAnswer<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
     last_modified_by: Option<&'a By>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 struct MarkupAnswer<'a> {
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
     key: RateKey,
+    /// At most four decimals.
     #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "percentage")]
     markup_percentage: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 struct ToleranceAnswer<'a> {
-    #[serde(flatten, with = "rate_key")]
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
     key: RateKey,
+    /// At most four decimals.
     #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "percentage")]
     tolerance_percentage: &'a str,
+}
+
+fn name_schema(_: &mut SchemaGenerator) -> Schema {
+    title(MAX_NAME)
 }
 
 impl<'a> UnitAnswer<'a> {

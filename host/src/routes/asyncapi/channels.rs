@@ -34,7 +34,7 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Channel {
                 title: "The rates of a shop have changed",
                 summary: "One message for each shop whose used rates a change has changed, or that is sent again",
                 headers: None,
-                payload: rates::http::topic_event(generator),
+                payload: rates::topic::topic_event(generator),
                 example: json!({
                     "messageId": "acme/17",
                     "publishTime": "2026-11-20T17:40:00.000000Z",
@@ -55,7 +55,7 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Channel {
                 title: "Messages are gone",
                 summary: "An event named `reset`: messages after the cursor are not kept any more. Read the rates again; messages go on with the next event",
                 headers: None,
-                payload: rates::http::topic_reset(generator),
+                payload: rates::topic::topic_reset(generator),
                 example: json!({}),
             },
         ],

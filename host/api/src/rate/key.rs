@@ -1,28 +1,36 @@
 //! A rate's key as three members of an object, `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`: for
-//! `#[serde(flatten, with = "rate_key")]`.
+//! `#[serde(flatten, with = "key")]`.
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
 
-#[derive(Serialize, Deserialize)]
+use super::{counted_currency, priced_currency, rate_type};
+
+/// The three members.
+#[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Members<'a> {
+#[schemars(inline)]
+pub struct Key<'a> {
     #[serde(borrow)]
-    exchange_rate_type: Cow<'a, str>,
+    #[schemars(schema_with = "rate_type")]
+    pub exchange_rate_type: Cow<'a, str>,
     #[serde(borrow)]
-    currency_id_from: Cow<'a, str>,
+    #[schemars(schema_with = "counted_currency")]
+    pub currency_id_from: Cow<'a, str>,
     #[serde(borrow)]
-    currency_id_to: Cow<'a, str>,
+    #[schemars(schema_with = "priced_currency")]
+    pub currency_id_to: Cow<'a, str>,
 }
 
 /// The key of three texts.
 ///
 /// # Errors
 /// What the engine says of the first of them that is not what it should be.
-pub(in crate::rates) fn parse(rate_type: &str, from: &str, to: &str) -> Result<RateKey, Invalid> {
+pub fn parse(rate_type: &str, from: &str, to: &str) -> Result<RateKey, Invalid> {
     Ok(RateKey {
         rate_type: RateType::parse(rate_type)?,
         pair: Pair::new(Currency::parse(from)?, Currency::parse(to)?)?,
@@ -30,7 +38,8 @@ pub(in crate::rates) fn parse(rate_type: &str, from: &str, to: &str) -> Result<R
 }
 
 /// A key as errors name it: `SALES EUR/SEK`.
-pub(in crate::rates) fn text(key: RateKey) -> String {
+#[must_use]
+pub fn text(key: RateKey) -> String {
     let (rate_type, pair) = (key.rate_type.as_str(), key.pair);
     format!(
         "{rate_type} {}/{}",
@@ -39,11 +48,12 @@ pub(in crate::rates) fn text(key: RateKey) -> String {
     )
 }
 
-pub(in crate::rates) fn serialize<S: Serializer>(
-    key: &RateKey,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let members = Members {
+/// Writes a key: for `with`.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<S: Serializer>(key: &RateKey, serializer: S) -> Result<S::Ok, S::Error> {
+    let members = Key {
         exchange_rate_type: key.rate_type.as_str().into(),
         currency_id_from: key.pair.from().as_str().into(),
         currency_id_to: key.pair.to().as_str().into(),
@@ -51,10 +61,12 @@ pub(in crate::rates) fn serialize<S: Serializer>(
     members.serialize(serializer)
 }
 
-pub(in crate::rates) fn deserialize<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<RateKey, D::Error> {
-    let members = Members::deserialize(deserializer)?;
+/// Reads a key: for `with`.
+///
+/// # Errors
+/// When a member is missing, or is not what it should be.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateKey, D::Error> {
+    let members = Key::deserialize(deserializer)?;
     let key = parse(
         &members.exchange_rate_type,
         &members.currency_id_from,

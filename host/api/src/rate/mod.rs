@@ -1,0 +1,95 @@
+//! Exchange rates: what bodies, answers and errors have in common. Decimals are JSON numbers with the digits of their text; they
+//! never pass through a float (`rates.md`, "Setting rates").
+
+pub mod key;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use tillgate_engine::rate::RateKey;
+
+pub use self::key::Key;
+
+/// The type of a rate.
+pub fn rate_type(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
+}
+
+/// A currency.
+#[must_use]
+pub fn currency(example: &str) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
+}
+
+/// The currency that a rate is counted in.
+pub fn counted_currency(_: &mut SchemaGenerator) -> Schema {
+    currency("SEK")
+}
+
+/// The currency that a rate prices.
+pub fn priced_currency(_: &mut SchemaGenerator) -> Schema {
+    currency("EUR")
+}
+
+/// A decimal.
+pub fn decimal(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number" })
+}
+
+/// The value of a rate.
+pub fn rate_value(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number", "exclusiveMinimum": 0 })
+}
+
+/// The value of a rate less its markup.
+pub fn rate_value_with_markup(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number", "minimum": 0 })
+}
+
+/// A percentage.
+pub fn percentage(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 })
+}
+
+/// The JSON number with the digits of a text; `None` when the text is no number.
+#[must_use]
+pub fn exact(text: &str) -> Option<&RawValue> {
+    let starts = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    starts.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Writes a decimal in text as a JSON number: for `serialize_with`.
+///
+/// # Errors
+/// When the text is no number.
+pub fn number<S: Serializer>(text: &impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = text.as_ref();
+    let number = exact(text).ok_or_else(|| S::Error::custom(format!("{text} is not a number")))?;
+    number.serialize(serializer)
+}
+
+/// A rate that would move by more than it may. Values and percent are decimals.
+#[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deviation {
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
+    pub key: RateKey,
+    /// The value that the unit uses now.
+    #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "decimal")]
+    pub old: String,
+    /// The value that it would use.
+    #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "decimal")]
+    pub new: String,
+    /// The change in percent; negative if the value falls.
+    #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "decimal")]
+    pub percent: String,
+    /// The likely mistake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["INVERTED", "DECIMAL_POINT"]))]
+    pub hint: Option<String>,
+}
