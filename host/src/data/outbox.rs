@@ -16,9 +16,10 @@ use super::records::{Change, Records};
 use crate::error::Result;
 use crate::identity::TenantId;
 
-/// What has happened to a document of a tenant.
+/// What a change has done to a document.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
+#[schemars(rename = "ChangeAction")]
 pub enum Action {
     /// There was none.
     Created,

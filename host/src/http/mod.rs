@@ -45,7 +45,7 @@ use self::headers::{
     PREFERENCE_APPLIED, accepts, accepts_by_name, accepts_coding, behind_proxies, correlation,
     is_json, prefers_lenient,
 };
-pub use self::query::{Faults, Query};
+pub use self::query::{CURSOR_RULE, Faults, LIMIT, Query, QueryParameter};
 pub use self::reply::Reply;
 pub use self::route::access::{Access, Takes};
 use self::route::audit::Asked;

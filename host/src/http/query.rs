@@ -6,16 +6,76 @@
 
 use std::collections::BTreeSet;
 
-use tillgate_api::schema::{LIMIT, MAX_LIMIT};
+use tillgate_api::schema::{self, MAX_LIMIT, SchemaOf, flag, limit as limit_schema, note};
 use tillgate_engine::Fault;
 use tillgate_engine::error::MAX_FAULTS;
 use tillgate_engine::json::unknown;
 
 use super::Request;
+use crate::data::note::Note;
 use crate::error::{Error, Result};
 
-const LIMIT_RULE: &str = "must be 1 to 1000";
-const CURSOR_RULE: &str = "must be a cursor from an earlier answer";
+/// What a cursor must be, for messages.
+pub const CURSOR_RULE: &str = "must be a cursor from an earlier answer";
+
+/// A parameter of a query: what the API's documents say of it, and how it is read.
+#[derive(Debug)]
+pub struct QueryParameter<T> {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+    /// What it may be.
+    pub schema: SchemaOf,
+    /// The value of a text, or the rule that the text breaks.
+    pub read: fn(&str) -> Result<T, &'static str>,
+}
+
+impl QueryParameter<bool> {
+    /// Yes or no; no without it.
+    #[must_use]
+    pub const fn flag(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            schema: flag,
+            read: |text| match text {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                _ => Err("must be true or false"),
+            },
+        }
+    }
+}
+
+impl<T> QueryParameter<T> {
+    /// The last item of the page before.
+    #[must_use]
+    pub const fn cursor(schema: SchemaOf, read: fn(&str) -> Result<T, &'static str>) -> Self {
+        Self {
+            name: "cursor",
+            about: "`next` of the page before.",
+            schema,
+            read,
+        }
+    }
+}
+
+/// How many items a page has at most.
+pub const LIMIT: QueryParameter<usize> = QueryParameter {
+    name: "limit",
+    about: "How many items the page has at most.",
+    schema: limit_schema,
+    read: |text| limit(text).ok_or("must be 1 to 1000"),
+};
+
+/// Why a change is made.
+pub(super) const NOTE: QueryParameter<Option<Note>> = QueryParameter {
+    name: "note",
+    about: "Why the change is made, in a sentence: the history and the audit log keep it.",
+    schema: note,
+    read: Note::parse,
+};
 
 /// Faults of the parts of a request that have names: parameters of its path and its query, fields of its form.
 #[derive(Debug, Default)]
@@ -95,36 +155,22 @@ impl<'a> Query<'a> {
     }
 
     /// A parameter that may be absent; `None` as well when it breaks its rule.
-    pub fn optional<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&str) -> Option<T>,
-        rule: &'static str,
-    ) -> Option<T> {
-        let text = self.request.query_param(name)?;
-        self.faults.check(name, read(&text).ok_or(rule))
+    pub fn optional<T>(&mut self, parameter: &QueryParameter<T>) -> Option<T> {
+        let text = self.request.query_param(parameter.name)?;
+        self.faults.check(parameter.name, (parameter.read)(&text))
     }
 
     /// A parameter that must be there; `None` when it is not, or breaks its rule.
-    pub fn required<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&str) -> Option<T>,
-        rule: &'static str,
-    ) -> Option<T> {
-        let text = self.request.query_param(name).ok_or("is required");
-        let found = text.and_then(|text| read(&text).ok_or(rule));
-        self.faults.check(name, found)
+    pub fn required<T>(&mut self, parameter: &QueryParameter<T>) -> Option<T> {
+        let text = self.request.query_param(parameter.name);
+        let text = text.ok_or("is required");
+        let found = text.and_then(|text| (parameter.read)(&text));
+        self.faults.check(parameter.name, found)
     }
 
     /// How many items the page has at most.
     pub fn limit(&mut self) -> usize {
-        self.optional("limit", limit, LIMIT_RULE).unwrap_or(LIMIT)
-    }
-
-    /// The last item of the page before.
-    pub fn cursor<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-        self.optional("cursor", read, CURSOR_RULE)
+        self.optional(&LIMIT).unwrap_or(schema::LIMIT)
     }
 }
 

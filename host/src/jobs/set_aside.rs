@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use tillgate_api::problem::JOB_NOT_FOUND;
+use tillgate_api::schema::{tenant_id, time};
 
 use super::queue::{DEAD_LETTERS, DeadLetter};
 use crate::clock::Timestamp;
@@ -35,10 +37,12 @@ pub struct SetAsideId {
 }
 
 /// A job that was set aside, without what it was to do: that may be a secret.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SetAsideJob")]
 pub struct SetAside {
     /// What names it here.
+    #[schemars(schema_with = "job_id")]
     pub id: SetAsideId,
     /// The queue.
     pub queue: String,
@@ -46,25 +50,34 @@ pub struct SetAside {
     pub job: String,
     /// The tenant, if it is a tenant's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "tenant_id")]
     pub tenant_id: Option<TenantId>,
     /// The partition that it is in.
     pub partition: String,
     /// How often it was tried.
     pub attempts: u32,
     /// When the last attempt failed.
+    #[schemars(schema_with = "time")]
     pub failed_at: String,
     /// Why.
     pub error: String,
 }
 
-/// A page of them.
-#[derive(Clone, Debug, Serialize)]
+/// A page of jobs.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SetAsideJobs")]
 pub struct SetAsidePage {
     /// Jobs; there may be none although there are more.
     pub items: Vec<SetAside>,
     /// After which the next page begins, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "job_id")]
     pub next: Option<SetAsideId>,
+}
+
+/// The schema of an id, with an example.
+pub fn job_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{2,1400}$", "examples": ["dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE3"] })
 }
 
 impl SetAsideId {

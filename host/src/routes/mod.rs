@@ -2,7 +2,6 @@
 //! callers are checked by one, and what one writes others add to.
 
 mod asyncapi;
-mod described;
 mod documents;
 mod operations;
 mod ready;

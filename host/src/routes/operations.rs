@@ -6,12 +6,14 @@ use std::sync::Arc;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
+use schemars::{SchemaGenerator, json_schema};
+use tillgate_api::problem::{INTERNAL, OVERLOADED};
+use tillgate_api::schema::{schema_of, text};
 
-use super::described;
 use super::ready::Ready;
 use crate::app::App;
 use crate::error::Result;
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Operation, Reply, Request, Route, Tag, Takes};
 use crate::observe::metrics::{OPEN_METRICS, TEXT};
 use crate::observe::readiness::Status;
 
@@ -41,15 +43,15 @@ pub(super) fn own_routes() -> Vec<Route<Arc<App>>> {
     );
     let mut routes = probes();
     let metrics = metrics.giving_what_is_preferred();
-    routes.push(metrics.described(described::metrics));
+    routes.push(metrics.described(describe_metrics));
     routes
 }
 
 fn probes() -> Vec<Route<Arc<App>>> {
     let (access, takes) = (Access::Public, Takes::Nothing);
     vec![
-        Route::new(Method::GET, "/healthz", access, takes, healthz).described(described::healthz),
-        Route::new(Method::GET, "/readyz", access, takes, readyz).described(described::readyz),
+        Route::new(Method::GET, "/healthz", access, takes, healthz).described(describe_healthz),
+        Route::new(Method::GET, "/readyz", access, takes, readyz).described(describe_readyz),
     ]
 }
 
@@ -88,4 +90,47 @@ async fn metrics(app: Arc<App>, request: Request) -> Result<Reply> {
 
 fn uncached(reply: Reply) -> Reply {
     reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}
+
+const UNCACHED: &str = "`no-store`.";
+
+fn describe_healthz() -> Operation {
+    let up = |_: &mut SchemaGenerator| {
+        json_schema!({
+            "type": "object", "required": ["status"], "properties": { "status": { "type": "string", "const": "up" } },
+        })
+    };
+    Operation::new("getHealth", Tag::Operations, "Ask whether the host lives")
+        .says("An orchestrator may restart a host that does not answer. It says nothing of the store.")
+        .answers(200, "It lives", up)
+        .with_header("Cache-Control", UNCACHED)
+}
+
+fn describe_readyz() -> Operation {
+    Operation::new(
+        "getReadiness",
+        Tag::Operations,
+        "Ask whether the host can decide",
+    )
+    .says(
+        "While the store is unavailable the host decides from memory: it is `degraded`, and ready.",
+    )
+    .answers(200, "It can decide", schema_of::<Ready<'_>>)
+    .with_header("Cache-Control", UNCACHED)
+    .answers(503, "It cannot decide", schema_of::<Ready<'_>>)
+    .with_header("Cache-Control", UNCACHED)
+}
+
+fn describe_metrics() -> Operation {
+    Operation::new("getMetrics", Tag::Operations, "Get the metrics of the host")
+        .says("`Accept` chooses the format. Where it prefers neither, and where there is none, the answer is in OpenMetrics.")
+        .answers_as(
+            OPEN_METRICS,
+            200,
+            "The metrics, in OpenMetrics 1.0 or in the text format 0.0.4 of Prometheus",
+            text)
+        .or_answers_as(
+            TEXT)
+        .with_header("Cache-Control", UNCACHED)
+        .refuses(&[INTERNAL, OVERLOADED])
 }

@@ -3,18 +3,27 @@
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
+use tillgate_api::problem::JOB_NOT_FOUND;
+use tillgate_api::schema::schema_of;
 
-use super::described;
 use crate::app::App;
 use crate::error::Result;
-use crate::http::{Access, Audited, Query, Reply, Request, Route, Takes};
+use crate::http::{
+    Access, Audited, CURSOR_RULE, LIMIT, Operation, Query, QueryParameter, Reply, Request, Route,
+    Tag, Takes,
+};
 use crate::identity::Permission as P;
-use crate::jobs::set_aside::{SetAside, SetAsideId, discard, list, no_job, retry};
+use crate::jobs::set_aside::{
+    SetAside, SetAsideId, SetAsidePage, discard, job_id, list, no_job, retry,
+};
 use crate::observe::audit::Line;
 
 const ALL: &str = "/v1/jobs/set-aside";
 const ONE: &str = "/v1/jobs/set-aside/{jobId}";
 const RETRY: &str = "/v1/jobs/set-aside/{jobId}/retry";
+
+const CURSOR: QueryParameter<SetAsideId> =
+    QueryParameter::cursor(job_id, |text| text.parse().map_err(|()| CURSOR_RULE));
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<App>>> {
@@ -24,17 +33,17 @@ pub(super) fn routes() -> Vec<Route<Arc<App>>> {
         // It looks at one partition after another.
         Route::new(Method::GET, ALL, read, none, list_jobs)
             .heavy()
-            .described(described::list_set_aside),
+            .described(describe_list),
         Route::changing(Method::POST, RETRY, write, none, "job.retried", retry_job)
-            .described(described::retry_set_aside),
+            .described(describe_retry),
         Route::changing(Method::DELETE, ONE, write, none, "job.dropped", drop_job)
-            .described(described::drop_set_aside),
+            .described(describe_drop),
     ]
 }
 
 async fn list_jobs(app: Arc<App>, request: Request) -> Result<Reply> {
     let mut query = Query::of(&request);
-    let after = query.cursor(|cursor| cursor.parse().ok());
+    let after = query.optional(&CURSOR);
     let limit = query.limit();
     query.faults.none_or_error()?;
     let page = list(&app.store, after, limit).await?;
@@ -64,4 +73,45 @@ fn line(job: SetAside) -> Line {
         id: Some(job.job),
         ..Line::default()
     }
+}
+
+fn describe_list() -> Operation {
+    Operation::new(
+        "listSetAsideJobs",
+        Tag::Platform,
+        "List the jobs that failed too often",
+    )
+    .says("Of all tenants and of the platform. A page may be empty and still have a `next`. What a job was to do is not shown.")
+    .query(&CURSOR)
+    .query(&LIMIT)
+    .answers(200, "A page of jobs", schema_of::<SetAsidePage>)
+}
+
+fn describe_retry() -> Operation {
+    with_job(Operation::new(
+        "retrySetAsideJob",
+        Tag::Platform,
+        "Have a job tried again that failed too often",
+    ))
+    .says("It is put back on its queue, where it takes the place of one with the same id.")
+    .answers(
+        202,
+        "It is tried again; this is what it was",
+        schema_of::<SetAside>,
+    )
+}
+
+fn describe_drop() -> Operation {
+    with_job(Operation::new(
+        "dropSetAsideJob",
+        Tag::Platform,
+        "Drop a job that failed too often",
+    ))
+    .empty(204, "It is gone, and what it should have done is not done")
+}
+
+fn with_job(operation: Operation) -> Operation {
+    operation
+        .path("jobId", "The id of the job, from the list.", job_id)
+        .refuses(&[JOB_NOT_FOUND])
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tillgate_api::schema::schema_of;
+use tillgate_api::schema::{schema_of, tenant_id};
 
-use super::described;
 use crate::conditions::{Conditions, Configured};
 use crate::data::quota::Usage;
 use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
+use crate::http::{Access, Operation, Reply, Request, Route, Tag, Takes};
 use crate::identity::{TENANT_RULE, TenantId};
 use crate::rates::{Rates, RatesUsage};
 use crate::tokens::{Provisions, Tokens};
@@ -43,7 +42,7 @@ struct All<'a> {
 pub(super) fn routes() -> Vec<Route<Features>> {
     let path = "/v1/tenants/{tenantId}/usage";
     let route = Route::new(Method::GET, path, Access::AnyCaller, Takes::Nothing, get);
-    vec![route.described(|| described::usage(schema_of::<All<'_>>))]
+    vec![route.described(describe)]
 }
 
 /// For any client of the tenant, and for the platform's.
@@ -60,4 +59,19 @@ async fn get((conditions, tokens, rates, webhooks): Features, request: Request) 
         tenant_id: &id,
     };
     Reply::of(StatusCode::OK, &all)
+}
+
+fn describe() -> Operation {
+    Operation::new(
+        "getUsage",
+        Tag::Platform,
+        "Get how much of its quotas a tenant uses",
+    )
+    .says("For any client of the tenant, and for the platform's.")
+    .path("tenantId", "The id of the tenant.", tenant_id)
+    .answers(
+        200,
+        "How much there is of each, and how much there may be",
+        schema_of::<All<'_>>,
+    )
 }

@@ -302,8 +302,7 @@ fn name(value: Value<'_, '_, '_>) -> Option<String> {
 }
 
 /// Reads how long a replaced secret stays valid, such as `0s`, `24h` or `2 days`.
-pub(super) fn overlap(text: &str) -> Result<Duration> {
+pub(super) fn overlap(text: &str) -> Result<Duration, &'static str> {
     let overlap = parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
-    let rule = "must be a duration such as 0s, 30m, 24h or 2 days, at most 30 days";
-    overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
+    overlap.ok_or("must be a duration such as 0s, 30m, 24h or 2 days, at most 30 days")
 }

@@ -10,7 +10,7 @@ use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
 
 use super::{counted_currency, priced_currency, rate_type};
 
-/// The three members.
+/// The type and the currencies of a rate.
 #[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]

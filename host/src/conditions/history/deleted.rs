@@ -50,7 +50,7 @@ struct Deleted {
     name: Option<String>,
 }
 
-/// A page, as it is answered.
+/// Conditions or projects that were deleted, the latest first.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "DeletedRules")]
 pub struct DeletedPage<'a> {

@@ -51,7 +51,7 @@ pub struct PageQuery {
     pub limit: usize,
 }
 
-/// A page of a history, as it is answered. Its documents are conditions or projects.
+/// Changes of a condition or a project, the newest first.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "{D}History")]
 pub struct HistoryPage<'a, D> {
@@ -61,7 +61,7 @@ pub struct HistoryPage<'a, D> {
     next: Option<String>,
 }
 
-/// A change.
+/// A change of a condition or a project.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{D}Change")]

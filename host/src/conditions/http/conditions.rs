@@ -6,11 +6,11 @@ use ::http::{HeaderName, Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
 use tillgate_api::problem::{CONDITION_NOT_FOUND, ID_IS_GLOBAL, QUOTA_EXCEEDED, TESTS_FAILED};
 use tillgate_api::rules;
-use tillgate_api::schema::{flag, schema_of};
+use tillgate_api::schema::schema_of;
 use tillgate_engine::condition::ConditionId;
 
 use super::{
-    ACCEPT_FAILING, catalog, document, editor, editor_of_any, failing_tests, line, part, written,
+    DRY_RUN, FAILING_TESTS, catalog, document, editor, editor_of_any, line, part, written,
 };
 use crate::conditions::{Concerned, Conditions, Owner, Part, StoredCondition};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ const CONDITION: &str = "/api/v1/entity-conditions/{conditionId}";
 const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{conditionId}";
 
 /// `Tillgate-Failing-Tests`: how many tests of tenants fail after a change of a global condition.
-const FAILING_TESTS: HeaderName = HeaderName::from_static("tillgate-failing-tests");
+const FAILING_HEADER: HeaderName = HeaderName::from_static("tillgate-failing-tests");
 
 /// The routes of conditions.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -114,7 +114,7 @@ async fn put_own(conditions: Arc<Conditions>, request: Request) -> Result<Audite
 }
 
 async fn put_global(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
-    if request.flag("dryRun")? {
+    if request.flag(&DRY_RUN)? {
         let id = condition_id(&request)?;
         let editor = editor_of_any(&request)?;
         let concerned = conditions.try_global(id, request.body.clone(), &editor);
@@ -150,7 +150,7 @@ async fn with_failing(
         return reply;
     };
     match conditions.failing_tests_of_tenants(id, changed).await {
-        Some(failing) => reply.with(FAILING_TESTS, failing.into()),
+        Some(failing) => reply.with(FAILING_HEADER, failing.into()),
         None => reply,
     }
 }
@@ -207,7 +207,7 @@ fn describe_get_condition() -> Operation {
 fn put_of(operation: Operation) -> Operation {
     with_condition_id(operation)
         .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
-        .query("failingTests", ACCEPT_FAILING, failing_tests)
+        .query(&FAILING_TESTS)
         .with_note()
         .takes(rules::condition_put)
 }
@@ -231,20 +231,14 @@ fn describe_put_global_condition() -> Operation {
         Tag::Conditions,
         "Create or replace a global condition",
     ))
-    .query(
-        "dryRun",
-        "Whether to check and store nothing, and to answer 200 with whom the condition would concern.",
-        flag,
-    )
+    .query(&DRY_RUN)
     .answers(
         200,
         "It was replaced, or what a dry run says",
-        condition_or_dry_run)
+        condition_or_dry_run,
+    )
     .with_header("Tillgate-Failing-Tests", failing)
-    .answers(
-        201,
-        "It was created",
-        rules::condition)
+    .answers(201, "It was created", rules::condition)
     .with_header("Tillgate-Failing-Tests", failing)
     .with_preconditions()
     .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use tillgate_api::problem::{QUOTA_EXCEEDED, TILL_NOT_FOUND};
-use tillgate_api::schema::{limit, schema_of, tenant_id};
+use tillgate_api::schema::{schema_of, tenant_id};
 use tillgate_api::{describe, read};
 
 use crate::conditions::Conditions;
@@ -14,7 +14,10 @@ use crate::decision_log::{
     till_cursor, till_schema, tills,
 };
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, CURSOR_RULE, LIMIT, MAX_BODY, Operation, Query, QueryParameter, Reply,
+    Request, Route, Tag, Takes,
+};
 use crate::identity::{By, Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
 
@@ -22,6 +25,12 @@ const CHOICE: &str = "/v1/tenants/{tenantId}/decision-log";
 const DECISIONS: &str = "/api/v1/decisions";
 const TILLS: &str = "/api/v1/decisions/tills";
 const TILL: &str = "/api/v1/decisions/tills/{till}";
+
+const CURSOR: QueryParameter<String> = QueryParameter::cursor(till_cursor, |text| {
+    is_till_cursor(text)
+        .then(|| text.to_owned())
+        .ok_or(CURSOR_RULE)
+});
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -123,7 +132,7 @@ async fn delete_till(conditions: Arc<Conditions>, request: Request) -> Result<Au
 
 fn till_query(request: &Request) -> Result<TillQuery> {
     let mut query = Query::of(request);
-    let after = query.cursor(|text| is_till_cursor(text).then(|| text.to_owned()));
+    let after = query.optional(&CURSOR);
     let limit = query.limit();
     query.faults.none_or_error()?;
     Ok(TillQuery { after, limit })
@@ -181,8 +190,8 @@ fn describe_list_tills() -> Operation {
         Tag::Decisions,
         "List the tills that hand in decisions",
     )
-    .query("limit", "How many tills the page has at most.", limit)
-    .query("cursor", "`next` of the page before.", till_cursor)
+    .query(&LIMIT)
+    .query(&CURSOR)
     .answers(
         200,
         "The tills, by name, each with the number of its last decision",

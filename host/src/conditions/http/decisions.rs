@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ::http::{HeaderName, HeaderValue, Method, StatusCode};
 use tillgate_api::problem::CONDITION_NOT_FOUND;
 use tillgate_api::rules;
-use tillgate_api::schema::flag;
 use tillgate_engine::condition::ConditionId;
 
 use super::catalog;
@@ -13,7 +12,7 @@ use super::conditions::with_condition_id;
 use crate::conditions::{About, Conditions, Question};
 use crate::engine::{EvaluateOptions, MODULE_SHA256};
 use crate::error::{Error, Result};
-use crate::http::{Access, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
+use crate::http::{Access, MAX_BODY, Operation, QueryParameter, Reply, Request, Route, Tag, Takes};
 use crate::identity::Permission as P;
 
 /// The routes of decisions.
@@ -82,7 +81,7 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
     let question = Question {
         about,
         options: EvaluateOptions {
-            explain: request.flag("explain")?,
+            explain: request.flag(&EXPLAIN)?,
             lenient: request.body.lenient,
             record: logger.is_some(),
         },
@@ -97,14 +96,15 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
     Ok(reply.with(ENGINE, MODULE).stale(staleness))
 }
 
-const EXPLAIN: &str = "Whether each result says what was compared.";
+const EXPLAIN: QueryParameter<bool> =
+    QueryParameter::flag("explain", "Whether each result says what was compared.");
 
 fn describe_evaluate_condition() -> Operation {
     let operation = Operation::new("evaluateCondition", Tag::Decisions, "Decide about an item by a condition")
         .changes_nothing()
         .says("The tenant's condition decides if it is enabled, otherwise the global one if that is. A request is checked before its condition is looked up.");
     let operation = with_condition_id(operation)
-        .query("explain", EXPLAIN, flag)
+        .query(&EXPLAIN)
         .takes(rules::condition_request)
         .answers(200, "The decision", rules::item_decision);
     deciding(operation).refuses(&[CONDITION_NOT_FOUND])
@@ -114,7 +114,7 @@ fn describe_evaluate_project() -> Operation {
     let operation = Operation::new("evaluateProjectRestrictions", Tag::Decisions, "Decide about an item on a project")
         .changes_nothing()
         .says("A project that the tenant does not have is a soft denial with the reason `project_restriction.project_unreachable`.")
-        .query("explain", EXPLAIN, flag)
+        .query(&EXPLAIN)
         .takes(
             rules::project_request)
         .answers(
@@ -128,7 +128,7 @@ fn describe_evaluate_basket() -> Operation {
     let operation = Operation::new("evaluateBasket", Tag::Decisions, "Decide about a basket")
         .changes_nothing()
         .says("Up to 1,000 items with 64 conditions each, 100,000 results in all. `decision` is the worst one. A condition that is not in force makes its item `allow: false`, and counts as a soft denial.")
-        .query("explain", EXPLAIN, flag)
+        .query(&EXPLAIN)
         .takes(
             rules::basket_request)
         .answers(

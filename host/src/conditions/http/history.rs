@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_api::problem::{CONDITION_NOT_FOUND, PROJECT_NOT_FOUND};
 use tillgate_api::rules;
-use tillgate_api::schema::{cursor, limit, schema_of};
+use tillgate_api::schema::{cursor, schema_of};
 use tillgate_engine::condition::ConditionId;
 
 use super::conditions::{condition_id, with_condition_id};
@@ -14,7 +14,10 @@ use crate::conditions::{
     Conditions, DeletedPage, HistoryPage, Owner, PageQuery, RuleKind, Sequence,
 };
 use crate::error::Result;
-use crate::http::{Access, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, CURSOR_RULE, LIMIT, MAX_BODY, Operation, Query, QueryParameter, Reply, Request, Route,
+    Tag, Takes,
+};
 use crate::identity::Permission as P;
 
 /// The bytes of the rows of a page, each with a note. They say how large its versions are.
@@ -22,6 +25,9 @@ const ROWS: usize = 4 << 20;
 
 /// The bytes of a page of what was deleted: its rows as they are read, and as they are answered.
 const DELETED: usize = 2 * ROWS;
+
+const CURSOR: QueryParameter<Sequence> =
+    QueryParameter::cursor(cursor, |text| Sequence::parse(text).ok_or(CURSOR_RULE));
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -166,7 +172,7 @@ async fn deleted(
 /// Which page is wanted; every fault is named.
 fn page_query(request: &Request) -> Result<PageQuery> {
     let mut query = Query::of(request);
-    let after = query.cursor(Sequence::parse);
+    let after = query.optional(&CURSOR);
     let limit = query.limit();
     query.faults.none_or_error()?;
     Ok(PageQuery { after, limit })
@@ -247,9 +253,7 @@ fn describe_deleted_projects() -> Operation {
 }
 
 fn paged(operation: Operation) -> Operation {
-    operation
-        .query("limit", "How many items the page has at most.", limit)
-        .query("cursor", "`next` of the page before.", cursor)
+    operation.query(&LIMIT).query(&CURSOR)
 }
 
 fn of_deleted(operation: Operation) -> Operation {

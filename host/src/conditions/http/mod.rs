@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use futures_util::StreamExt;
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use tillgate_api::problem::QUOTA_EXCEEDED;
 use tillgate_api::rules;
-use tillgate_api::schema::{flag, text};
+use tillgate_api::schema::text;
 
 use super::{Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text};
 use crate::app::App;
@@ -24,7 +24,7 @@ use crate::data::etag::{Etag, Written};
 use crate::data::feed::Staleness;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
-use crate::http::{Access, Event, Operation, Reply, Request, Route, Tag, Takes};
+use crate::http::{Access, Event, Operation, QueryParameter, Reply, Request, Route, Tag, Takes};
 use crate::identity::{By, Permission as P};
 use crate::observe::audit::Line;
 
@@ -100,7 +100,7 @@ fn document(text: &Text) -> Reply {
 
 /// Who writes, and what must hold before. A write that has no dry run refuses to be one.
 fn editor(request: &Request) -> Result<Editor> {
-    if request.flag("dryRun")? {
+    if request.flag(&DRY_RUN)? {
         return Err(Error::invalid(
             "$.dryRun",
             "has no effect here: nothing was changed",
@@ -115,7 +115,9 @@ fn editor_of_any(request: &Request) -> Result<Editor> {
         by: By::caller(request.caller()?),
         note: request.note()?,
         preconditions: request.preconditions(),
-        on_failing_tests: on_failing_tests(request)?,
+        on_failing_tests: request
+            .query(&FAILING_TESTS)?
+            .unwrap_or(OnFailingTests::Refuse),
     })
 }
 
@@ -161,25 +163,31 @@ fn written(
     (reply, Some(Box::new(line)))
 }
 
-const ACCEPT_FAILING: &str = "`accept`: store it although tests of it fail.";
+/// What happens when tests of what is put fail.
+const FAILING_TESTS: QueryParameter<OnFailingTests> = QueryParameter {
+    name: "failingTests",
+    about: "`accept`: store it although tests of it fail.",
+    schema: |_| json_schema!({ "type": "string", "const": "accept" }),
+    read: |text| match text {
+        "accept" => Ok(OnFailingTests::Accept),
+        _ => Err("must be accept"),
+    },
+};
 
-/// The parameter that says what happens when tests of what is put fail.
-fn failing_tests(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "const": "accept" })
-}
+/// Of a global condition.
+const DRY_RUN: QueryParameter<bool> = QueryParameter::flag(
+    "dryRun",
+    "Whether to check and store nothing, and to answer 200 with whom the condition would concern.",
+);
 
-/// What is to happen when tests of what is put fail.
-fn on_failing_tests(request: &Request) -> Result<OnFailingTests> {
-    match request.query_param("failingTests").as_deref() {
-        None => Ok(OnFailingTests::Refuse),
-        Some("accept") => Ok(OnFailingTests::Accept),
-        Some(_) => Err(Error::invalid("$.failingTests", "must be accept")),
-    }
-}
+const TESTS: QueryParameter<bool> = QueryParameter::flag(
+    "tests",
+    "Whether rules come with their tests; that answer has an entity tag of its own.",
+);
 
 async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let of = match request.flag("tests")? {
+    let of = match request.flag(&TESTS)? {
         true => Part::WithTests,
         false => Part::Whole,
     };
@@ -206,11 +214,7 @@ fn describe_get_catalog() -> Operation {
         Tag::Catalog,
         "Get everything that is needed to decide elsewhere",
     )
-    .query(
-        "tests",
-        "Whether rules come with their tests; that answer has an entity tag of its own.",
-        flag,
-    )
+    .query(&TESTS)
     .answers(200, "The catalog", rules::catalog);
     operation.may_be_stale().with_entity_tag()
 }

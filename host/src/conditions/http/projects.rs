@@ -7,7 +7,7 @@ use tillgate_api::problem::{PROJECT_NOT_FOUND, QUOTA_EXCEEDED, TESTS_FAILED};
 use tillgate_api::rules;
 use tillgate_engine::restriction::ProjectId;
 
-use super::{ACCEPT_FAILING, catalog, document, editor, failing_tests, line, part, written};
+use super::{FAILING_TESTS, catalog, document, editor, line, part, written};
 use crate::app::App;
 use crate::conditions::{Conditions, INLINE, Owner, Part};
 use crate::error::{Error, Result};
@@ -176,7 +176,7 @@ fn describe_get_restrictions() -> Operation {
 fn describe_put_project() -> Operation {
     with_project_id(Operation::new("putProject", Tag::Projects, "Create or replace a project"))
         .says("Restrictions of a type and property that are not exclusive are one check over all of their values. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
-        .query("failingTests", ACCEPT_FAILING, failing_tests)
+        .query(&FAILING_TESTS)
         .with_note()
         .takes(rules::project_put)
         .answers(200, "It was replaced", rules::project)

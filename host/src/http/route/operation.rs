@@ -5,9 +5,10 @@
 //! Examples stand in `examples.json` of each feature, by the id of the operation.
 
 use tillgate_api::Code;
-use tillgate_api::schema::{SchemaOf, note};
+use tillgate_api::schema::SchemaOf;
 
 use super::tag::Tag;
+use crate::http::query::{NOTE, QueryParameter};
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,19 +125,14 @@ impl Operation {
 
     /// With a parameter of the query that may be left out.
     #[must_use]
-    pub fn query(self, name: &'static str, description: &'static str, schema: SchemaOf) -> Self {
-        self.parameter(Place::Query, name, description, false, schema)
+    pub fn query<T>(self, of: &QueryParameter<T>) -> Self {
+        self.parameter(Place::Query, of.name, of.about, false, of.schema)
     }
 
     /// With a parameter of the query that must be there.
     #[must_use]
-    pub fn required_query(
-        self,
-        name: &'static str,
-        description: &'static str,
-        schema: SchemaOf,
-    ) -> Self {
-        self.parameter(Place::Query, name, description, true, schema)
+    pub fn required_query<T>(self, of: &QueryParameter<T>) -> Self {
+        self.parameter(Place::Query, of.name, of.about, true, of.schema)
     }
 
     /// With a header that may be left out.
@@ -254,11 +250,7 @@ impl Operation {
     /// Taking `note`, why the change is made.
     #[must_use]
     pub fn with_note(self) -> Self {
-        self.query(
-            "note",
-            "Why the change is made, in a sentence: the history and the audit log keep it.",
-            note,
-        )
+        self.query(&NOTE)
     }
 
     /// Asked with a client's id and secret in place of a token.

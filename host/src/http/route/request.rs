@@ -22,6 +22,7 @@ use crate::http::answers::Held;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::{accepts_coding, prefers};
+use crate::http::query::{NOTE, QueryParameter};
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
 
@@ -97,16 +98,22 @@ impl Request {
         found.map(|(_, value)| value.into_owned())
     }
 
+    /// A parameter of the query.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the parameter.
+    pub fn query<T>(&self, parameter: &QueryParameter<T>) -> Result<Option<T>> {
+        let text = self.query_param(parameter.name);
+        let value = text.map(|text| (parameter.read)(&text)).transpose();
+        value.map_err(|rule| Error::invalid(format!("$.{}", parameter.name), rule))
+    }
+
     /// A parameter of the query that is true or false; false without it.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the parameter.
-    pub fn flag(&self, name: &str) -> Result<bool> {
-        match self.query_param(name).as_deref() {
-            None | Some("false") => Ok(false),
-            Some("true") => Ok(true),
-            Some(_) => Err(Error::invalid(format!("$.{name}"), "must be true or false")),
-        }
+    pub fn flag(&self, parameter: &QueryParameter<bool>) -> Result<bool> {
+        Ok(self.query(parameter)?.unwrap_or(false))
     }
 
     /// Why the caller makes a change, if they say so.
@@ -114,8 +121,7 @@ impl Request {
     /// # Errors
     /// [`Error::Invalid`] naming the parameter.
     pub fn note(&self) -> Result<Option<Note>> {
-        let text = self.query_param("note").unwrap_or_default();
-        Note::parse(&text).map_err(|rule| Error::invalid("$.note", rule))
+        Ok(self.query(&NOTE)?.flatten())
     }
 
     /// Whether the caller has this version already (`If-None-Match`, weak comparison).

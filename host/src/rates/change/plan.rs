@@ -81,13 +81,13 @@ pub(in crate::rates) struct Bulk {
 /// How many rates a bulk change created, updated, deleted, and left as they were.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub(in crate::rates) struct RateCounts {
-    /// Set, and were not before.
+    /// Rates that were not set before.
     created: usize,
-    /// Set to another value.
+    /// Rates with another value.
     updated: usize,
-    /// Not set any more.
+    /// Rates that are not set any more.
     deleted: usize,
-    /// Set to the value that they had, or not set before either.
+    /// Rates that stay as they were.
     unchanged: usize,
 }
 

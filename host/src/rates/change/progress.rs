@@ -91,7 +91,7 @@ impl Progress {
     }
 }
 
-/// A change as it is answered.
+/// How many shops a change has reached, and how many it has still to reach.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RateChange")]

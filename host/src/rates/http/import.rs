@@ -12,13 +12,15 @@ use futures_util::stream;
 use multer::{Constraints, Multipart, SizeLimit};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
-use tillgate_api::schema::{component, flag};
-use tillgate_engine::rate::RateType;
+use tillgate_api::schema::component;
+use tillgate_engine::rate::{Invalid, RateType};
 
 use super::query::unit_id;
 use super::{changing, edited, editor, or_dry_run};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Faults, Operation, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, Faults, Operation, QueryParameter, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
 use crate::rates::body::unit_id_schema;
 use crate::rates::change::audit::CHANGED;
@@ -36,7 +38,35 @@ const SMALL: usize = 64 << 10;
 const BYTES_OF_DOCUMENT: usize = 4;
 
 /// The parts of a form that are not the document, and the parameters of a query.
-const FIELDS: [&str; 4] = ["businessUnitId", "exchangeRateTypes", "source", "crosses"];
+const UNIT: QueryParameter<UnitId> = QueryParameter {
+    name: "businessUnitId",
+    about: "The unit at which rates are set. Required, unless the body is a form.",
+    schema: importing_unit,
+    read: unit_id,
+};
+const RATE_TYPES: QueryParameter<Vec<RateType>> = QueryParameter {
+    name: "exchangeRateTypes",
+    about: "The types that are set, separated by commas. Required, unless the body is a form.",
+    schema: rate_types,
+    read: |text| {
+        let types = text.split(',').map(str::trim).map(RateType::parse);
+        types.collect::<Result<_, _>>().map_err(Invalid::as_str)
+    },
+};
+const SOURCE: QueryParameter<()> = QueryParameter {
+    name: "source",
+    about: "`ECB`. Required, unless the body is a form.",
+    schema: source,
+    read: |text| match text {
+        ECB => Ok(()),
+        _ => Err("must be ECB"),
+    },
+};
+const CROSSES: QueryParameter<bool> = QueryParameter::flag(
+    "crosses",
+    "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.",
+);
+const FIELDS: [&str; 4] = [UNIT.name, RATE_TYPES.name, SOURCE.name, CROSSES.name];
 
 /// The part of a form that is the document.
 const DOCUMENT: &str = "document";
@@ -136,22 +166,13 @@ struct Settings {
 /// What the fields say; every fault is named.
 fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
     let mut faults = Faults::default();
-    let field = |name: &str| fields.get(name).map_or("", String::as_str);
-    let unit = faults.check("businessUnitId", unit_id(field("businessUnitId")));
-    let types = field("exchangeRateTypes").split(',').map(str::trim);
-    let types: Result<Vec<RateType>, _> = types.map(RateType::parse).collect();
-    let types = faults.check("exchangeRateTypes", types);
-    let source = match field("source") {
-        ECB => Ok(()),
-        _ => Err("must be ECB"),
+    let unit = field(fields, &UNIT, &mut faults);
+    let types = field(fields, &RATE_TYPES, &mut faults);
+    let source = field(fields, &SOURCE, &mut faults);
+    let crosses = match fields.get(CROSSES.name) {
+        None => Some(false),
+        Some(_) => field(fields, &CROSSES, &mut faults),
     };
-    let source = faults.check("source", source);
-    let crosses = match field("crosses") {
-        "" | "false" => Ok(false),
-        "true" => Ok(true),
-        _ => Err("must be true or false"),
-    };
-    let crosses = faults.check("crosses", crosses);
     let (Some(unit), Some(mut rate_types), Some(()), Some(crosses)) =
         (unit, types, source, crosses)
     else {
@@ -164,6 +185,16 @@ fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
         rate_types,
         crosses,
     })
+}
+
+/// A field; one that is missing is read as an empty text.
+fn field<T>(
+    fields: &HashMap<String, String>,
+    parameter: &QueryParameter<T>,
+    faults: &mut Faults,
+) -> Option<T> {
+    let text = fields.get(parameter.name).map_or("", String::as_str);
+    faults.check(parameter.name, (parameter.read)(text))
 }
 
 fn type_of_media(media: &str) -> Result<DocumentType> {
@@ -182,10 +213,10 @@ fn type_of_media(media: &str) -> Result<DocumentType> {
 fn describe_import() -> Operation {
     let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
         .says("The daily or historical XML or CSV of the European Central Bank (ECB), also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
-        .query("businessUnitId", "The unit at which rates are set. Required, unless the body is a form.", importing_unit)
-        .query("exchangeRateTypes", "The types that are set, separated by commas. Required, unless the body is a form.", rate_types)
-        .query("source", "`ECB`. Required, unless the body is a form.", source)
-        .query("crosses", "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.", flag)
+        .query(&UNIT)
+        .query(&RATE_TYPES)
+        .query(&SOURCE)
+        .query(&CROSSES)
         .takes_as("text/csv", document)
         .takes_as("application/xml", document)
         .takes_as("application/zip", document)

@@ -16,12 +16,13 @@ use tillgate_api::problem::{
     BUSINESS_UNIT_NOT_FOUND, CHANGE_NOT_FOUND, QUOTA_EXCEEDED, RATE_DEVIATES, RATE_NOT_FOUND,
     TOO_MANY_RATES, TOO_MUCH_WAITING, UNIT_MISPLACED,
 };
-use tillgate_api::rate::{counted_currency, priced_currency, rate_type};
-use tillgate_api::schema::{cursor, flag, limit, schema_of, time, uuid};
+use tillgate_api::schema::{schema_of, uuid};
 use tillgate_api::{describe, read};
 use uuid::Uuid;
 
-use self::query::{history_query, unit_of_query};
+use self::query::{
+    BUSINESS_UNIT, CURSOR, FROM, RATE_TYPE, SINCE, TO, history_query, unit_of_query,
+};
 use super::body::unit_id_schema;
 use super::change::progress;
 use super::shop::{history_page, used};
@@ -29,7 +30,9 @@ use super::units::rate_answers::UsedRateAnswer;
 use super::{DryRun, Edited, Editor, Rates, body};
 use crate::data::etag;
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, LIMIT, MAX_BODY, Operation, QueryParameter, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
 
 /// The most characters of the name of who set a rate.
@@ -75,7 +78,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
 }
 
 async fn used(rates: Arc<Rates>, request: Request) -> Result<Reply> {
-    let id = unit_of_query(&request, "businessUnit")?;
+    let id = unit_of_query(&request)?;
     let reading = rates.reading(&request.caller()?.tenant);
     let used = used::used_rates(&reading, &id).await?;
     let json = || Reply::json(StatusCode::OK, used.json().clone());
@@ -115,8 +118,8 @@ fn editor(request: &Request) -> Result<Editor<'_>> {
         name: caller.name.as_ref(),
         note: request.note()?,
         correlation: request.correlation,
-        dry_run: request.flag("dryRun")?,
-        accept_deviation: request.flag("acceptDeviation")?,
+        dry_run: request.flag(&DRY_RUN)?,
+        accept_deviation: request.flag(&ACCEPT_DEVIATION)?,
     })
 }
 
@@ -140,8 +143,14 @@ fn tagged(request: &Request, json: Bytes) -> Reply {
     request.answer(etag, || Reply::json(StatusCode::OK, json))
 }
 
-const DRY_RUN: &str =
-    "Whether to change nothing, and to answer 200 with what the change would publish.";
+const DRY_RUN: QueryParameter<bool> = QueryParameter::flag(
+    "dryRun",
+    "Whether to change nothing, and to answer 200 with what the change would publish.",
+);
+const ACCEPT_DEVIATION: QueryParameter<bool> = QueryParameter::flag(
+    "acceptDeviation",
+    "Whether rates may move by more than their tolerance.",
+);
 
 fn with_unit_id(operation: Operation) -> Operation {
     operation.path(
@@ -154,12 +163,8 @@ fn with_unit_id(operation: Operation) -> Operation {
 /// What all changes have in common.
 fn changing(operation: Operation) -> Operation {
     operation
-        .query("dryRun", DRY_RUN, flag)
-        .query(
-            "acceptDeviation",
-            "Whether rates may move by more than their tolerance.",
-            flag,
-        )
+        .query(&DRY_RUN)
+        .query(&ACCEPT_DEVIATION)
         .with_note()
         .refuses(&[
             UNIT_MISPLACED,
@@ -173,7 +178,7 @@ fn changing(operation: Operation) -> Operation {
 fn describe_used() -> Operation {
     Operation::new("listUsedRates", Tag::Rates, "List the rates that a business unit uses")
         .says("In both directions, by type and currencies. A company or group is answered as a shop directly below it would see it.")
-        .required_query("businessUnit", "The id of the business unit.", unit_id_schema)
+        .required_query(&BUSINESS_UNIT)
         .answers(200, "The rates", schema_of::<Vec<UsedRateAnswer<'_>>>)
         .with_entity_tag()
         .refuses(&[BUSINESS_UNIT_NOT_FOUND])
@@ -182,14 +187,14 @@ fn describe_used() -> Operation {
 fn describe_history() -> Operation {
     Operation::new("getRateHistory", Tag::Rates, "Get the values of a rate that a business unit used over time")
         .says("A page may have fewer values than its `limit`, even none, and still have a `next`. `by` and `note` say who has made the change that brought a value, and why; values that were published by a source of reference rates have neither.")
-        .required_query("businessUnit", "The id of the business unit.", unit_id_schema)
-        .required_query("exchangeRateType", "What the rate is for.", rate_type)
-        .required_query("currencyIdFrom", "The currency that the rate is counted in.", counted_currency)
-        .required_query("currencyIdTo", "The currency that is priced.", priced_currency)
+        .required_query(&BUSINESS_UNIT)
+        .required_query(&RATE_TYPE)
+        .required_query(&FROM)
+        .required_query(&TO)
         .reads_earlier_names(&["type", "from", "to"])
-        .query("since", "From when on; 400 days ago, unless configured otherwise.", time)
-        .query("limit", "How many items the page has at most.", limit)
-        .query("cursor", "`next` of the page before.", cursor)
+        .query(&SINCE)
+        .query(&LIMIT)
+        .query(&CURSOR)
         .answers(
             200,
             "The values, the oldest first",

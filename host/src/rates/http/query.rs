@@ -1,36 +1,75 @@
 //! Paths and queries of exchange rates, read strictly: every fault is named by its parameter.
 
+use schemars::json_schema;
+use tillgate_api::rate::{counted_currency, priced_currency, rate_type};
+use tillgate_api::schema::{cursor, time as time_schema};
 use tillgate_engine::rate::{Currency, Invalid, Pair, RateKey, RateType};
 
 use crate::body::parse_time;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::http::{Faults, Query, Request};
+use crate::error::Result;
+use crate::http::{CURSOR_RULE, Faults, Query, QueryParameter, Request};
 use crate::rates::Rates;
+use crate::rates::body::{UNIT_ID, unit_id_schema};
 use crate::rates::shop::history_page::HistoryQuery;
 use crate::rates::units::unit::{ID_RULE, UnitId};
 
-const SINCE_RULE: &str = "must be a date or a time such as 2026-11-20T17:40:00Z";
+pub(super) const BUSINESS_UNIT: QueryParameter<UnitId> = QueryParameter {
+    name: "businessUnit",
+    about: "The id of the business unit.",
+    schema: unit_id_schema,
+    read: unit_id,
+};
+pub(super) const RATE_TYPE: QueryParameter<RateType> = QueryParameter {
+    name: "exchangeRateType",
+    about: "What the rate is for.",
+    schema: rate_type,
+    read: |text| RateType::parse(text).map_err(Invalid::as_str),
+};
+pub(super) const FROM: QueryParameter<Currency> = QueryParameter {
+    name: "currencyIdFrom",
+    about: "The currency that the rate is counted in.",
+    schema: counted_currency,
+    read: |text| Currency::parse(text).map_err(Invalid::as_str),
+};
+pub(super) const TO: QueryParameter<Currency> = QueryParameter {
+    name: "currencyIdTo",
+    about: "The currency that is priced.",
+    schema: priced_currency,
+    read: |text| Currency::parse(text).map_err(Invalid::as_str),
+};
+pub(super) const SINCE: QueryParameter<Timestamp> = QueryParameter {
+    name: "since",
+    about: "From when on; 400 days ago, unless configured otherwise.",
+    schema: time_schema,
+    read: |text| time(text).ok_or("must be a date or a time such as 2026-11-20T17:40:00Z"),
+};
+pub(super) const CURSOR: QueryParameter<Timestamp> = QueryParameter::cursor(cursor, |text| {
+    text.parse().map(Timestamp).map_err(|_| CURSOR_RULE)
+});
+pub(super) const UNIT_CURSOR: QueryParameter<UnitId> = QueryParameter::cursor(
+    |_| json_schema!({ "type": "string", "pattern": UNIT_ID }),
+    |text| UnitId::new(text).ok_or(CURSOR_RULE),
+);
 
-/// The members of a rate in a query, and the short names that they had before: those are accepted for one more release.
+/// The members of a rate, with the short names that they had before: a query is read by those for one more release.
 const RATE: [(&str, &str); 3] = [
-    ("exchangeRateType", "type"),
-    ("currencyIdFrom", "from"),
-    ("currencyIdTo", "to"),
+    (RATE_TYPE.name, "type"),
+    (FROM.name, "from"),
+    (TO.name, "to"),
 ];
 
 /// What the query says of the history; every fault of it is named.
 pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQuery> {
     let mut query = Query::of(request);
-    let unit = request.query_param("businessUnit").unwrap_or_default();
-    let unit = query.faults.check("businessUnit", unit_id(&unit));
+    let unit = query.required(&BUSINESS_UNIT);
     let rate = RATE.map(|names| renamed(request, names));
     let rate = rate.each_ref().map(|(name, text)| (*name, text.as_str()));
     let key = rate_key(rate, &mut query.faults);
     let retention = rates.app.config.rates.history_retention;
     let earliest = rates.app.clock.now().minus(retention);
-    let since = query.optional("since", time, SINCE_RULE);
-    let cursor = query.cursor(|cursor| cursor.parse().ok().map(Timestamp));
+    let since = query.optional(&SINCE);
+    let cursor = query.optional(&CURSOR);
     let limit = query.limit();
     let (Some(unit), Some(key)) = (unit, key) else {
         return Err(query.faults.into_error());
@@ -70,7 +109,7 @@ pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
         return Ok(None);
     }
     let mut query = Query::of(request);
-    let after = query.cursor(UnitId::new);
+    let after = query.optional(&UNIT_CURSOR);
     let limit = query.limit();
     query.faults.none_or_error()?;
     Ok(Some(UnitQuery { after, limit }))
@@ -104,9 +143,10 @@ pub(super) fn unit_id(text: &str) -> Result<UnitId, &'static str> {
     UnitId::new(text).ok_or(ID_RULE)
 }
 
-/// The unit that a parameter of the query names.
-pub(super) fn unit_of_query(request: &Request, name: &str) -> Result<UnitId> {
-    let text = request.query_param(name);
-    let text = text.ok_or_else(|| Error::invalid(format!("$.{name}"), "is required"))?;
-    unit_id(&text).map_err(|rule| Error::invalid(format!("$.{name}"), rule))
+/// The unit that the query names.
+pub(super) fn unit_of_query(request: &Request) -> Result<UnitId> {
+    let mut query = Query::of(request);
+    query
+        .required(&BUSINESS_UNIT)
+        .ok_or_else(|| query.faults.into_error())
 }

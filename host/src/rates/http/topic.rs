@@ -15,7 +15,8 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::http::{
-    Access, Audited, Followed, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes,
+    Access, Audited, Followed, MAX_BODY, Operation, QueryParameter, Reply, Request, Route, Tag,
+    Takes,
 };
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
@@ -24,6 +25,26 @@ use crate::rates::change::initial_state;
 use crate::rates::topic::{Cursor, Filter, Item};
 use crate::rates::units::unit::{ID_RULE, UnitId, UnitType};
 use crate::rates::{Rates, body};
+
+const TENANT: QueryParameter<TenantId> = QueryParameter {
+    name: "tenantId",
+    about: "Only messages of this tenant. A tenant's client sees its own in any case.",
+    schema: tenant_id,
+    read: |text| TenantId::new(text).ok_or(TENANT_RULE),
+};
+const BUSINESS_UNIT: QueryParameter<UnitId> = QueryParameter {
+    name: "businessUnitId",
+    about: "Only messages of this shop. A company or a group is a 400, because no message is about one.",
+    schema: unit_id_schema,
+    read: |text| UnitId::new(text).ok_or(ID_RULE),
+};
+/// What it may be depends on what is subscribed to.
+const AFTER: QueryParameter<String> = QueryParameter {
+    name: "after",
+    about: "Where to begin: a cursor, `earliest` or `latest`, the default.",
+    schema: topic_cursor,
+    read: |text| Ok(text.to_owned()),
+};
 
 /// The id of a change.
 #[derive(JsonSchema, Serialize)]
@@ -59,19 +80,15 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
 
 async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
-    let tenant = match request.query_param("tenantId") {
-        Some(text) => {
-            caller.require_tenant(&text)?;
-            let tenant = TenantId::new(&text);
-            Some(tenant.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?)
+    let tenant = match request.query(&TENANT)? {
+        Some(tenant) => {
+            caller.require_tenant(tenant.as_str())?;
+            Some(tenant)
         }
         None => (!caller.platform).then(|| caller.tenant.clone()),
     };
-    let business_unit = request.query_param("businessUnitId");
-    let unit = business_unit
-        .as_deref()
-        .map(|unit| UnitId::new(unit).ok_or_else(|| Error::invalid("$.businessUnitId", ID_RULE)));
-    let unit = unit.transpose()?;
+    let unit = request.query(&BUSINESS_UNIT)?;
+    let business_unit = unit.as_ref().map(|unit| unit.as_str().to_owned());
     let after = cursor(&request, tenant.as_ref())?;
     if let (Some(tenant), Some(unit)) = (&tenant, &unit) {
         require_messages(&rates, tenant, unit).await?;
@@ -115,7 +132,7 @@ fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
     let resumed = resumed.and_then(|value| Some(value.to_str().ok()?.to_owned()));
     let (name, text) = match resumed.filter(|text| !text.is_empty()) {
         Some(text) => ("Last-Event-ID", Some(text)),
-        None => ("after", request.query_param("after")),
+        None => (AFTER.name, request.query(&AFTER)?),
     };
     let Some(text) = text else {
         return Ok(Cursor::Latest);
@@ -153,9 +170,9 @@ async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Audit
 fn describe_follow() -> Operation {
     Operation::new("followRates", Tag::Rates, "Follow the changes of the rates that shops use")
         .says("Server-sent events of the topic `cer.public.event.rates-changed.v1`, without end. `id` is a cursor, `data` is `{ messageId, publishTime, attributes, data }`. An event named `reset` says that messages after the cursor are gone: read the rates again. A comment comes every 15 seconds. `/asyncapi.json` has the messages.")
-        .query("tenantId", "Only messages of this tenant. A tenant's client sees its own in any case.", tenant_id)
-        .query("businessUnitId", "Only messages of this shop. A company or a group is a 400, because no message is about one.", unit_id_schema)
-        .query("after", "Where to begin: a cursor, `earliest` or `latest`, the default.", topic_cursor)
+        .query(&TENANT)
+        .query(&BUSINESS_UNIT)
+        .query(&AFTER)
         .header("Last-Event-ID", "The same, as browsers send it when they connect again; it takes precedence.", topic_cursor)
         .answers_as(
             "text/event-stream",

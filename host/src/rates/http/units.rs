@@ -10,20 +10,20 @@ use tillgate_api::problem::{
     BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND, TOO_MUCH_WAITING, UNIT_NOT_EMPTY,
 };
 use tillgate_api::rate::{counted_currency, priced_currency, rate_type};
-use tillgate_api::schema::{component, limit, schema_of, uuid};
+use tillgate_api::schema::{component, schema_of, uuid};
 use tillgate_api::{describe, read};
 use tillgate_engine::rate::RateKey;
 
-use super::query::{UnitQuery, rate_key, unit_id, unit_query};
+use super::query::{UNIT_CURSOR, UnitQuery, rate_key, unit_id, unit_query};
 use super::{changing, edited, editor, or_dry_run, tagged, with_unit_id};
 use crate::data::etag;
 use crate::error::{Error, Result};
 use crate::http::reply::status_of;
 use crate::http::{
-    Access, Audited, Faults, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes,
+    Access, Audited, Faults, LIMIT, MAX_BODY, Operation, QueryParameter, Reply, Request, Route,
+    Tag, Takes,
 };
 use crate::identity::Permission as P;
-use crate::rates::body::UNIT_ID;
 use crate::rates::change::audit::CHANGED;
 use crate::rates::change::plan::RateCounts;
 use crate::rates::units::answers;
@@ -56,6 +56,13 @@ struct RatesChanged {
     #[serde(flatten)]
     counts: RateCounts,
 }
+
+const IF_RATES_MATCH: QueryParameter<String> = QueryParameter {
+    name: "ifRatesMatch",
+    about: "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
+    schema: |_| json_schema!({ "type": "string", "examples": ["\"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\""] }),
+    read: |text| Ok(text.to_owned()),
+};
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
@@ -191,7 +198,7 @@ async fn put_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     let id = unit_of(&request)?;
     let preconditions = request.preconditions();
-    let rates_version = request.query_param("ifRatesMatch");
+    let rates_version = request.query(&IF_RATES_MATCH)?;
     let editor = editing(&rates, &request, &[&id]).await?;
     let delete = rates.delete_unit(editor, &id, &preconditions, rates_version.as_deref());
     edited(delete.await?, |()| Ok(Reply::empty(StatusCode::NO_CONTENT)))
@@ -269,8 +276,8 @@ fn with_rate(operation: Operation) -> Operation {
 fn describe_list_units() -> Operation {
     Operation::new("listBusinessUnits", Tag::BusinessUnits, "List the business units of a tenant")
         .says("All of them up to 16 MiB, by id; with `limit` or `cursor`, a page. A longer list without either is a 400 that names `limit`.")
-        .query("limit", "How many items the page has at most.", limit)
-        .query("cursor", "`next` of the page before.", unit_cursor)
+        .query(&LIMIT)
+        .query(&UNIT_CURSOR)
         .answers(200, "The units", units)
         .with_entity_tag()
 }
@@ -305,11 +312,7 @@ fn describe_delete_unit() -> Operation {
     );
     with_unit_id(operation)
         .says("The rates that are set at it go with it, also those that others have set. `If-Match` does not cover them; `ifRatesMatch` does.")
-        .query(
-            "ifRatesMatch",
-            "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
-            rates_entity_tag,
-        )
+        .query(&IF_RATES_MATCH)
         .with_note()
         .empty(204, "It was deleted")
         .with_preconditions()
@@ -398,14 +401,4 @@ fn units(generator: &mut SchemaGenerator) -> Schema {
         })
     });
     json_schema!({ "oneOf": [{ "type": "array", "items": unit }, page] })
-}
-
-/// Where a page of units begins.
-fn unit_cursor(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": UNIT_ID })
-}
-
-/// The entity tag of a unit's list of rates.
-fn rates_entity_tag(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "examples": ["\"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\""] })
 }

@@ -69,8 +69,7 @@ pub struct Imported {
     /// Rates that were left out, because they would move by more than they may.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
-    /// Currencies of the document of which no rate is set: this service does not know them, or the newest day does not quote
-    /// them.
+    /// Currencies of the document of which no rate is set.
     pub skipped: Vec<String>,
     /// Whether a later document was imported before: the rates of such a type stay, and its history alone is filled.
     pub older: bool,

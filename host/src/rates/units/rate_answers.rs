@@ -37,6 +37,7 @@ pub(in crate::rates) struct SetRateAnswer<'a> {
     /// The document that it was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Cow<'a, Reference>>,
+    /// Which program manages it.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<Cow<'a, ManagedBy>>,
 }
@@ -87,7 +88,7 @@ pub(in crate::rates) struct UsedRateAnswer<'a> {
     as_of: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     age_in_business_days: Option<u32>,
-    /// Only of a rate that is too old.
+    /// Whether a reference rate is too old.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = true))]
     stale: Option<bool>,
@@ -111,7 +112,8 @@ impl<'a> From<RateText<'a>> for UsedRateAnswer<'a> {
     }
 }
 
-/// One unit of the target is worth `rateValue` units of the source (`given.md`, 2.5).
+// `given.md`, 2.5.
+/// One unit of the target is worth `rateValue` units of the source.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::rates) struct MessageRate<'r> {

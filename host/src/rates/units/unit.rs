@@ -195,7 +195,7 @@ pub(in crate::rates) struct Unit {
     pub(in crate::rates) last_modified_by: Option<By>,
 }
 
-/// A business unit as it is answered.
+/// A business unit.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "BusinessUnit")]
@@ -227,6 +227,7 @@ pub(in crate::rates) struct UnitAnswer<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000))]
     tolerances: Vec<ToleranceAnswer<'a>>,
+    /// Which program manages it.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,16 +1,20 @@
 //! The clients of a tenant: their status, secrets and roles.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::{Method, StatusCode};
 use tillgate_api::problem::{CLIENT_NOT_FOUND, CLIENT_REVOKED, ROLE_RESERVED};
 use tillgate_api::schema::{duration, schema_of};
 use tillgate_api::{describe, read};
 
-use super::parameters::{ENTITY_TAG, NO_STORE, page_of, tenant_of, with_limit, with_tenant};
+use super::parameters::{ENTITY_TAG, NO_STORE, tenant_of, with_tenant};
 use super::{no_content, secret, write_reply};
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, CURSOR_RULE, LIMIT, MAX_BODY, Operation, Query, QueryParameter, Reply,
+    Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::tokens::client::{AnsweredClient, Client, Credentials, Status, StatusChange};
@@ -28,7 +32,21 @@ const ROLES: &str = "/v1/tenants/{tenantId}/clients/{clientId}/roles";
 
 const MAY_GRANT: &str = "The caller must be able to grant every permission that the client has.";
 
-const STATUS_RULE: &str = "must be Pending, Authorized or Revoked";
+const STATUS: QueryParameter<Status> = QueryParameter {
+    name: "status",
+    about: "Only those with this status.",
+    schema: schema_of::<Status>,
+    read: |text| Status::from_name(text).ok_or("must be Pending, Authorized or Revoked"),
+};
+const CURSOR: QueryParameter<String> = QueryParameter::cursor(client_id_schema, |text| {
+    is_id(text).then(|| text.to_owned()).ok_or(CURSOR_RULE)
+});
+const OVERLAP: QueryParameter<Duration> = QueryParameter {
+    name: "overlap",
+    about: "How long the secrets before it stay valid, at most 30 days; without it, as long as is configured.",
+    schema: duration,
+    read: body::overlap,
+};
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
@@ -90,8 +108,8 @@ fn client(client: Client) -> Result<Reply> {
 async fn list_clients(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let mut query = Query::of(&request);
-    let status = query.optional("status", Status::from_name, STATUS_RULE);
-    let (limit, cursor) = page_of(&mut query, is_id);
+    let status = query.optional(&STATUS);
+    let (limit, cursor) = (query.limit(), query.optional(&CURSOR));
     query.faults.none_or_error()?;
     let clients = tokens.clients(caller, &tenant, status, limit, cursor.as_deref());
     request.answer_json(&clients.await?)
@@ -137,10 +155,7 @@ async fn change_status(
 
 async fn renew_secret(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
-    let overlap = request
-        .query_param("overlap")
-        .map(|span| body::overlap(&span));
-    let (id, overlap) = (request.param(1)?, overlap.transpose()?);
+    let (id, overlap) = (request.param(1)?, request.query(&OVERLAP)?);
     let new = tokens.renew_secret(caller, &tenant, id, overlap).await?;
     let reply = secret(Reply::of(StatusCode::OK, &new)?);
     Ok(reply.audited(line(&tenant, id)))
@@ -175,13 +190,10 @@ fn describe_list() -> Operation {
         Tag::Clients,
         "List the clients of a tenant",
     ))
-    .query(
-        "status",
-        "Only those with this status.",
-        schema_of::<Status>,
-    )
-    .query("cursor", "`next` of the page before.", client_id_schema);
-    with_limit(operation)
+    .query(&STATUS)
+    .query(&CURSOR)
+    .query(&LIMIT);
+    operation
         .answers(
             200,
             "The clients, by id",
@@ -225,11 +237,7 @@ fn describe_revoke() -> Operation {
 fn describe_renew_secret() -> Operation {
     of_client("renewClientSecret", "Give a client a new secret")
         .says("At most five secrets of a client are valid at once. The caller must be able to grant every permission that the client has.")
-        .query(
-            "overlap",
-            "How long the secrets before it stay valid, at most 30 days; without it, as long as is configured.",
-            duration,
-        )
+        .query(&OVERLAP)
         .answers(200, "The new secret", schema_of::<Credentials>)
         .with_header(NO_STORE.0, NO_STORE.1)
         .refuses(&[CLIENT_REVOKED])

@@ -1,10 +1,10 @@
 //! Parameters that several routes have: how they are read, and what the API's documents say of them.
 
 use schemars::{Schema, SchemaGenerator};
-use tillgate_api::schema::{limit, tenant_id};
+use tillgate_api::schema::tenant_id;
 
 use crate::error::{Error, Result};
-use crate::http::{Operation, Query, Request};
+use crate::http::{Operation, Request};
 use crate::identity::{TENANT_RULE, TenantId};
 use crate::tokens::members::name_schema;
 
@@ -19,21 +19,8 @@ pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
     TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))
 }
 
-/// How many entries a page is to have, and the id of the entry after which it begins.
-pub(super) fn page_of(
-    query: &mut Query<'_>,
-    is_id: impl FnOnce(&str) -> bool,
-) -> (usize, Option<String>) {
-    let cursor = query.cursor(|text| is_id(text).then(|| text.to_owned()));
-    (query.limit(), cursor)
-}
-
 pub(super) fn with_tenant(operation: Operation) -> Operation {
     operation.path("tenantId", "The id of the tenant.", tenant_id)
-}
-
-pub(super) fn with_limit(operation: Operation) -> Operation {
-    operation.query("limit", "How many items the page has at most.", limit)
 }
 
 /// The schema of a name, with an example.

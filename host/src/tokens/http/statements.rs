@@ -11,9 +11,12 @@ use tillgate_api::{describe, read};
 use uuid::Uuid;
 
 use super::no_content;
-use super::parameters::{page_of, tenant_of, with_limit, with_tenant};
+use super::parameters::{tenant_of, with_tenant};
 use crate::error::Result;
-use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, CURSOR_RULE, LIMIT, MAX_BODY, Operation, Query, QueryParameter, Reply,
+    Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
 use crate::tokens::statement::AnsweredStatement;
 use crate::tokens::statements::{line, unknown_id};
@@ -24,6 +27,12 @@ const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 
 /// The bytes of a page of 1,000 statements of at most 8 KiB, as they are read and answered.
 const PAGE: usize = 24 << 20;
+
+const CURSOR: QueryParameter<String> = QueryParameter::cursor(uuid, |text| {
+    Uuid::try_parse(text)
+        .map(|_| text.to_owned())
+        .map_err(|_| CURSOR_RULE)
+});
 
 /// A software statement as it is answered once.
 #[derive(JsonSchema, Serialize)]
@@ -71,7 +80,7 @@ async fn post(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
 async fn list(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let (caller, tenant) = (request.caller()?, tenant_of(&request)?);
     let mut query = Query::of(&request);
-    let (limit, cursor) = page_of(&mut query, |text| Uuid::try_parse(text).is_ok());
+    let (limit, cursor) = (query.limit(), query.optional(&CURSOR));
     query.faults.none_or_error()?;
     let page = tokens.statements(caller, &tenant, limit, cursor.as_deref());
     request.answer_json(&page.await?)
@@ -102,8 +111,9 @@ fn describe_list() -> Operation {
         Tag::Clients,
         "List the software statements of a tenant",
     ))
-    .query("cursor", "`next` of the page before.", uuid);
-    with_limit(operation)
+    .query(&CURSOR)
+    .query(&LIMIT);
+    operation
         .answers(
             200,
             "Those that are valid, by id",

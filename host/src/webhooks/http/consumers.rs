@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use ::http::{Method, StatusCode};
 use tillgate_api::problem::{CONSUMER_NOT_FOUND, QUOTA_EXCEEDED, TOO_MUCH_WAITING};
-use tillgate_api::schema::{duration, limit, schema_of};
+use tillgate_api::schema::{duration, schema_of};
 use tillgate_api::values::parse_duration;
 
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, Operation, Query, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, LIMIT, Operation, Query, QueryParameter, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
@@ -21,7 +23,27 @@ use crate::webhooks::pull::consumers::Entry;
 use crate::webhooks::pull::{Asked, CURSOR_RULE, Cursor, EventPage, MAX_WAIT, no_consumer};
 use crate::webhooks::registry::consumer::{ConsumerName, NAME_RULE};
 
-const WAIT_RULE: &str = "must be a duration such as 20s, of at most 60s";
+const CONSUMER: QueryParameter<ConsumerName> = QueryParameter {
+    name: "consumer",
+    about: "The name of the consumer.",
+    schema: schema::consumer_name,
+    read: |text| ConsumerName::new(text).ok_or(NAME_RULE),
+};
+const AFTER: QueryParameter<Cursor> = QueryParameter {
+    name: "after",
+    about: "`next` of a page that this consumer was given, which acknowledges that page and all before it, durably.",
+    schema: schema::cursor,
+    read: |text| Cursor::parse(text).ok_or(CURSOR_RULE),
+};
+const WAIT: QueryParameter<Duration> = QueryParameter {
+    name: "wait",
+    about: "How long to wait for the first event, such as `20s`: at most 60s, and not at all without it.",
+    schema: duration,
+    read: |text| {
+        let wait = parse_duration(text).filter(|wait| *wait <= MAX_WAIT);
+        wait.ok_or("must be a duration such as 20s, of at most 60s")
+    },
+};
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
@@ -91,10 +113,10 @@ async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 /// The query, with every fault of it.
 fn asked(request: &Request) -> Result<Asked> {
     let mut query = Query::of(request);
-    let consumer = query.required("consumer", ConsumerName::new, NAME_RULE);
-    let after = query.optional("after", Cursor::parse, CURSOR_RULE);
+    let consumer = query.required(&CONSUMER);
+    let after = query.optional(&AFTER);
     let limit = query.limit();
-    let wait = query.optional("wait", wait, WAIT_RULE);
+    let wait = query.optional(&WAIT);
     let Some(consumer) = consumer else {
         return Err(query.faults.into_error());
     };
@@ -105,11 +127,6 @@ fn asked(request: &Request) -> Result<Asked> {
         limit,
         wait: wait.unwrap_or_default(),
     })
-}
-
-/// The time to wait that a text is.
-fn wait(text: &str) -> Option<Duration> {
-    parse_duration(text).filter(|wait| *wait <= MAX_WAIT)
 }
 
 fn line(request: &Request, name: &ConsumerName) -> Result<Line> {
@@ -129,24 +146,10 @@ fn describe_pull() -> Operation {
                 answered again until it is acknowledged; events of a page \
                 have 1 MiB together at most, where there are several.",
         )
-        .required_query(
-            "consumer",
-            "The name of the consumer.",
-            schema::consumer_name,
-        )
-        .query(
-            "after",
-            "`next` of a page that this consumer was given, which \
-                acknowledges that page and all before it, durably.",
-            schema::cursor,
-        )
-        .query("limit", "How many events the page has at most.", limit)
-        .query(
-            "wait",
-            "How long to wait for the first event, such as `20s`: at most \
-                60s, and not at all without it.",
-            duration,
-        )
+        .required_query(&CONSUMER)
+        .query(&AFTER)
+        .query(&LIMIT)
+        .query(&WAIT)
         .answers(
             200,
             "A page of events, which may be empty",

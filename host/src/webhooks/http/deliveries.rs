@@ -9,13 +9,17 @@ use tillgate_api::problem::{
     DELIVERY_NOT_FOUND, REPLAY_NOT_FOUND, TOO_MUCH_WAITING, WEBHOOK_DELETED, WEBHOOK_DISABLED,
 };
 use tillgate_api::read;
-use tillgate_api::schema::{limit, schema_of, time, uuid, uuid as uuid_schema};
+use tillgate_api::schema::{schema_of, time, uuid, uuid as uuid_schema};
 use tillgate_api::values::TIME_RULE;
 use uuid::Uuid;
 
 use crate::body::parse_time;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Operation, Query, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, CURSOR_RULE, LIMIT, MAX_BODY, Operation, Query, QueryParameter, Reply,
+    Request, Route, Tag, Takes,
+};
 use crate::identity::Permission as P;
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
@@ -33,6 +37,56 @@ const DELIVERIES: &str = "/api/v1/deliveries";
 
 /// The bytes of a page: of the deliveries that are read at once, with all of their attempts, and of those that are answered.
 const PAGE: usize = 8 << 20;
+
+const WEBHOOK: QueryParameter<Uuid> = QueryParameter {
+    name: "webhookId",
+    about: "Only those of this webhook.",
+    schema: uuid,
+    read: |text| Uuid::try_parse(text).map_err(|_| "must be a UUID"),
+};
+const STATUS: QueryParameter<Status> = QueryParameter {
+    name: "status",
+    about: "Only those with this status.",
+    schema: schema_of::<Status>,
+    read: |text| Status::parse(text).ok_or(STATUS_RULE),
+};
+const EVENT_TYPE: QueryParameter<String> = QueryParameter {
+    name: "eventType",
+    about: "Only those of events of this type.",
+    schema: event_type::schema,
+    read: |text| {
+        is_event_type(text)
+            .then(|| text.to_owned())
+            .ok_or(TYPE_RULE)
+    },
+};
+const EVENT_ID: QueryParameter<String> = QueryParameter {
+    name: "eventId",
+    about: "Only those of this event.",
+    schema: event_id,
+    read: |text| {
+        is_short_text(text)
+            .then(|| text.to_owned())
+            .ok_or(SHORT_TEXT_RULE)
+    },
+};
+const SINCE: QueryParameter<Timestamp> = QueryParameter {
+    name: "since",
+    about: "Only those accepted at that time or later, not before 1970.",
+    schema: time,
+    read: |text| parse_time(text).ok_or(TIME_RULE),
+};
+const UNTIL: QueryParameter<Timestamp> = QueryParameter {
+    name: "until",
+    about: "Only those accepted before that time.",
+    schema: time,
+    read: |text| parse_time(text).ok_or(TIME_RULE),
+};
+const CURSOR: QueryParameter<DeliveryId> = QueryParameter::cursor(uuid, |text| {
+    Uuid::try_parse(text)
+        .map(DeliveryId)
+        .map_err(|_| CURSOR_RULE)
+});
 
 /// A replay that has begun.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -134,26 +188,17 @@ async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply
 /// The query, with every fault of it.
 fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let mut query = Query::of(request);
-    let uuid = |text: &str| Uuid::try_parse(text).ok();
-    let webhook = query.optional("webhookId", uuid, "must be a UUID");
-    let status = query.optional("status", Status::parse, STATUS_RULE);
-    let known = |text: &str| is_event_type(text).then(|| text.to_owned());
-    let event_type = query.optional("eventType", known, TYPE_RULE);
-    let short = |text: &str| is_short_text(text).then(|| text.to_owned());
-    let event_id = query.optional("eventId", short, SHORT_TEXT_RULE);
-    let since = query.optional("since", parse_time, TIME_RULE);
-    let until = query.optional("until", parse_time, TIME_RULE);
-    let cursor = query.cursor(uuid).map(DeliveryId);
+    let filter = Filter {
+        webhook: query.optional(&WEBHOOK),
+        status: query.optional(&STATUS),
+        event_type: query.optional(&EVENT_TYPE),
+        event_id: query.optional(&EVENT_ID),
+        since: query.optional(&SINCE),
+        until: query.optional(&UNTIL),
+    };
+    let cursor = query.optional(&CURSOR);
     let limit = query.limit();
     query.faults.none_or_error()?;
-    let filter = Filter {
-        webhook,
-        status,
-        event_type,
-        event_id,
-        since,
-        until,
-    };
     Ok((filter, cursor, limit))
 }
 
@@ -164,26 +209,14 @@ fn with_delivery(operation: Operation) -> Operation {
 fn describe_list() -> Operation {
     Operation::new("listDeliveries", Tag::Deliveries, "List deliveries")
         .says("The newest first. They are kept for as long as is configured, 30 days by default.")
-        .query("webhookId", "Only those of this webhook.", uuid)
-        .query(
-            "status",
-            "Only those with this status.",
-            schema_of::<Status>,
-        )
-        .query(
-            "eventType",
-            "Only those of events of this type.",
-            event_type::schema,
-        )
-        .query("eventId", "Only those of this event.", event_id)
-        .query(
-            "since",
-            "Only those accepted at that time or later, not before 1970.",
-            time,
-        )
-        .query("until", "Only those accepted before that time.", time)
-        .query("cursor", "`next` of the page before.", uuid)
-        .query("limit", "How many deliveries the page has at most.", limit)
+        .query(&WEBHOOK)
+        .query(&STATUS)
+        .query(&EVENT_TYPE)
+        .query(&EVENT_ID)
+        .query(&SINCE)
+        .query(&UNTIL)
+        .query(&CURSOR)
+        .query(&LIMIT)
         .answers(200, "A page of deliveries", schema_of::<Page>)
 }
 

@@ -1,6 +1,7 @@
 //! The routes of webhooks (`webhooks.md`, "Resource"): how they are configured, tried out and paused, and their health.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::header::LOCATION;
 use ::http::{HeaderValue, Method, StatusCode};
@@ -15,7 +16,9 @@ use uuid::Uuid;
 
 use super::path::{webhook_of, with_webhook};
 use crate::error::{Error, Result};
-use crate::http::{Access, Audited, MAX_BODY, Operation, Reply, Request, Route, Tag, Takes};
+use crate::http::{
+    Access, Audited, MAX_BODY, Operation, QueryParameter, Reply, Request, Route, Tag, Takes,
+};
 use crate::identity::{By, Permission as P, Secret};
 use crate::observe::audit::Line;
 use crate::webhooks::Webhooks;
@@ -67,6 +70,13 @@ struct Ping {
     #[schemars(schema_with = "uuid")]
     delivery_id: Uuid,
 }
+
+const OVERLAP: QueryParameter<Duration> = QueryParameter {
+    name: "overlap",
+    about: "How long the old key goes on signing, at most 7 days; without it, not at all.",
+    schema: duration,
+    read: overlap,
+};
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
@@ -190,8 +200,7 @@ async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited
     let id = webhook_of(&request)?;
     let caller = request.caller()?;
     let (tenant, by) = (&caller.tenant, By::caller(caller));
-    let span = request.query_param("overlap").map(|span| overlap(&span));
-    let span = span.transpose()?.unwrap_or_default();
+    let span = request.query(&OVERLAP)?.unwrap_or_default();
     let [before, webhook] = webhooks.rotate_key(tenant, &by, id, span).await?;
     let answer = answer_of(&webhook, true);
     let no_key = || Error::Bug("a webhook has no key after its rotation".to_owned());
@@ -332,11 +341,7 @@ fn describe_rotate_key() -> Operation {
             of both keys, and headers that hold one value are signed with \
             the old one, until the overlap ends. A key before the old one ends at once.",
     )
-    .query(
-        "overlap",
-        "How long the old key goes on signing, at most 7 days; without it, not at all.",
-        duration,
-    )
+    .query(&OVERLAP)
     .answers(200, "The new key", schema_of::<KeyAnswer<'_>>)
     .refuses(&[WEBHOOK_NOT_FOUND])
 }

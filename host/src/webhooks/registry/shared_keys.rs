@@ -106,10 +106,9 @@ impl PreviousKey {
 ///
 /// # Errors
 /// [`Error::Invalid`].
-pub(in crate::webhooks) fn overlap(text: &str) -> Result<Duration> {
+pub(in crate::webhooks) fn overlap(text: &str) -> Result<Duration, &'static str> {
     let overlap = parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
-    let rule = "must be a duration such as 0s, 1h, 24h or 7 days, at most 7 days";
-    overlap.ok_or_else(|| Error::invalid("$.overlap", rule))
+    overlap.ok_or("must be a duration such as 0s, 1h, 24h or 7 days, at most 7 days")
 }
 
 fn parse(key: &Secret) -> Result<SharedKey> {
