@@ -273,14 +273,14 @@ async fn a_plan_is_printed_for_people_and_for_programs_and_a_dry_run_writes_noth
     assert_eq!(
         printed.lines().take(10).collect::<Vec<_>>(),
         [
-            "~ change  conditions/beer",
+            "~ change  conditions/beer (made or changed by hand)",
             "      $.condition_value.minimum_age: 18 -> 17",
-            "~ change  projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90",
+            "~ change  projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90 (made or changed by hand)",
             "      $.restrictions[0].allowedValues: - \"insulation\"",
             "      $.restrictions[0].allowedValues: + \"paint\"",
             "~ change  rates/se-001",
             "      SALES SEK EUR: 11.05 -> 11.5",
-            "~ change  webhooks/Loyalty (card)",
+            "~ change  webhooks/Loyalty (card) (made or changed by hand)",
             "      $.callbackUrl: \"https://127.0.0.1:9/hook\" -> \"http://127.0.0.1:9/hook?***\"",
             &format!(
                 "22 files and the tenant platform at {} differ: 4 to change",

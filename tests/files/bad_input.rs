@@ -189,12 +189,14 @@ async fn files_and_folders_that_do_not_belong_there_are_named() {
     shop.write("f.json", AGE);
     shop.write("README.md", "what this is");
     let rules = shop.rules();
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("g.json"), AGE).unwrap();
     symlink(
-        rules.join("conditions/a.json"),
+        elsewhere.path().join("g.json"),
         rules.join("conditions/g.json"),
     )
     .unwrap();
-    symlink(rules.join("conditions"), rules.join("projects")).unwrap();
+    symlink(elsewhere.path(), rules.join("projects")).unwrap();
     std::fs::create_dir(rules.join("rates")).unwrap();
     let large = std::fs::File::create(rules.join("rates/large.json")).unwrap();
     large.set_len(1 << 30).unwrap();
@@ -209,12 +211,12 @@ async fn files_and_folders_that_do_not_belong_there_are_named() {
             format!("condition: is no folder that is known here: {kinds}"),
             "conditions/b.json: differs from conditions/B.json by case alone: where case does not count, one replaces the other".to_owned(),
             "conditions/c.jsn: must have a name that ends in .json".to_owned(),
-            "conditions/deeper: must be a file, and no link to one".to_owned(),
-            "conditions/g.json: must be a file, and no link to one".to_owned(),
+            "conditions/deeper: must be a file, and no link that leaves the folder of all".to_owned(),
+            "conditions/g.json: must be a file, and no link that leaves the folder of all".to_owned(),
             format!("f.json: must be in the folder of its kind: {kinds}"),
-            "projects: must be a folder, and no link to one".to_owned(),
+            "projects: must be a folder, and no link that leaves the folder of all".to_owned(),
             "rates/large.json: is larger than 4 MiB".to_owned(),
-            "rates/pipe.json: must be a file, and no link to one".to_owned(),
+            "rates/pipe.json: must be a file, and no link that leaves the folder of all".to_owned(),
         ]
     );
     std::fs::remove_dir_all(&rules).unwrap();

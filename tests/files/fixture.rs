@@ -8,6 +8,7 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tillgate::clock::SystemClock;
+use tillgate::config::Config;
 use tillgate::store::MemoryStore;
 use tillgate::tokens::Credentials;
 
@@ -126,8 +127,19 @@ impl Shop {
     }
 
     pub async fn open_on(store: impl Into<HostStore>) -> Self {
+        Self::open_with(store, |_| {}).await
+    }
+
+    /// A host without anything, and with other settings.
+    pub async fn with(configure: impl FnOnce(&mut Config)) -> Self {
+        let clock = Arc::new(SystemClock);
+        Self::open_with(Arc::new(MemoryStore::new(clock)), configure).await
+    }
+
+    async fn open_with(store: impl Into<HostStore>, configure: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(SystemClock);
         let host = Host::start_configured(store, clock, |config| {
+            configure(config);
             config.webhooks.allow_http = true;
             config.webhooks.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
         })

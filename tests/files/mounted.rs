@@ -1,5 +1,5 @@
-//! Folders that Kubernetes has mounted from ConfigMaps: what is in them are links to a folder beside them, which an update
-//! replaces. Other links stay refused.
+//! Links: those that stay in the folder are followed, such as what Kubernetes mounts from ConfigMaps, where an update replaces the
+//! folder that they lead to. Others are refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -56,7 +56,7 @@ async fn folders_that_are_mounted_from_config_maps_are_applied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_leaves_a_mounted_folder_is_refused() {
+async fn a_link_that_stays_in_the_folder_is_followed_and_one_that_leaves_it_is_refused() {
     let shop = Shop::open().await;
     shop.write("conditions/..data/beer.json", &age("beer", 18));
     let conditions = shop.rules().join("conditions");
@@ -65,12 +65,20 @@ async fn a_link_that_leaves_a_mounted_folder_is_refused() {
     symlink("../../wine.json", conditions.join("wine.json")).unwrap();
     symlink("..data/none.json", conditions.join("none.json")).unwrap();
     symlink("..data/../../../wine.json", conditions.join("red.json")).unwrap();
+    shop.write("..shared/rum.json", &age("rum", 18));
+    symlink("../..shared/rum.json", conditions.join("rum.json")).unwrap();
     let output = shop.run(&["apply", "DIR"]).await;
     assert_eq!(code(&output), 3);
     let told: Vec<&str> = text(&output.stderr).lines().skip(1).collect();
     assert_eq!(
         told,
-        ["none", "red", "wine"]
-            .map(|name| format!("  conditions/{name}.json: must be a file, and no link to one"))
+        ["none", "red", "wine"].map(|name| format!(
+            "  conditions/{name}.json: must be a file, and no link that leaves the folder of all"
+        ))
     );
+    for name in ["none", "red", "wine"] {
+        fs::remove_file(conditions.join(format!("{name}.json"))).unwrap();
+    }
+    let printed = done(&shop.run(&["apply", "DIR"]).await);
+    assert!(printed.ends_with("done: 2 created\n"), "{printed}");
 }

@@ -264,13 +264,80 @@ async fn a_rate_that_moves_too_far_is_refused_unless_it_is_meant() {
     shop.edit("rates/se-001.json", |json| {
         json["rates"][1]["rateValue"] = json!(110.5)
     });
+    let told = failed(&shop.run(&["apply", "DIR", "--dry-run"]).await);
+    assert_eq!(
+        told,
+        "tillgate: the host would refuse this:\n  rates/se-001.json: SALES SEK EUR would move from 11.05 to 110.5, by 900 %, which is \
+         more than its tolerance: --accept-deviation sets it all the same\n"
+    );
+    let dry_run = ["apply", "DIR", "--dry-run", "--accept-deviation"];
+    done(&shop.run(&dry_run).await);
     let told = failed(&shop.run(&["apply", "DIR"]).await);
     assert!(
         told.starts_with("tillgate: rates/se-001.json: the host answered 409"),
         "{told}"
     );
+    assert!(told.contains("With --accept-deviation they are"), "{told}");
     assert!(
         done(&shop.run(&["apply", "DIR", "--accept-deviation"]).await)
             .ends_with("done: 1 changed\n")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_says_what_was_changed_by_hand_since_it_was_applied() {
+    let shop = Shop::open().await;
+    for id in ["beer", "wine"] {
+        shop.write(&format!("conditions/{id}.json"), &age(id, 18));
+    }
+    done(&shop.run(&["apply", "DIR"]).await);
+    let theirs = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
+    shop.send(Method::PUT, "/api/v1/entity-conditions/beer", theirs)
+        .await;
+    shop.write("conditions/wine.json", &age("wine", 20));
+    let output = shop.run(&["diff", "DIR"]).await;
+    let lines: Vec<&str> = text(&output.stdout).lines().collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "~ change  conditions/beer (made or changed by hand)",
+            "      $.condition_value.minimum_age: 16 -> 18",
+            "~ change  conditions/wine",
+            "      $.condition_value.minimum_age: 18 -> 20",
+        ]
+    );
+    let output = shop.run(&["diff", "DIR", "--json"]).await;
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let owners: Vec<&Value> = json["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| &step["managedBy"])
+        .collect();
+    assert_eq!(owners, [&Value::Null, &json!("tillgate-apply")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_says_what_the_host_would_refuse() {
+    let shop = Shop::with(|config| config.quotas.conditions = 2).await;
+    for id in ["a", "b", "c"] {
+        shop.write(&format!("conditions/{id}.json"), &age(id, 18));
+    }
+    let over = "conditions: the tenant would have 3 and may have 2 (conditions)";
+    let output = shop.run(&["apply", "DIR", "--dry-run"]).await;
+    assert!(text(&output.stdout).contains("differ: 3 to create\n"));
+    let told = failed(&output);
+    assert_eq!(
+        told,
+        format!("tillgate: the host would refuse this:\n  {over}\n")
+    );
+    let output = shop.run(&["apply", "DIR", "--dry-run", "--json"]).await;
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&json["errors"], &json["done"]),
+        (&json!([over]), &json!(false))
+    );
+    std::fs::remove_file(shop.rules().join("conditions/c.json")).unwrap();
+    done(&shop.run(&["apply", "DIR", "--dry-run"]).await);
+    done(&shop.run(&["apply", "DIR"]).await);
 }

@@ -45,7 +45,7 @@ use self::headers::{
     PREFERENCE_APPLIED, accepts, accepts_by_name, accepts_coding, behind_proxies, correlation,
     is_json, prefers_lenient,
 };
-pub use self::query::{CURSOR_RULE, Faults, LIMIT, Query, QueryParameter};
+pub use self::query::{Faults, Query};
 pub use self::reply::Reply;
 pub use self::route::access::{Access, Takes};
 use self::route::audit::Asked;
@@ -53,6 +53,7 @@ pub use self::route::audit::{Audited, Audits};
 pub use self::route::caller::Authenticate;
 use self::route::caller::{caller_of, named};
 pub use self::route::operation::Operation;
+pub use self::route::query_parameter::{CURSOR_RULE, LIMIT, QueryParameter};
 pub use self::route::request::Request;
 pub use self::route::tag::Tag;
 pub use self::route::{Described, Describes, Route, Table};

@@ -11,17 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use reqwest::header::HeaderValue;
-use tillgate_engine::json::Document;
 
 use super::document::Named;
+use super::folder::File;
 use super::host::{AT_ONCE, Host};
 use super::kind::Kind;
 use super::order::Rank;
 use super::plan::{Action, Step};
-use super::secrets::Revealed;
+use super::secrets::{Revealed, json};
+use crate::cli::answer::Failure;
 use crate::cli::output::on_line;
 use crate::cli::progress::ProgressLine;
 use crate::cli::session::{Requires, segment};
+use crate::data::managed_by;
 
 /// How a plan is made.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +107,7 @@ pub(super) async fn apply(
 }
 
 /// Where what has failed stands: its file, or what it is called.
-fn place(step: &Step<'_>) -> String {
+pub(super) fn place(step: &Step<'_>) -> String {
     match step.file {
         Some(file) => file.name.clone(),
         None => on_line(&Named(step.kind, &step.id).to_string()).into_owned(),
@@ -122,44 +124,49 @@ async fn make(
         (Kind::Rates, ..) => change_rates(host, step, manner).await,
         (_, Action::Delete, _) => delete(host, step).await,
         (_, _, Some(file)) => {
-            let mut json = file.says.document.json.clone();
-            if step.kind == Kind::Webhooks
-                && let Some(secrets) = secrets.get(&step.id)
-            {
-                secrets.add_to(&mut json);
-            }
-            if step.kind.has_tests() {
-                say_no_tests(&mut json);
-            }
-            label(&mut json, manner.me);
-            put(host, step, &json, manner).await
+            let body = body_of(step, file, secrets.get(&step.id), manner);
+            put(host, step, &body, manner).await
         }
         (_, _, None) => Ok(()),
     }
 }
 
-/// Says that there are no tests where there are none: a PUT that does not mention them keeps those of the host.
-fn say_no_tests(json: &mut Vec<u8>) {
-    let parsed = Document::parse(json);
-    let is_silent = parsed.is_ok_and(|document| document.root().member("tests").is_none());
-    if is_silent && json.pop() == Some(b'}') {
-        json.extend_from_slice(br#","tests":[]}"#);
+/// The body that makes a resource what its file says.
+pub(super) fn body_of(
+    step: &Step<'_>,
+    file: &File,
+    secrets: Option<&Revealed>,
+    manner: Manner<'_>,
+) -> Vec<u8> {
+    let mut members = file.says.document.members.clone();
+    if let Some(secrets) = secrets {
+        secrets.add_to(&mut members);
+    }
+    // A PUT that does not mention tests keeps those of the host.
+    if step.kind.has_tests() && members.get("tests").is_none() {
+        members.set("tests", b"[]".to_vec());
+    }
+    members.set(managed_by::MEMBER, json(&manner.me));
+    members.to_json()
+}
+
+/// The query of the write of a kind.
+pub(super) const fn query_of(kind: Kind, manner: Manner<'_>) -> &'static str {
+    match kind {
+        Kind::BusinessUnits | Kind::Rates if manner.accept_deviation => "?acceptDeviation=true",
+        _ if kind.has_tests() && manner.accept_failing_tests => "?failingTests=accept",
+        _ => "",
     }
 }
 
-/// Adds who manages it.
-fn label(json: &mut Vec<u8>, me: &str) {
-    if json.pop() == Some(b'}') {
-        json.extend_from_slice(format!(r#","managedBy":"{me}"}}"#).as_bytes());
-    }
+/// Why a write has failed, with the options of this command in place of the parameters that a message names.
+pub(super) fn failure_of(failure: Failure) -> String {
+    let message = String::from(failure);
+    message.replace("acceptDeviation=true", "--accept-deviation")
 }
 
 async fn put(host: &Host, step: &Step<'_>, json: &[u8], manner: Manner<'_>) -> Result<(), String> {
-    let query = match step.kind {
-        kind if kind.has_tests() && manner.accept_failing_tests => "?failingTests=accept",
-        Kind::BusinessUnits if manner.accept_deviation => "?acceptDeviation=true",
-        _ => "",
-    };
+    let query = query_of(step.kind, manner);
     let path = match &step.present {
         Some(present) => present.path.clone(),
         None => host.path(step.kind, &step.id, None),
@@ -180,7 +187,7 @@ async fn put(host: &Host, step: &Step<'_>, json: &[u8], manner: Manner<'_>) -> R
         .await;
     let answer = answer?;
     if !answer.is_outdated() {
-        answer.body()?;
+        answer.body().map_err(failure_of)?;
         return Ok(());
     }
     match is_repeated && is_as_planned(host, step).await? {
@@ -194,8 +201,8 @@ async fn is_as_planned(host: &Host, step: &Step<'_>) -> Result<bool, String> {
     let there = host
         .again(step.kind, &step.id, step.present.as_ref())
         .await?;
-    let says = step.file.map(|file| &file.says.document.json);
-    Ok(there.as_ref().map(|present| &present.document.json) == says)
+    let says = step.file.map(|file| &file.says.document);
+    Ok(there.as_ref().map(|present| &present.document) == says)
 }
 
 async fn delete(host: &Host, step: &Step<'_>) -> Result<(), String> {
@@ -223,12 +230,7 @@ async fn delete(host: &Host, step: &Step<'_>) -> Result<(), String> {
 /// Changes the rates of a unit, in one write unless there are very many.
 async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Result<(), String> {
     let path = host.path(Kind::Rates, &step.id, None);
-    let query = if manner.accept_deviation {
-        "?acceptDeviation=true"
-    } else {
-        ""
-    };
-    let path = format!("{path}{query}");
+    let path = path + query_of(step.kind, manner);
     let mut etag = match &step.present {
         Some(present) => present.etag.clone(),
         // The unit has just been created, with no rates.
@@ -248,7 +250,7 @@ async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Resul
         if !answer.is_outdated() {
             // Reading the version again would accept what others have written since.
             etag = answer.etag.take();
-            answer.body()?;
+            answer.body().map_err(failure_of)?;
             if etag.is_none() && index + 1 < bodies.len() {
                 let unit = on_line(&step.id);
                 return Err(format!(

@@ -12,18 +12,18 @@ use tillgate_engine::tests;
 
 use super::kind::Kind;
 use super::secrets::{Secrets, read_secrets};
-use super::shape::write_object;
+use super::shape::Members;
 use super::unit_rates::UnitRates;
 use crate::error::Error;
 use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
 use crate::rates::{self, UnitId};
 use crate::{tokens, webhooks};
 
-/// A resource: what it is called among those of its kind, and its JSON in the one form.
+/// A resource: what it is called among those of its kind, and its members in the one form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Document {
     pub(super) id: String,
-    pub(super) json: Vec<u8>,
+    pub(super) members: Members,
 }
 
 /// What a file says.
@@ -48,8 +48,7 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     let Some(root) = root else {
         return Err(faults_of(faults));
     };
-    let mut json = Vec::new();
-    write_object(root, kind.members(), &[], &mut faults, &mut json);
+    let mut members = Members::read(root, kind.members(), &[], &mut faults);
     let id = name_of(kind, root, &mut faults);
     let secrets = match kind {
         Kind::Webhooks => read_secrets(root, &mut faults),
@@ -61,17 +60,17 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     };
     let mut all = faults_of(faults);
     if let Some(id) = &id
-        && let Err(error) = check(kind, id, &json)
+        && let Err(error) = check(kind, id, &members.to_json())
     {
         let known: Vec<String> = all.iter().map(|fault| fault.path.clone()).collect();
         all.extend(error.into_iter().filter(|one| !known.contains(&one.path)));
     }
     if let (Kind::Rates, Some(id)) = (kind, &id) {
-        json = rates.to_json(id);
+        members = rates.to_members(id);
     }
     match id {
         Some(id) if all.is_empty() => Ok(Read {
-            document: Document { id, json },
+            document: Document { id, members },
             secrets,
             rates,
         }),
@@ -79,13 +78,11 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     }
 }
 
-/// What the resource of a file is called, and where the secrets of a webhook are, whatever faults the file has.
-pub(super) fn outline(kind: Kind, text: &[u8]) -> Option<(String, Secrets)> {
+/// What the resource of a file is called, whatever faults the file has.
+pub(super) fn id_of(kind: Kind, text: &[u8]) -> Option<String> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let parsed = json::Document::parse(text).ok()?;
-    let mut ignored = Faults::default();
-    let id = name_of(kind, parsed.root(), &mut ignored)?;
-    Some((id, read_secrets(parsed.root(), &mut ignored)))
+    name_of(kind, parsed.root(), &mut Faults::default())
 }
 
 /// Reads the host's answer.
@@ -94,12 +91,10 @@ pub(super) fn outline(kind: Kind, text: &[u8]) -> Option<(String, Secrets)> {
 /// A sentence that names a member that this program does not know.
 pub(super) fn of_answer(kind: Kind, root: Node<'_, '_>) -> Result<Document, String> {
     let mut faults = Faults::default();
-    let mut json = Vec::new();
-    let ignored = kind.of_the_host();
-    write_object(root, kind.members(), ignored, &mut faults, &mut json);
+    let members = Members::read(root, kind.members(), kind.of_the_host(), &mut faults);
     let id = name_of(kind, root, &mut faults);
     match (id, faults_of(faults).first()) {
-        (Some(id), None) => Ok(Document { id, json }),
+        (Some(id), None) => Ok(Document { id, members }),
         (_, fault) => {
             let place = fault.map_or("$", |fault| fault.path.as_str());
             let noun = kind.noun();

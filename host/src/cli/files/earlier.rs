@@ -1,26 +1,16 @@
-//! What is in the folder that `export` writes a kind to: the files of an earlier export, whose names and places of secrets
-//! stay. A link is refused, so that nothing outside of the folder is written or removed.
+//! What is in the folder that `export` writes a kind to: the files of an earlier export, whose names stay. A link is refused, so that nothing outside of the folder is written or removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use super::document::outline;
+use super::document::id_of;
 use super::folder::{has_extension, is_hidden, is_shown};
 use super::kind::Kind;
 use super::open_folder::OpenFolder;
-use super::secrets::Secrets;
 use crate::store::unfinished::is_unfinished;
 
 /// The file that keeps a folder without resources in version control.
 pub(super) const KEPT: &str = ".gitkeep";
-
-/// A file that an earlier export has written, or a person.
-#[derive(Debug)]
-pub(super) struct EarlierFile {
-    pub(super) name: String,
-    /// Of a webhook.
-    pub(super) secrets: Secrets,
-}
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
@@ -29,8 +19,8 @@ pub(super) struct Earlier {
     pub(super) folder: Option<OpenFolder>,
     /// The names of all files that are to be written again or removed.
     pub(super) names: BTreeSet<OsString>,
-    /// Those that are understood, by what their resource is called. Of two for one, the first stays.
-    pub(super) files: BTreeMap<String, EarlierFile>,
+    /// The names of those that are understood, by what their resource is called. Of two for one, the first stays.
+    pub(super) files: BTreeMap<String, String>,
 }
 
 impl Earlier {
@@ -62,10 +52,8 @@ impl Earlier {
             let Some(name) = name.to_str().filter(|name| is_shown(name)) else {
                 continue;
             };
-            if let Some((id, secrets)) = text.and_then(|text| outline(kind, &text)) {
-                let name = name.to_owned();
-                let file = EarlierFile { name, secrets };
-                earlier.files.entry(id).or_insert(file);
+            if let Some(id) = text.and_then(|text| id_of(kind, &text)) {
+                earlier.files.entry(id).or_insert_with(|| name.to_owned());
             }
         }
         Ok(earlier)

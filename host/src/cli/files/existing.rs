@@ -15,9 +15,6 @@ use super::kind::Kind;
 use super::unit_rates::HostRates;
 use crate::cli::session::segment;
 
-/// The end of the JSON of a webhook that its owner has enabled (`members.rs`).
-pub(super) const ENABLED: &[u8] = b"\"enabled\":true}";
-
 /// A resource of the host.
 #[derive(Clone, Debug)]
 pub(super) struct Present {
@@ -156,7 +153,8 @@ impl Host {
         let mut document = of_answer(kind, root)?;
         let disabled_reason = text_of(root, "disabledReason").map(str::to_owned);
         if disabled_reason.is_some() {
-            enable(&mut document.json);
+            // As its owner has set it.
+            document.members.set("enabled", b"true".to_vec());
         }
         Ok(Present {
             path: self.path(kind, &document.id, text_of(root, "id")),
@@ -205,7 +203,7 @@ impl Host {
         let rates = HostRates::of_answer(&text)?;
         let document = Document {
             id: unit.to_owned(),
-            json: rates.set_by_hand().to_json(unit),
+            members: rates.set_by_hand().to_members(unit),
         };
         Ok(Some(Present {
             document,
@@ -275,13 +273,4 @@ fn is_true(root: Node<'_, '_>, member: &str) -> bool {
 /// The last segment of a path.
 fn last(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
-}
-
-/// Has a webhook that the service has disabled be enabled, as its owner has set it.
-fn enable(json: &mut Vec<u8>) {
-    const DISABLED: &[u8] = b"\"enabled\":false}";
-    if json.ends_with(DISABLED) {
-        json.truncate(json.len() - DISABLED.len());
-        json.extend_from_slice(ENABLED);
-    }
 }

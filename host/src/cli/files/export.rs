@@ -13,7 +13,7 @@ use super::file_name::file_names;
 use super::host::Host;
 use super::kind::{Kind, missing};
 use super::open_folder::OpenFolder;
-use super::places::Variables;
+use super::places;
 use super::pretty::indented;
 use super::webhook;
 use crate::cli::output::{on_line, print, print_line, tell};
@@ -53,13 +53,17 @@ pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
     if let Some(fault) = webhook::faults_of_names(&existing, |_| true).next() {
         return Err(fault);
     }
+    let webhooks = existing.all.get(&Kind::Webhooks);
+    if let Some(fault) = webhooks.and_then(|webhooks| places::faults(webhooks).next()) {
+        return Err(on_line(&fault).into_owned());
+    }
     let mut folders = Vec::new();
     for (kind, earlier) in kinds.into_iter().zip(earlier) {
         let mut resources = existing.all.remove(&kind).unwrap_or_default();
         if kind == Kind::Rates {
             resources.retain(|_, unit| !unit.rates.set_by_hand().is_empty());
         }
-        folders.push(Folder::new(kind, resources, earlier)?);
+        folders.push(Folder::new(kind, resources, earlier));
     }
     for of_kind in &folders {
         of_kind.write(&target)?;
@@ -120,23 +124,13 @@ struct Folder {
 }
 
 impl Folder {
-    fn new(
-        kind: Kind,
-        resources: BTreeMap<String, Present>,
-        earlier: Earlier,
-    ) -> Result<Self, String> {
-        let file_of = |id: &str| earlier.files.get(id).map(|file| file.name.as_str());
-        let names = file_names(resources.keys(), file_of);
-        let names = names.map_err(|same| {
-            let same = on_line(&same);
-            format!("{kind}: {same}: give the file that is there another name")
-        })?;
-        Ok(Self {
+    fn new(kind: Kind, resources: BTreeMap<String, Present>, earlier: Earlier) -> Self {
+        Self {
             kind,
+            names: file_names(resources.keys(), &earlier.files),
             resources,
-            names,
             earlier,
-        })
+        }
     }
 
     /// Writes the files, each as a whole, and removes those that are no more.
@@ -150,15 +144,14 @@ impl Folder {
             }
         };
         folder.remove_unfinished()?;
-        let variables = Variables::new(&self.resources, &self.earlier.files);
         for (id, name) in &self.names {
             let Some(resource) = self.resources.get(id) else {
                 continue;
             };
-            let mut json = resource.document.json.clone();
-            if self.kind == Kind::Webhooks {
-                variables.add_places(resource, self.earlier.files.get(id), &mut json);
-            }
+            let json = match self.kind {
+                Kind::Webhooks => places::with_places(resource).to_json(),
+                _ => resource.document.members.to_json(),
+            };
             folder.write(name, &indented(&json))?;
         }
         let mut kept: BTreeSet<&OsStr> = self.names.values().map(OsStr::new).collect();

@@ -3,13 +3,13 @@
 //! A kind whose folder is not there is out of scope; one whose folder is empty is to have none. What one resource is called
 //! stands in its file, so files may have any names. What is not understood is an error and never left out: a misspelled name
 //! would otherwise take resources out of scope without a sign. Only what begins with a dot is left out, such as `.gitkeep`.
-//! Links are refused, except those of a volume that Kubernetes has mounted.
+//! A link is followed as long as it stays in the folder, as those of a volume that Kubernetes has mounted do.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::FileType;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::document::{self, Read};
 use super::kind::Kind;
@@ -48,15 +48,23 @@ pub(super) enum Refusal {
 /// # Errors
 /// Every fault.
 pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
-    let mut reader = Reader::default();
+    let root = folder.canonicalize();
+    let mut reader = Reader {
+        // Where it cannot be read, its entries say so.
+        root: root.unwrap_or_else(|_| folder.to_owned()),
+        ..Reader::default()
+    };
     let mut files = Files::new();
-    for (name, entry_type) in entries(folder).map_err(Refusal::Unreadable)? {
+    for (name, entry_type) in entries(&reader.root, folder).map_err(Refusal::Unreadable)? {
         match Kind::of_folder(&name) {
             Some(kind) if entry_type.is_dir() => {
                 let of_kind = reader.read_kind(kind, &folder.join(&name));
                 files.insert(kind, of_kind.map_err(Refusal::Unreadable)?);
             }
-            Some(_) => reader.fault(&name, "must be a folder, and no link to one"),
+            Some(_) => reader.fault(
+                &name,
+                "must be a folder, and no link that leaves the folder of all",
+            ),
             None if entry_type.is_dir() => {
                 reader.fault(
                     &name,
@@ -92,8 +100,9 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// The entries of a folder, by name, but for those that begin with a dot.
-fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
+/// The entries of a folder below `root`, by name, but for those that begin with a dot. A link is what it leads to, as long as that
+/// is below `root` too.
+fn entries(root: &Path, folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
     let unreadable =
         |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(folder));
     let mut named = BTreeMap::new();
@@ -110,24 +119,15 @@ fn entries(folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
             )
         })?;
         let mut entry_type = entry.file_type().map_err(unreadable)?;
-        if entry_type.is_symlink() && is_mounted(folder, &entry.path()) {
-            let target = std::fs::metadata(entry.path());
-            entry_type = target.map_err(unreadable)?.file_type();
+        if entry_type.is_symlink()
+            && let Ok(target) = entry.path().canonicalize()
+            && target.starts_with(root)
+        {
+            entry_type = target.metadata().map_err(unreadable)?.file_type();
         }
         named.insert(name, entry_type);
     }
     Ok(named)
-}
-
-/// Whether a link is one that Kubernetes makes where it mounts a ConfigMap or a Secret: it leads to what is below a folder
-/// beside it whose name begins with two dots, such as `..2026_11_27_12_00_00.1234`.
-fn is_mounted(folder: &Path, link: &Path) -> bool {
-    let (Ok(folder), Ok(target)) = (folder.canonicalize(), link.canonicalize()) else {
-        return false;
-    };
-    let below = target.strip_prefix(folder);
-    let first = below.ok().and_then(|below| below.components().next());
-    first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b".."))
 }
 
 /// Whether a name begins with a dot.
@@ -149,6 +149,8 @@ pub(super) fn has_extension(name: impl AsRef<Path>) -> bool {
 
 #[derive(Debug, Default)]
 struct Reader {
+    /// The whole folder.
+    root: PathBuf,
     faults: Vec<String>,
     count: usize,
     bytes: u64,
@@ -171,7 +173,7 @@ impl Reader {
     fn read_kind(&mut self, kind: Kind, folder: &Path) -> Result<BTreeMap<String, File>, String> {
         let mut files: BTreeMap<String, File> = BTreeMap::new();
         let mut folded: BTreeMap<String, String> = BTreeMap::new();
-        for (name, entry_type) in entries(folder)? {
+        for (name, entry_type) in entries(&self.root, folder)? {
             let path = format!("{kind}/{name}");
             if let Some(other) = folded.insert(name.to_lowercase(), name.clone()) {
                 let what = format!(
@@ -179,7 +181,10 @@ impl Reader {
                 );
                 self.fault(&path, &what);
             } else if !entry_type.is_file() {
-                self.fault(&path, "must be a file, and no link to one");
+                self.fault(
+                    &path,
+                    "must be a file, and no link that leaves the folder of all",
+                );
             } else if !has_extension(&name) {
                 self.fault(&path, "must have a name that ends in .json");
             } else if !is_shown(&name) {

@@ -2,9 +2,9 @@
 //!
 //! From files to the host, in this order: `folder.rs` reads the files (`kind.rs`, `members.rs` and `shape.rs` say what they may have,
 //! `document.rs` checks them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
-//! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `print.rs`
-//! prints it, `apply.rs` makes it. From the host to files: `export.rs`, with the names and places of secrets that an earlier
-//! export has left (`earlier.rs`, `file_name.rs`, `places.rs`), through a folder that is opened once (`open_folder.rs`).
+//! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `refusals.rs`
+//! asks the host to try it, `print.rs` prints it, `apply.rs` makes it. From the host to files: `export.rs`, with the names that an earlier export has
+//! left (`earlier.rs`, `file_name.rs`) and places for secrets (`places.rs`), through a folder that is opened once (`open_folder.rs`).
 
 mod apply;
 mod bind;
@@ -25,6 +25,7 @@ mod places;
 mod plan;
 mod pretty;
 mod print;
+mod refusals;
 mod rule_tests;
 mod secrets;
 mod shape;
@@ -38,14 +39,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::apply::{Manner, Outcome};
+use self::apply::Manner;
 pub(super) use self::export::{Export, run as export};
 use self::folder::{Files, Refusal};
 use self::host::Host;
 use self::kind::missing;
 use self::order::Rank;
 use self::plan::{Options, Plan, Step};
-use self::print::{About, Counts, DONE};
+use self::print::{About, Became, Counts, DONE};
 use super::output::{print, shown_path, tell};
 use super::session::HostOptions;
 use super::{FOUND, MALFORMED};
@@ -129,7 +130,7 @@ pub(super) async fn diff(arguments: Diff) -> Result<ExitCode, String> {
         only_shown: true,
     };
     let ready = plan(&options, &files, planned, Permitted::Reading).await?;
-    ready.print(&options, planned.me, None)?;
+    ready.print(&options, planned.me, Became::Shown)?;
     Ok(match ready.steps.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(DIFFERS),
@@ -167,22 +168,29 @@ pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
         (false, false) => Permitted::Writing,
     };
     let ready = plan(&options, &files, planned, permitted).await?;
-    if arguments.dry_run {
-        ready.print(&options, planned.me, None)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let secrets = apply::secrets_of(&ready.steps).map_err(|missing| missing.join("\n  "))?;
-    if !options.json {
-        ready.print(&options, planned.me, None)?;
-    }
     let manner = Manner {
         me: planned.me,
         accept_deviation: arguments.accept_deviation,
         accept_failing_tests: arguments.accept_failing_tests,
     };
+    if arguments.dry_run {
+        let refusals = refusals::refusals(&ready.host, &ready.steps, manner).await?;
+        ready.print(&options, planned.me, Became::Refused(&refusals))?;
+        return match refusals.is_empty() {
+            true => Ok(ExitCode::SUCCESS),
+            false => Err(format!(
+                "the host would refuse this:\n  {}",
+                refusals.join("\n  ")
+            )),
+        };
+    }
+    let secrets = apply::secrets_of(&ready.steps).map_err(|missing| missing.join("\n  "))?;
+    if !options.json {
+        ready.print(&options, planned.me, Became::Shown)?;
+    }
     let mut outcome = apply::apply(&ready.host, &ready.steps, &secrets, manner).await;
     if options.json {
-        ready.print(&options, planned.me, Some(&outcome))?;
+        ready.print(&options, planned.me, Became::Made(&outcome))?;
     }
     let (done, all) = (outcome.done.len(), ready.steps.len());
     if !outcome.failures.is_empty() {
@@ -274,19 +282,14 @@ fn require(host: &Host, files: &Files, permitted: Permitted) -> Result<(), Strin
 }
 
 impl Ready<'_> {
-    fn print(
-        &self,
-        options: &HostOptions,
-        me: &str,
-        outcome: Option<&Outcome>,
-    ) -> Result<(), String> {
+    fn print(&self, options: &HostOptions, me: &str, became: Became<'_>) -> Result<(), String> {
         let about = About {
             host: &self.host,
             me,
             files: self.files,
         };
         print(&match options.json {
-            true => print::json(about, &self.steps, &self.rest, outcome)?,
+            true => print::json(about, &self.steps, &self.rest, became)?,
             false => print::text(about, &self.steps, &self.rest),
         })
     }

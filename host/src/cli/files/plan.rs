@@ -260,15 +260,17 @@ fn step_to(
         return Some((Action::Create, secrets.clone(), Differences::default()));
     };
     let (mut secrets, mut differences) = (Secrets::default(), Differences::default());
-    if document.json != present.document.json {
-        differences = Differences::between(&present.document.json, &document.json);
+    let is_same = *document == present.document;
+    if !is_same {
+        let before = present.document.members.to_json();
+        differences = Differences::between(&before, &document.members.to_json());
     }
     if kind == Kind::Webhooks {
         let again = options.secrets;
         secrets = webhook::secrets_to_send(&file.says, present, again, &mut differences);
     }
     let is_mine = present.managed_by.as_deref() == Some(options.me);
-    let action = match document.json == present.document.json && differences.all.is_empty() {
+    let action = match is_same && differences.all.is_empty() {
         false => Action::Change,
         true if options.adopt && !is_mine => Action::Adopt,
         true => return None,

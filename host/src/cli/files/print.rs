@@ -70,6 +70,16 @@ pub(super) struct About<'a> {
     pub(super) files: usize,
 }
 
+/// What became of a plan.
+#[derive(Clone, Copy)]
+pub(super) enum Became<'a> {
+    /// It was only shown.
+    Shown,
+    /// It was tried; why the host would refuse it.
+    Refused(&'a [String]),
+    Made(&'a Outcome),
+}
+
 /// A plan for people.
 pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>) -> String {
     let About { host, me, files } = about;
@@ -82,11 +92,8 @@ pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>
             Action::Adopt => "= adopt ",
             Action::Delete => "- delete",
         };
-        let _ = writeln!(
-            text,
-            "{mark}  {}",
-            on_line(&Named(step.kind, &step.id).to_string())
-        );
+        let name = Named(step.kind, &step.id).to_string();
+        let _ = writeln!(text, "{mark}  {}{}", on_line(&name), owner(step, me));
         write_differences(step.kind, &step.differences, &mut text);
     }
     let of = format!(
@@ -112,6 +119,22 @@ pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>
         );
     }
     text
+}
+
+/// Who manages what is changed, unless it is `me`. A change by hand removes the name of who has managed it.
+fn owner(step: &Step<'_>, me: &str) -> String {
+    let owner = owner_of(step);
+    match (step.action, step.kind) {
+        (Action::Change, kind) if kind != Kind::Rates && owner != Some(me) => match owner {
+            Some(other) => format!(" (managed by {other})"),
+            None => " (made or changed by hand)".to_owned(),
+        },
+        _ => String::new(),
+    }
+}
+
+fn owner_of<'s>(step: &'s Step<'_>) -> Option<&'s str> {
+    step.present.as_ref()?.managed_by.as_deref()
 }
 
 fn plural(count: usize, noun: &str) -> String {
@@ -192,12 +215,16 @@ struct PlanJson<'p> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct StepJson<'p> {
     action: &'static str,
     kind: &'static str,
     id: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'p str>,
+    /// Who manages what is there; nobody what was made or changed by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'p str>,
     /// Whether it was made, where the plan was not only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<bool>,
@@ -228,9 +255,13 @@ pub(super) fn json(
     about: About<'_>,
     steps: &[(Rank, Step<'_>)],
     plan: &Plan<'_>,
-    outcome: Option<&Outcome>,
+    became: Became<'_>,
 ) -> Result<String, String> {
-    let errors = outcome.map_or(&[][..], |outcome| &outcome.failures);
+    let (outcome, errors) = match became {
+        Became::Shown => (None, &[][..]),
+        Became::Refused(refusals) => (None, refusals),
+        Became::Made(outcome) => (Some(outcome), outcome.failures.as_slice()),
+    };
     let steps_json = steps.iter().enumerate().map(|(index, (_, step))| StepJson {
         action: match step.action {
             Action::Create => "CREATE",
@@ -241,6 +272,7 @@ pub(super) fn json(
         kind: step.kind.folder(),
         id: &step.id,
         file: step.file.map(|file| file.name.as_str()),
+        managed_by: owner_of(step),
         done: outcome.map(|outcome| outcome.done.contains(&index)),
         differences: step
             .differences

@@ -31,7 +31,8 @@ fn failing_of(kind: Kind, file: &File) -> Vec<String> {
         Kind::Projects => b"{\"project\":",
         _ => b"{\"condition\":",
     };
-    let request = [begin, &file.says.document.json, b"}"].concat();
+    let rule = file.says.document.members.to_json();
+    let request = [begin, &rule, b"}"].concat();
     let mut answer = Vec::new();
     if let Err(error) = text::answer(&request, &mut answer) {
         let faults = error.faults.iter();

@@ -6,9 +6,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use tillgate_engine::json::{Faults, Node};
 
+use super::shape::Members;
 use crate::cli::output::shown_path;
 
 /// The most bytes of a file with a secret.
@@ -38,8 +41,6 @@ pub(super) enum SharedKey {
 /// What a webhook's file says of its secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Secrets {
-    /// Whether there is to be a password.
-    pub(super) is_basic: bool,
     /// Without a place, the password stays as it is.
     pub(super) password: Option<Place>,
     pub(super) shared_key: SharedKey,
@@ -53,23 +54,9 @@ pub(super) struct Revealed {
     shared_key: Option<Option<String>>,
 }
 
-impl SharedKey {
-    /// Where it is, if the file says so.
-    pub(super) const fn place(&self) -> Option<&Place> {
-        match self {
-            Self::At(place) => Some(place),
-            Self::Kept | Self::None => None,
-        }
-    }
-}
-
 /// Reads the members of a webhook's file that name secrets.
 pub(super) fn read_secrets(root: Node<'_, '_>, faults: &mut Faults) -> Secrets {
     let authentication = root.member("authentication");
-    let kind = authentication.and_then(|object| object.member("type"));
-    let is_basic = kind
-        .and_then(|node| node.text())
-        .is_some_and(|kind| kind == "BASIC");
     let password = authentication.and_then(|object| object.member("password"));
     let password = password.and_then(|node| read_place(node, faults));
     let shared_key = match root.member("sharedKey") {
@@ -78,7 +65,6 @@ pub(super) fn read_secrets(root: Node<'_, '_>, faults: &mut Faults) -> Secrets {
         Some(node) => read_place(node, faults).map_or(SharedKey::Kept, SharedKey::At),
     };
     Secrets {
-        is_basic,
         password,
         shared_key,
     }
@@ -129,15 +115,6 @@ impl Secrets {
 }
 
 impl Place {
-    /// As it stands in a file.
-    pub(super) fn to_json(&self) -> Vec<u8> {
-        let json = match self {
-            Self::Variable(name) => json!({ "env": name }),
-            Self::File(path) => json!({ "file": path.to_string_lossy() }),
-        };
-        json.to_string().into_bytes()
-    }
-
     fn reveal(&self) -> Result<String, String> {
         let secret = match self {
             Self::Variable(name) => {
@@ -191,31 +168,37 @@ fn read_file(path: &Path) -> Result<String, String> {
 }
 
 impl Revealed {
-    /// Adds the secrets to a webhook's JSON.
-    pub(super) fn add_to(&self, json: &mut Vec<u8>) {
-        let text = |text: &String| serde_json::to_vec(text).unwrap_or_default();
-        let password = self.password.as_ref().map(text);
-        let key = self.shared_key.as_ref();
-        let key = key.map(|key| key.as_ref().map_or_else(|| b"null".to_vec(), text));
-        insert(json, password, key);
+    /// Adds the secrets to the members of a webhook.
+    pub(super) fn add_to(&self, webhook: &mut Members) {
+        if let Some(password) = &self.password {
+            set_password(webhook, password.as_str().into());
+        }
+        if let Some(key) = &self.shared_key {
+            webhook.set("sharedKey", json(key));
+        }
     }
 }
 
-/// Adds the password, if the webhook sends one, and the shared key: JSON.
-pub(super) fn insert(json: &mut Vec<u8>, password: Option<Vec<u8>>, shared_key: Option<Vec<u8>>) {
-    // As `shape.rs` writes it. In texts, quotes are escaped, so it is the only place of the kind.
-    const BASIC: &[u8] = b"\"authentication\":{\"type\":\"BASIC\",";
-    let at = json.windows(BASIC.len()).position(|bytes| bytes == BASIC);
-    if let Some((at, password)) = at.zip(password) {
-        let member = [b"\"password\":", password.as_slice(), b","].concat();
-        let at = at + BASIC.len();
-        json.splice(at..at, member);
+/// The member `authentication` of a webhook that sends a password.
+#[derive(Deserialize, Serialize)]
+struct Basic<'j> {
+    #[serde(borrow, rename = "type")]
+    kind: &'j RawValue,
+    #[serde(borrow)]
+    username: &'j RawValue,
+    #[serde(default)]
+    password: Value,
+}
+
+/// Adds a password, or its place, to a webhook that sends one.
+pub(super) fn set_password(webhook: &mut Members, password: Value) {
+    let authentication = webhook.get("authentication").unwrap_or_default().to_vec();
+    if let Ok(basic) = serde_json::from_slice::<Basic<'_>>(&authentication) {
+        webhook.set("authentication", json(&Basic { password, ..basic }));
     }
-    if let Some(key) = shared_key
-        && json.pop() == Some(b'}')
-    {
-        json.extend_from_slice(b",\"sharedKey\":");
-        json.extend(key);
-        json.push(b'}');
-    }
+}
+
+/// The JSON of a value that has one in any case.
+pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
 }

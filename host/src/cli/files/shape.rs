@@ -60,49 +60,82 @@ impl Member {
     }
 }
 
-/// Appends an object with these members, compact. Those of `ignored` may be there and are left out.
-pub(super) fn write_object(
-    object: Node<'_, '_>,
-    members: &[Member],
-    ignored: &[&str],
-    faults: &mut Faults,
-    out: &mut Vec<u8>,
-) {
-    for child in object.children() {
-        let name = child.key().as_ref();
-        let is_known = members.iter().any(|member| member.name == name);
-        if !is_known && !ignored.contains(&name) {
-            faults.add(child, "is not a member that may stand here");
+/// The members of an object in its form, by name: JSON.
+#[derive(Clone, Debug, std::default::Default, PartialEq, Eq)]
+pub(super) struct Members(Vec<(&'static str, Vec<u8>)>);
+
+impl Members {
+    /// Reads an object. Those of `ignored` may be there and are left out.
+    pub(super) fn read(
+        object: Node<'_, '_>,
+        members: &[Member],
+        ignored: &[&str],
+        faults: &mut Faults,
+    ) -> Self {
+        for child in object.children() {
+            let name = child.key().as_ref();
+            let is_known = members.iter().any(|member| member.name == name);
+            if !is_known && !ignored.contains(&name) {
+                faults.add(child, "is not a member that may stand here");
+            }
+        }
+        let mut read = Self::default();
+        for member in members {
+            let node = object.member(member.name).filter(|node| !node.is_null());
+            let json = match (member.default, node) {
+                _ if matches!(member.shape, Shape::Secret) => continue,
+                (Default::NoneOrEmpty, Some(node)) if is_empty_list(node) => continue,
+                (Default::Is(json), None) => json.as_bytes().to_vec(),
+                (_, None) => continue,
+                (_, Some(node)) => {
+                    let mut json = Vec::new();
+                    write(node, member.shape, faults, &mut json);
+                    json
+                }
+            };
+            read.0.push((member.name, json));
+        }
+        read
+    }
+
+    /// The JSON of a member.
+    pub(super) fn get(&self, name: &str) -> Option<&[u8]> {
+        let found = self.0.iter().find(|(other, _)| *other == name);
+        found.map(|(_, json)| json.as_slice())
+    }
+
+    /// The text of a member.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        serde_json::from_slice(self.get(name)?).ok()
+    }
+
+    /// Sets a member, the last one if it is new.
+    pub(super) fn set(&mut self, name: &'static str, json: Vec<u8>) {
+        match self.0.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, before)) => *before = json,
+            None => self.0.push((name, json)),
         }
     }
-    let mut before = b'{';
-    for member in members {
-        let node = object.member(member.name).filter(|node| !node.is_null());
-        let node = match (member.default, node) {
-            (Default::NoneOrEmpty, Some(node)) if is_empty_list(node) => None,
-            (_, node) => node,
-        };
-        let is_secret = matches!(member.shape, Shape::Secret);
-        let default = match (member.default, node) {
-            (Default::Is(json), None) => Some(json),
-            _ => None,
-        };
-        if is_secret || node.is_none() && default.is_none() {
-            continue;
-        }
-        out.push(before);
-        before = b',';
-        write_text(member.name, out);
-        out.push(b':');
-        match (node, default) {
-            (Some(node), _) => write(node, member.shape, faults, out),
-            (None, default) => out.extend_from_slice(default.unwrap_or_default().as_bytes()),
-        }
+
+    /// The object, compact.
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        let mut json = Vec::new();
+        self.write(&mut json);
+        json
     }
-    if before == b'{' {
+
+    fn write(&self, out: &mut Vec<u8>) {
         out.push(b'{');
+        for (index, (name, json)) in self.0.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            write_text(name, out);
+            out.push(b':');
+            out.extend_from_slice(json);
+        }
+        out.push(b'}');
     }
-    out.push(b'}');
 }
 
 /// Appends a value in its form. What is not of the form is written as it is: the host's readers refuse it.
@@ -137,13 +170,13 @@ fn write(node: Node<'_, '_>, shape: Shape, faults: &mut Faults, out: &mut Vec<u8
             write_list(elements.iter(), out);
         }
         Shape::Object(members) if node.is_object() => {
-            write_object(node, members, &[], faults, out);
+            Members::read(node, members, &[], faults).write(out);
         }
         Shape::Tagged(tag, variants) if node.is_object() => {
             let text = node.member(tag).and_then(|member| member.text());
             let text = text.map_or("", Cow::as_ref);
             match variants.iter().find(|(name, _)| *name == text) {
-                Some((_, members)) => write_object(node, members, &[], faults, out),
+                Some((_, members)) => Members::read(node, members, &[], faults).write(out),
                 None => node.write(out),
             }
         }
@@ -160,7 +193,7 @@ fn is_empty_list(node: Node<'_, '_>) -> bool {
 }
 
 /// Appends elements as a list.
-pub(super) fn write_list<'e>(elements: impl Iterator<Item = &'e Vec<u8>>, out: &mut Vec<u8>) {
+fn write_list<'e>(elements: impl Iterator<Item = &'e Vec<u8>>, out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, element) in elements.enumerate() {
         if index > 0 {

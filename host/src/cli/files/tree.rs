@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tillgate_engine::json;
-
 use super::document::Document;
 
 /// The most levels of a tree (`rates.md`, "Business units").
@@ -123,14 +121,9 @@ impl Tree {
 }
 
 fn place(unit: &Document, file: Option<String>) -> Place {
-    let parsed = json::Document::parse(&unit.json).ok();
-    let text = |member: &str| {
-        let node = parsed.as_ref()?.root().member(member)?;
-        Some(node.text()?.as_ref().to_owned())
-    };
     Place {
-        parent: text("parentId"),
-        unit_type: text("type").unwrap_or_default(),
+        parent: unit.members.text("parentId"),
+        unit_type: unit.members.text("type").unwrap_or_default(),
         file,
     }
 }

@@ -5,14 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tillgate_api::rate::{exact, key};
 use tillgate_engine::json::{Faults, Node};
 use tillgate_engine::rate::{
     Currency, Invalid, Level, Pair, Rate, RateKey, RateType, SetRate, SetRateErrorKind,
 };
 
-use super::shape::{write_list, write_text};
+use super::secrets::json;
+use super::shape::Members;
 
 /// The most rates of one change (`rates.md`, "Setting rates").
 const MAX_CHANGE: usize = 1_000;
@@ -111,18 +113,51 @@ impl UnitRates {
         self.0.is_empty()
     }
 
-    /// The file of these rates: JSON.
-    pub(super) fn to_json(&self, unit: &str) -> Vec<u8> {
-        let mut json = b"{\"businessUnitId\":".to_vec();
-        write_text(unit, &mut json);
-        json.extend_from_slice(b",\"rates\":");
-        let rates = self
-            .0
-            .iter()
-            .map(|(key, value)| rate_json(*key, Some(value), None));
-        write_list(rates.collect::<Vec<_>>().iter(), &mut json);
-        json.push(b'}');
-        json
+    /// The members of the file of these rates.
+    pub(super) fn to_members(&self, unit: &str) -> Members {
+        let rates = self.0.iter();
+        let rates: Vec<_> = rates
+            .map(|(key, value)| RateBody::new(*key, value))
+            .collect();
+        let mut members = Members::default();
+        members.set("businessUnitId", json(&unit));
+        members.set("rates", json(&rates));
+        members
+    }
+}
+
+/// A rate in a file or a request.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RateBody<'r> {
+    #[serde(flatten, with = "key")]
+    key: RateKey,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_value: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'r str>,
+}
+
+impl<'r> RateBody<'r> {
+    fn new(key: RateKey, value: &'r str) -> Self {
+        Self {
+            key,
+            rate_value: exact(value),
+            managed_by: None,
+        }
+    }
+}
+
+/// The body of a change of many rates.
+#[derive(Default, Serialize)]
+struct ChangeBody<'r> {
+    set: Vec<RateBody<'r>>,
+    delete: Vec<RateBody<'r>>,
+}
+
+impl ChangeBody<'_> {
+    fn count(&self) -> usize {
+        self.set.len() + self.delete.len()
     }
 }
 
@@ -170,8 +205,9 @@ impl HostRates {
         let read: Result<Vec<Answered<'_>>, _> = serde_json::from_slice(text);
         let read = read.map_err(|cause| format!("the host answers no list of rates: {cause}"))?;
         let rates = read.into_iter().map(|rate| {
-            let key =
-                key_of(&rate).map_err(|cause| format!("the host answers a rate that {cause}"))?;
+            let (from, to) = (rate.currency_id_from, rate.currency_id_to);
+            let key = key::parse(rate.exchange_rate_type, from, to)
+                .map_err(|cause| format!("the host answers a rate that {cause}"))?;
             let value = HostRate {
                 value: rate.rate_value.get().to_owned(),
                 managed_by: rate.managed_by,
@@ -271,69 +307,41 @@ impl RatesChange {
     /// The bodies of the requests that make it: one, unless there are more rates than a request may have. Both directions of
     /// a pair are in the same one, since one of them may need the other.
     pub(super) fn bodies(&self, me: &str) -> Vec<Vec<u8>> {
-        let mut pairs: BTreeMap<RateKey, [Vec<Vec<u8>>; 2]> = BTreeMap::new();
+        let mut pairs: BTreeMap<RateKey, ChangeBody<'_>> = BTreeMap::new();
         let pair_of = |key: RateKey| key.min(key.opposite());
         let set = self.set.iter().map(|(key, value, _)| (key, value));
         for (key, value) in set.chain(self.adopt.iter().map(|(key, value)| (key, value))) {
-            let [set, _] = pairs.entry(pair_of(*key)).or_default();
-            set.push(rate_json(*key, Some(value), Some(me)));
+            let pair = pairs.entry(pair_of(*key)).or_default();
+            pair.set.push(RateBody {
+                managed_by: Some(me),
+                ..RateBody::new(*key, value)
+            });
         }
         for (key, _) in &self.delete {
-            let [_, delete] = pairs.entry(pair_of(*key)).or_default();
-            delete.push(rate_json(*key, None, None));
+            let pair = pairs.entry(pair_of(*key)).or_default();
+            pair.delete.push(RateBody {
+                key: *key,
+                rate_value: None,
+                managed_by: None,
+            });
         }
-        let (mut bodies, mut set, mut delete) = (Vec::new(), Vec::new(), Vec::new());
-        for [pair_set, pair_delete] in pairs.into_values() {
-            let count = set.len() + delete.len() + pair_set.len() + pair_delete.len();
-            if count > MAX_CHANGE {
-                bodies.push(body(&set, &delete));
-                (set, delete) = (Vec::new(), Vec::new());
+        let mut bodies = vec![ChangeBody::default()];
+        for mut pair in pairs.into_values() {
+            match bodies.last_mut() {
+                Some(last) if last.count() + pair.count() <= MAX_CHANGE => {
+                    last.set.append(&mut pair.set);
+                    last.delete.append(&mut pair.delete);
+                }
+                _ => bodies.push(pair),
             }
-            set.extend(pair_set);
-            delete.extend(pair_delete);
         }
-        if !set.is_empty() || !delete.is_empty() {
-            bodies.push(body(&set, &delete));
-        }
-        bodies
+        bodies.retain(|body| body.count() > 0);
+        bodies.iter().map(json).collect()
     }
-}
-
-fn body(set: &[Vec<u8>], delete: &[Vec<u8>]) -> Vec<u8> {
-    let mut json = b"{\"set\":".to_vec();
-    write_list(set.iter(), &mut json);
-    json.extend_from_slice(b",\"delete\":");
-    write_list(delete.iter(), &mut json);
-    json.push(b'}');
-    json
-}
-
-/// A rate: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue?, managedBy? }`.
-fn rate_json(key: RateKey, value: Option<&str>, managed_by: Option<&str>) -> Vec<u8> {
-    let [rate_type, from, to] = names(key);
-    let mut json = format!(
-        r#"{{"exchangeRateType":"{rate_type}","currencyIdFrom":"{from}","currencyIdTo":"{to}""#
-    );
-    if let Some(value) = value {
-        json += &format!(r#","rateValue":{value}"#);
-    }
-    if let Some(managed_by) = managed_by {
-        json += &format!(r#","managedBy":"{managed_by}""#);
-    }
-    json.push('}');
-    json.into_bytes()
 }
 
 /// The type and the currencies of a rate.
 pub(super) fn names(key: RateKey) -> [&'static str; 3] {
     let (from, to) = (key.pair.from(), key.pair.to());
     [key.rate_type.as_str(), from.as_str(), to.as_str()]
-}
-
-fn key_of(rate: &Answered<'_>) -> Result<RateKey, Invalid> {
-    let (from, to) = (rate.currency_id_from, rate.currency_id_to);
-    Ok(RateKey {
-        rate_type: RateType::parse(rate.exchange_rate_type)?,
-        pair: Pair::new(Currency::parse(from)?, Currency::parse(to)?)?,
-    })
 }

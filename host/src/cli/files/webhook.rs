@@ -1,11 +1,11 @@
 //! What is particular to webhooks: their secrets, which the host does not answer, and their names, which need not differ there.
 
 use reqwest::Url;
-use tillgate_engine::json;
+use serde::Deserialize;
 
 use super::changes::Differences;
 use super::document::{Document, Read};
-use super::existing::{ENABLED, Existing, Present};
+use super::existing::{Existing, Present};
 use super::folder::File;
 use super::secrets::{Secrets, SharedKey};
 use crate::cli::output::on_line;
@@ -22,7 +22,10 @@ pub(super) fn secrets_to_send(
 ) -> Secrets {
     let (new, old) = (&file.document, &present.document);
     let mut sent = file.secrets.clone();
-    let credentials = |webhook| (member(webhook, "authentication"), receiver(webhook));
+    let credentials = |webhook: &Document| {
+        let authentication = webhook.members.get("authentication");
+        (authentication.map(<[u8]>::to_vec), receiver(webhook))
+    };
     if !all_again && credentials(new) == credentials(old) {
         sent.password = None;
     }
@@ -51,7 +54,7 @@ fn note_sent(path: &str, was_set: bool, differences: &mut Differences) {
 /// Adds that a write enables a webhook which the service has disabled.
 pub(super) fn compare_disabled(file: &Read, present: &Present, differences: &mut Differences) {
     if let Some(reason) = &present.disabled_reason
-        && file.document.json.ends_with(ENABLED)
+        && file.document.members.get("enabled") == Some(b"true")
     {
         let disabled = format!("disabled by the service: {reason}");
         differences.note("$.enabled", &disabled, "enabled");
@@ -93,22 +96,18 @@ pub(super) fn faults_of_names<'e>(
 
 /// `BASIC` or `BEARER`.
 fn authentication(webhook: &Document) -> Option<String> {
-    let parsed = json::Document::parse(&webhook.json).ok()?;
-    let kind = parsed.root().member("authentication")?.member("type")?;
-    Some(kind.text()?.as_ref().to_owned())
-}
-
-/// The JSON of a member.
-fn member(webhook: &Document, name: &str) -> Option<Vec<u8>> {
-    let parsed = json::Document::parse(&webhook.json).ok()?;
-    let mut json = Vec::new();
-    parsed.root().member(name)?.write(&mut json);
-    Some(json)
+    #[derive(Deserialize)]
+    struct Authentication {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let json = webhook.members.get("authentication")?;
+    let read: Authentication = serde_json::from_slice(json).ok()?;
+    Some(read.kind)
 }
 
 /// Scheme, host and port of the receiver.
 fn receiver(webhook: &Document) -> Option<String> {
-    let parsed = json::Document::parse(&webhook.json).ok()?;
-    let url = Url::parse(parsed.root().member("callbackUrl")?.text()?).ok()?;
+    let url = Url::parse(&webhook.members.text("callbackUrl")?).ok()?;
     Some(url.origin().ascii_serialization())
 }

@@ -55,7 +55,7 @@ pub struct PageQuery {
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "{D}History")]
 pub struct HistoryPage<'a, D> {
-    items: Vec<Item<'a, D>>,
+    items: Vec<HistoryItem<'a, D>>,
     /// The `cursor` of the following page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -65,7 +65,7 @@ pub struct HistoryPage<'a, D> {
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{D}Change")]
-struct Item<'a, D> {
+struct HistoryItem<'a, D> {
     #[schemars(schema_with = "time")]
     at: String,
     #[schemars(schema_with = "made_by")]
@@ -361,11 +361,11 @@ fn item<'a>(
     found: &Found<'a>,
     says_who: bool,
     versions: &'a HashMap<Uuid, Bytes>,
-) -> Result<Item<'a, Document<'a>>> {
+) -> Result<HistoryItem<'a, Document<'a>>> {
     let (before, has_before) = document(found.before, versions)?;
     let (after, has_after) = document(found.after, versions)?;
     let row = found.row;
-    Ok(Item {
+    Ok(HistoryItem {
         at: row.at.to_millis_text(),
         by: Who::of(row, says_who),
         note: row.note.as_ref().filter(|_| says_who),

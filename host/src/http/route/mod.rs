@@ -5,6 +5,7 @@ pub(super) mod access;
 pub(super) mod audit;
 pub(super) mod caller;
 pub(super) mod operation;
+pub(super) mod query_parameter;
 pub(super) mod request;
 pub(super) mod tag;
 

@@ -7,8 +7,8 @@
 use tillgate_api::Code;
 use tillgate_api::schema::SchemaOf;
 
+use super::query_parameter::{NOTE, QueryParameter};
 use super::tag::Tag;
-use crate::http::query::{NOTE, QueryParameter};
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

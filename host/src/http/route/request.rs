@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::access::Access;
 use super::caller;
+use super::query_parameter::{NOTE, QueryParameter};
 use crate::data::etag::{self, EntityTags, Etag, Preconditions, without_suffixes};
 use crate::data::note::Note;
 use crate::data::quota::Usage;
@@ -22,7 +23,6 @@ use crate::http::answers::Held;
 use crate::http::connection::Head;
 use crate::http::events::{Authorization, Event, Followed};
 use crate::http::headers::{accepts_coding, prefers};
-use crate::http::query::{NOTE, QueryParameter};
 use crate::http::reply::Reply;
 use crate::identity::{Caller, TenantId};
 

@@ -1,0 +1,212 @@
+//! What the host would refuse a plan for, as `apply --dry-run` says it: a quota that the plan would exceed, and changes of business
+//! units and their rates, which the host is asked to try. What depends on something that the plan makes first is not tried.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{StreamExt, stream};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::apply::{Manner, body_of, failure_of, place, query_of};
+use super::host::{AT_ONCE, Host};
+use super::kind::{Kind, missing};
+use super::order::Rank;
+use super::plan::{Action, Step};
+use crate::cli::output::tell;
+use crate::cli::session::{Requires, segment};
+
+/// The most rates of a unit that are named.
+const MAX_NAMED: usize = 10;
+
+/// How much of a quota a tenant uses.
+#[derive(Deserialize)]
+struct Usage {
+    used: u64,
+    quota: u64,
+}
+
+/// What the host would refuse a plan for: a line each.
+///
+/// # Errors
+/// When the host cannot be asked.
+pub(super) async fn refusals(
+    host: &Host,
+    steps: &[(Rank, Step<'_>)],
+    manner: Manner<'_>,
+) -> Result<Vec<String>, String> {
+    let mut refusals = over_quota(host, steps).await?;
+    let new = steps
+        .iter()
+        .filter(|(_, step)| step.action == Action::Create);
+    let new: BTreeSet<_> = new.map(|(_, step)| (step.kind, step.id.as_str())).collect();
+    let is_there = |unit: &str| !new.contains(&(Kind::BusinessUnits, unit));
+    let tried = steps.iter().map(|(_, step)| step).filter(|step| {
+        let parent = step
+            .file
+            .and_then(|file| file.says.document.members.text("parentId"));
+        match step.kind {
+            Kind::Rates => step.present.is_some(),
+            Kind::BusinessUnits => step.file.is_some() && parent.is_none_or(|unit| is_there(&unit)),
+            _ => false,
+        }
+    });
+    let mut may_try = BTreeMap::new();
+    let tried: Vec<_> = tried
+        .filter(|step| {
+            *may_try
+                .entry(step.kind)
+                .or_insert_with(|| may_write(host, step.kind))
+        })
+        .collect();
+    let tried = tried.into_iter().map(|step| attempt(host, step, manner));
+    let mut answers = stream::iter(tried).buffered(AT_ONCE);
+    while let Some(answer) = answers.next().await {
+        refusals.extend(answer?);
+    }
+    Ok(refusals)
+}
+
+/// Whether the credentials permit to try; tells when they do not.
+fn may_write(host: &Host, kind: Kind) -> bool {
+    let lacks = missing(kind.writing(), host.permissions);
+    if let Some(permission) = lacks {
+        tell(&format!(
+            "whether the host would refuse {kind} is not known: these credentials lack the permission {permission}"
+        ));
+    }
+    lacks.is_none()
+}
+
+/// Asks the host to try one change.
+async fn attempt(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Result<Vec<String>, String> {
+    let (method, bodies) = match (step.kind, step.file) {
+        (Kind::Rates, _) => (Method::POST, step.rates.bodies(manner.me)),
+        (_, Some(file)) => (Method::PUT, vec![body_of(step, file, None, manner)]),
+        (_, None) => return Ok(Vec::new()),
+    };
+    let path = match &step.present {
+        Some(present) => present.path.clone(),
+        None => host.path(step.kind, &step.id, None),
+    };
+    let query = match query_of(step.kind, manner) {
+        "" => "?dryRun=true".to_owned(),
+        query => format!("{query}&dryRun=true"),
+    };
+    let path = path + &query;
+    let mut refusals = Vec::new();
+    for body in bodies {
+        let request = (&method, path.as_str());
+        let answer = host
+            .write(request, Requires::Nothing, Some(&body), true)
+            .await
+            .0?;
+        match answer.body() {
+            Ok(json) if manner.accept_deviation => drop(json),
+            Ok(json) => refusals.extend(deviations(&json.text)?),
+            Err(failure) => refusals.push(failure_of(failure)),
+        }
+    }
+    let place = place(step);
+    Ok(refusals
+        .into_iter()
+        .map(|refusal| format!("{place}: {refusal}"))
+        .collect())
+}
+
+#[derive(Deserialize)]
+struct DryRun<'j> {
+    #[serde(borrow, default)]
+    deviations: Vec<Deviation<'j>>,
+}
+
+/// A rate that would move by more than its tolerance.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Deviation<'j> {
+    exchange_rate_type: &'j str,
+    currency_id_from: &'j str,
+    currency_id_to: &'j str,
+    #[serde(borrow)]
+    old: &'j RawValue,
+    #[serde(borrow)]
+    new: &'j RawValue,
+    #[serde(borrow)]
+    percent: &'j RawValue,
+}
+
+fn deviations(answer: &str) -> Result<Vec<String>, String> {
+    let dry_run: DryRun<'_> = serde_json::from_str(answer)
+        .map_err(|cause| format!("the host answers what is no dry run: {cause}"))?;
+    let mut lines: Vec<String> = dry_run
+        .deviations
+        .iter()
+        .take(MAX_NAMED)
+        .map(|one| {
+            format!(
+                "{} {} {} would move from {} to {}, by {} %, which is more than its tolerance: --accept-deviation sets it all the same",
+                one.exchange_rate_type, one.currency_id_from, one.currency_id_to, one.old, one.new, one.percent
+            )
+        })
+        .collect();
+    if let Some(more @ 1..) = dry_run.deviations.len().checked_sub(MAX_NAMED) {
+        lines.push(format!("and {more} more rates"));
+    }
+    Ok(lines)
+}
+
+/// The quotas that a plan would exceed.
+async fn over_quota(host: &Host, steps: &[(Rank, Step<'_>)]) -> Result<Vec<String>, String> {
+    let path = format!("/v1/tenants/{}/usage", segment(&host.tenant));
+    // A host that has no part in tokens does not say.
+    let Some((text, _)) = host.find(&path).await? else {
+        return Ok(Vec::new());
+    };
+    let usage: BTreeMap<String, Usage> = {
+        let all: BTreeMap<String, &RawValue> = serde_json::from_slice(&text)
+            .map_err(|cause| format!("the host answers no usage: {cause}"))?;
+        let known = all.into_iter();
+        known
+            .filter_map(|(name, json)| Some((name, serde_json::from_str(json.get()).ok()?)))
+            .collect()
+    };
+    let exceeded = |(name, kind): (&str, Kind)| {
+        let (added, removed) = added_and_removed(kind, steps);
+        let Usage { used, quota } = usage.get(name)?;
+        let after = (used + added).saturating_sub(removed);
+        (added > removed && after > *quota)
+            .then(|| format!("{kind}: the tenant would have {after} and may have {quota} ({name})"))
+    };
+    let quotas = [
+        ("templates", Kind::Templates),
+        ("conditions", Kind::Conditions),
+        ("projects", Kind::Projects),
+        ("businessUnits", Kind::BusinessUnits),
+        ("exchangeRates", Kind::Rates),
+        ("webhooks", Kind::Webhooks),
+    ];
+    Ok(quotas.into_iter().filter_map(exceeded).collect())
+}
+
+/// How many of a kind a plan adds and removes.
+fn added_and_removed(kind: Kind, steps: &[(Rank, Step<'_>)]) -> (u64, u64) {
+    let (mut added, mut removed) = (0, 0);
+    for (_, step) in steps.iter().filter(|(_, step)| step.kind == kind) {
+        match (kind, step.action) {
+            (Kind::Rates, _) => {
+                let new = step
+                    .rates
+                    .set
+                    .iter()
+                    .filter(|(_, _, before)| before.is_none());
+                added += new.count();
+                removed += step.rates.delete.len();
+            }
+            (_, Action::Create) => added += 1,
+            (_, Action::Delete) => removed += 1,
+            (_, Action::Change | Action::Adopt) => {}
+        }
+    }
+    let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
+    (count(added), count(removed))
+}
