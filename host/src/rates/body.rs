@@ -13,13 +13,12 @@ use tillgate_engine::rate::{Amount, Currency, Invalid, Pair, Percentage, Rate, R
 use super::change::plan::{Bulk, Placed};
 use super::shop::used::Conversion;
 use super::units::set_rates::NewRate;
-use super::units::unit::{ID_RULE, PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
+use super::units::unit::{
+    ID_RULE, MAX_NAME, PairMarkup, PairTolerance, UNIT_ID, UnitId, UnitSettings, UnitType,
+};
 use crate::body::tenant;
 use crate::data::managed_by::{self, managed_by};
 use crate::identity::TenantId;
-
-/// The most characters of a unit's name.
-pub(in crate::rates) const MAX_NAME: usize = 256;
 
 /// The most markups of single pairs, and as many tolerances.
 const MAX_PAIRS: usize = 1_000;
@@ -28,9 +27,6 @@ const MAX_PAIRS: usize = 1_000;
 const MAX_BULK: usize = 1_000;
 
 const TOO_MANY: &str = "must have 1 to 1,000 rates in set and delete together";
-
-/// The ids of business units.
-pub(in crate::rates) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
 
 const RATE_VALUE: &str = "How many units of `currencyIdFrom` one unit of \
     `currencyIdTo` is worth: at most six decimals and 15 significant digits.";
@@ -357,9 +353,4 @@ fn rate_key(fields: &mut Fields<'_, '_, '_>) -> Option<RateKey> {
             None
         }
     }
-}
-
-/// The id of a business unit.
-pub(in crate::rates) fn unit_id_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
 }

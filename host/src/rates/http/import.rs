@@ -22,10 +22,10 @@ use crate::http::{
     Access, Audited, Faults, Operation, QueryParameter, Reply, Request, Route, Tag, Takes,
 };
 use crate::identity::Permission as P;
-use crate::rates::body::unit_id_schema;
 use crate::rates::change::audit::CHANGED;
 use crate::rates::reference::import::ECB;
 use crate::rates::reference::{Document, DocumentType};
+use crate::rates::units::unit::unit_id_schema;
 use crate::rates::{Import, Imported, Rates, UnitId};
 
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").

@@ -23,10 +23,10 @@ use uuid::Uuid;
 use self::query::{
     BUSINESS_UNIT, CURSOR, FROM, RATE_TYPE, SINCE, TO, history_query, unit_of_query,
 };
-use super::body::unit_id_schema;
 use super::change::progress;
 use super::shop::{history_page, used};
 use super::units::rate_answers::UsedRateAnswer;
+use super::units::unit::unit_id_schema;
 use super::{DryRun, Edited, Editor, Rates, body};
 use crate::data::etag;
 use crate::error::Result;

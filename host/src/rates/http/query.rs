@@ -10,9 +10,9 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::http::{CURSOR_RULE, Faults, Query, QueryParameter, Request};
 use crate::rates::Rates;
-use crate::rates::body::{UNIT_ID, unit_id_schema};
 use crate::rates::shop::history_page::HistoryQuery;
 use crate::rates::units::unit::{ID_RULE, UnitId};
+use crate::rates::units::unit::{UNIT_ID, unit_id_schema};
 
 pub(super) const BUSINESS_UNIT: QueryParameter<UnitId> = QueryParameter {
     name: "businessUnit",

@@ -20,9 +20,9 @@ use crate::http::{
 };
 use crate::identity::{Permission as P, TENANT_RULE, TenantId};
 use crate::observe::audit::Line;
-use crate::rates::body::unit_id_schema;
 use crate::rates::change::initial_state;
 use crate::rates::topic::{Cursor, Filter, Item};
+use crate::rates::units::unit::unit_id_schema;
 use crate::rates::units::unit::{ID_RULE, UnitId, UnitType};
 use crate::rates::{Rates, body};
 

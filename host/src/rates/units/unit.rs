@@ -4,7 +4,7 @@
 //! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: a
 //! commit that expects the version of the one expects that of the other.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
@@ -16,13 +16,18 @@ use super::json::exact;
 use crate::data::managed_by::ManagedBy;
 use crate::error::{Error, Result};
 use crate::identity::By;
-use crate::rates::body::{MAX_NAME, UNIT_ID, unit_id_schema};
 
 /// The most levels of a tree, the company and the store included.
 pub(in crate::rates) const MAX_DEPTH: usize = 32;
 
 /// What the id of a business unit must be, for messages.
 pub(crate) const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
+
+/// The ids of business units, as a pattern.
+pub(in crate::rates) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
+
+/// The most characters of a unit's name.
+pub(in crate::rates) const MAX_NAME: usize = 256;
 
 const UNITS: &str = "unit/";
 const RATES: &str = "unit-rates/";
@@ -259,6 +264,11 @@ struct ToleranceAnswer<'a> {
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "percentage")]
     tolerance_percentage: &'a str,
+}
+
+/// The id of a business unit in a path.
+pub(in crate::rates) fn unit_id_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
 }
 
 fn name_schema(_: &mut SchemaGenerator) -> Schema {
