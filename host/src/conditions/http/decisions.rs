@@ -49,6 +49,9 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     ]
 }
 
+const EXPLAIN: QueryParameter<bool> =
+    QueryParameter::flag("explain", "Whether each result says what was compared.");
+
 /// Why the audit log says nothing of them.
 const READS: &str = "a decision changes nothing";
 
@@ -95,9 +98,6 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
     };
     Ok(reply.with(ENGINE, MODULE).stale(staleness))
 }
-
-const EXPLAIN: QueryParameter<bool> =
-    QueryParameter::flag("explain", "Whether each result says what was compared.");
 
 fn describe_evaluate_condition() -> Operation {
     let operation = Operation::new("evaluateCondition", Tag::Decisions, "Decide about an item by a condition")
