@@ -377,9 +377,10 @@ fn every_setting_takes_effect_from_a_file_and_from_the_environment() {
             let pointer = format!("/{}", key.replace('.', "/"));
             assert_eq!(Some(value), set.pointer(&pointer), "{key}");
             assert_ne!(*value, defaults[*key].0, "{key} is not the default");
-            match is_file {
-                true => assert!(source.ends_with("/tillgate.toml"), "{key}: {source}"),
-                false => assert_eq!(*source, variable(key)),
+            if is_file {
+                assert!(source.ends_with("/tillgate.toml"), "{key}: {source}")
+            } else {
+                assert_eq!(*source, variable(key))
             }
         }
     }

@@ -73,9 +73,10 @@ fn a_store_that_has_lost_its_file_is_not_begun_anew() {
     let committed = fs::read(&log).unwrap();
     assert!(!committed.is_empty());
     for empty in [false, true] {
-        match empty {
-            true => fs::write(&file, "").unwrap(),
-            false => fs::remove_file(&file).unwrap(),
+        if empty {
+            fs::write(&file, "").unwrap()
+        } else {
+            fs::remove_file(&file).unwrap()
         }
         let arguments = [
             "serve",

@@ -309,7 +309,10 @@ fn no_schema_by_hand_has_the_name_of_a_derived_one() {
         name[1].to_owned()
     });
     let derived: BTreeSet<_> = derived.collect();
-    assert!(by_hand.len() > 25 && derived.len() > 75, "{by_hand:?} {derived:?}");
+    assert!(
+        by_hand.len() > 25 && derived.len() > 75,
+        "{by_hand:?} {derived:?}"
+    );
     let clashes: Vec<_> = by_hand.intersection(&derived).collect();
     assert!(clashes.is_empty(), "{clashes:?}");
 }

@@ -110,9 +110,10 @@ impl Session {
     async fn status(&self, sent: &Sent<'_>) -> u16 {
         let answer = self.send(sent).await;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        let body = match is_stream(&headers) {
-            true => bytes::Bytes::new(),
-            false => answer.bytes().await.unwrap(),
+        let body = if is_stream(&headers) {
+            bytes::Bytes::new()
+        } else {
+            answer.bytes().await.unwrap()
         };
         let (id, faults) = self.documented.check(&Exchange {
             method: &sent.method.to_ascii_uppercase(),

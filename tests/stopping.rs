@@ -305,9 +305,10 @@ async fn assert_used(caller: &Caller, company: usize, rate: &str) {
             let path = format!("/api/v1/exchange-rates?businessUnit=C{company}S{shop}");
             let used = caller.get(&path).await;
             let text = used.to_string();
-            match text.contains(&format!(r#""rateValue":{rate}"#)) {
-                true => Ok(()),
-                false => Err(text),
+            if text.contains(&format!(r#""rateValue":{rate}"#)) {
+                Ok(())
+            } else {
+                Err(text)
             }
         })
         .await;

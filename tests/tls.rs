@@ -455,9 +455,10 @@ async fn a_client_that_goes_away_over_tls_lets_go_of_what_waits_for_it() {
         answered("as many wait", async || {
             let text = host.get("/metrics").await.text().await.unwrap();
             let kind = [("kind", "event_waiters")];
-            match Scrape::read(&text).sum("tillgate_memory_objects", &kind) == count {
-                true => Ok(()),
-                false => Err(text),
+            if Scrape::read(&text).sum("tillgate_memory_objects", &kind) == count {
+                Ok(())
+            } else {
+                Err(text)
             }
         })
         .await;

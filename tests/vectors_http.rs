@@ -183,9 +183,10 @@ impl Shop {
         let global = path.starts_with("/api/v1/global-");
         let token = if global { &self.operator } else { &self.tenant };
         let bearer = format!("Bearer {token}");
-        let prefer = match self.lenient {
-            true => "handling=lenient",
-            false => "handling=strict",
+        let prefer = if self.lenient {
+            "handling=lenient"
+        } else {
+            "handling=strict"
         };
         let headers = [("authorization", bearer.as_str()), ("prefer", prefer), JSON];
         let request = message(&format!("{method} {path}"), &headers, body);
@@ -267,9 +268,10 @@ impl Shop {
         self.lenient = plain.is_some();
         self.hold(plain.unwrap_or(line), document, &project).await;
         if !self.faults.is_empty() {
-            let code = match self.is_only_unknown {
-                true => "unknown_member",
-                false => "invalid",
+            let code = if self.is_only_unknown {
+                "unknown_member"
+            } else {
+                "invalid"
             };
             return format!("400 {code} {:#?}", self.faults);
         }

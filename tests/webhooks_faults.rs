@@ -209,9 +209,10 @@ fn assert_signed(receiver: &Receiver, late: &[String], new_keys: &[String]) {
         let number: usize = received.path.rsplit('/').next().unwrap().parse().unwrap();
         let signatures = received.headers["webhook-signature"].split(' ');
         let signatures: Vec<&str> = signatures.collect();
-        let key = match late.contains(&received.id()) {
-            true => &new_keys[number],
-            false => KEY,
+        let key = if late.contains(&received.id()) {
+            &new_keys[number]
+        } else {
+            KEY
         };
         let expected = standard(key, &received);
         assert!(signatures.contains(&expected.as_str()), "{received:?}");

@@ -55,9 +55,10 @@ pub fn answer(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
 #[inline(never)]
 fn version<'a>(root: Node<'_, 'a>, key: &str, faults: &mut Faults) -> Option<Draft<'a>> {
     let version = faults.required(root, key)?;
-    match version.is_null() {
-        true => None,
-        false => Draft::read(version, faults),
+    if version.is_null() {
+        None
+    } else {
+        Draft::read(version, faults)
     }
 }
 

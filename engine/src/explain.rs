@@ -47,9 +47,10 @@ impl Explain<'_, '_> {
         };
         decision.write_open(decision.allow(), Some(&mut results), out);
         push("}", out);
-        match out.len() > self.limit {
-            true => Err(too_large("$.item")),
-            false => Ok(()),
+        if out.len() > self.limit {
+            Err(too_large("$.item"))
+        } else {
+            Ok(())
         }
     }
 

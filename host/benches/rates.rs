@@ -376,9 +376,12 @@ fn main() {
     let mut runs: Vec<(usize, bool)> = sizes.iter().map(|shops| (*shops, true)).collect();
     runs.push((10_000, false));
     for (shops, alike) in runs {
-        let what = |store: &str| match alike {
-            true => store.to_owned(),
-            false => format!("{store}, no two shops alike"),
+        let what = |store: &str| {
+            if alike {
+                store.to_owned()
+            } else {
+                format!("{store}, no two shops alike")
+            }
         };
         let runtime = Runtime::new().unwrap();
         runtime.block_on(async {

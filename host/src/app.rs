@@ -72,9 +72,10 @@ impl App {
         let store: Arc<dyn Store> = MeasuredStore::new(store, &metrics);
         let readiness = Readiness::new(Arc::clone(&store), Arc::clone(&clock));
         let runner = Runner::new(Arc::clone(&store), Arc::clone(&clock), workers.handle());
-        let runner = match config.roles.has(Role::Workers) {
-            true => runner,
-            false => runner.idle(),
+        let runner = if config.roles.has(Role::Workers) {
+            runner
+        } else {
+            runner.idle()
         };
         let snapshot = snapshot(&config, store.as_ref(), &clock)?;
         let url = config.store.parse::<StoreUrl>().map_err(Error::Bug)?;

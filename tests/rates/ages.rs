@@ -63,9 +63,10 @@ async fn aged(shop: &Shop, days: f64) -> Scrape {
         let text = shop.host.http.get(url).send().await.unwrap();
         let text = text.text().await.unwrap();
         let scrape = Scrape::read(&text);
-        match scrape.sum(AGE, &[]) == days {
-            true => Ok(scrape),
-            false => Err(text),
+        if scrape.sum(AGE, &[]) == days {
+            Ok(scrape)
+        } else {
+            Err(text)
         }
     })
     .await

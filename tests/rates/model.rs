@@ -136,9 +136,10 @@ impl Model {
         let (mut rates, mut counts) = (unit.rates.clone(), [0; 4]);
         for (key, value) in new {
             let day = Some(day.to_owned());
-            let put = match has_later(key.0) {
-                true => 3,
-                false => put_rate(&mut rates, key, Set { value, day }),
+            let put = if has_later(key.0) {
+                3
+            } else {
+                put_rate(&mut rates, key, Set { value, day })
             };
             counts[put] += 1;
         }

@@ -44,9 +44,10 @@ pub fn unfinished(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
-        match name.to_str().unwrap().starts_with(".tillgate-unfinished-") {
-            true => found.push(path),
-            false => found.extend(unfinished(&path)),
+        if name.to_str().unwrap().starts_with(".tillgate-unfinished-") {
+            found.push(path)
+        } else {
+            found.extend(unfinished(&path))
         }
     }
     found

@@ -153,9 +153,10 @@ async fn talk(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             answer = Answer::Status(status, "", "");
         }
         if let Answer::HangingAt(end) = answer {
-            answer = match request.path.ends_with(end) {
-                true => Answer::Hang,
-                false => Answer::Status(204, "", ""),
+            answer = if request.path.ends_with(end) {
+                Answer::Hang
+            } else {
+                Answer::Status(204, "", "")
             };
         }
         shared

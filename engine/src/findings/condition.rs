@@ -39,9 +39,10 @@ pub(super) fn look_at(
     };
     report.begin(SHADOWED);
     let is_other_global = other.scope == Scope::Global;
-    let who = match is_other_global {
-        true => "A global rule has this id too: ",
-        false => "The tenant has a rule of its own with this id: ",
+    let who = if is_other_global {
+        "A global rule has this id too: "
+    } else {
+        "The tenant has a rule of its own with this id: "
     };
     push(who, report.out);
     let decides = match (condition.enabled, other.enabled, is_other_global) {
@@ -52,9 +53,10 @@ pub(super) fn look_at(
         (true, true, false) => "that one decides in place of this one.",
     };
     push(decides, report.out);
-    let places: &[&str] = match condition.enabled {
-        true => &["$.id"],
-        false => &["$.id", "$.enabled"],
+    let places: &[&str] = if condition.enabled {
+        &["$.id"]
+    } else {
+        &["$.id", "$.enabled"]
     };
     let own = Some((condition.id.as_str(), condition.rule));
     let others = Some((other.id.as_str(), other.rule));

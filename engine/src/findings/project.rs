@@ -176,9 +176,10 @@ fn unsatisfiable(set: &Factor<'_>, report: &mut Report<'_>) {
             of_empty,
         ),
         (true, has_passing) => (
-            match has_passing {
-                true => "Nothing can be bought: no # is both allowed and not denied.",
-                false => "Nothing can be bought: no # is allowed by all restrictions on it.",
+            if has_passing {
+                "Nothing can be bought: no # is both allowed and not denied."
+            } else {
+                "Nothing can be bought: no # is allowed by all restrictions on it."
             },
             lines_of(set, (THAT_ALLOW, THAT_DENY), &passing),
         ),
@@ -209,9 +210,10 @@ impl Look<'_, '_> {
     /// An item that has a value of a target, and what is accepted of all others.
     fn witness(&self, set: &Factor<'_>, value: Choice<'_>) -> Option<Vec<u8>> {
         let is_listed = |id: &str| self.product.lists(id);
-        match self.has_witnesses {
-            true => self.product.witness((set.target, value), &is_listed),
-            false => None,
+        if self.has_witnesses {
+            self.product.witness((set.target, value), &is_listed)
+        } else {
+            None
         }
     }
 

@@ -93,9 +93,10 @@ pub(super) fn write_sentence(
 /// Appends a name, in quotes unless it reads as a word.
 fn write_name(name: &str, out: &mut Vec<u8>) {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    match name.len() <= MAX_BYTES && name.bytes().all(is_letter) {
-        true => push(name, out),
-        false => write_quoted(name, out),
+    if name.len() <= MAX_BYTES && name.bytes().all(is_letter) {
+        push(name, out)
+    } else {
+        write_quoted(name, out)
     }
 }
 

@@ -19,9 +19,10 @@ impl Node<'_, '_> {
     }
 
     fn write_children(self, out: &mut Vec<u8>) {
-        let (open, close) = match self.is_object() {
-            true => ("{", "}"),
-            false => ("[", "]"),
+        let (open, close) = if self.is_object() {
+            ("{", "}")
+        } else {
+            ("[", "]")
         };
         let mut before = open;
         for child in self.children() {

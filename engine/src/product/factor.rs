@@ -271,17 +271,20 @@ impl<'a> Factor<'a> {
     #[inline(never)]
     pub(crate) fn is_idle(&self, line: &Line, needed: &[bool]) -> bool {
         let denies = line.role == DENIES;
-        let matters = |listed: &Listed<'_>| match denies {
-            true => self.traits(listed) & PASSES != 0,
-            false => self.has(listed),
+        let matters = |listed: &Listed<'_>| {
+            if denies {
+                self.traits(listed) & PASSES != 0
+            } else {
+                self.has(listed)
+            }
         };
         let is_elsewhere = |listed: &Listed<'_>| listed.lines.of(line.role) > 1;
         let is_only = line.role == ALONE || !denies && self.lines_of.of(line.role) == 1;
-        let is_same = match is_only {
-            true => needed.get(line.check) == Some(&false),
-            false => self
-                .listed_by(line)
-                .all(|it| is_elsewhere(it) || !matters(it)),
+        let is_same = if is_only {
+            needed.get(line.check) == Some(&false)
+        } else {
+            self.listed_by(line)
+                .all(|it| is_elsewhere(it) || !matters(it))
         };
         is_same && (line.values.is_empty() || self.listed_by(line).any(matters))
     }

@@ -110,9 +110,10 @@ impl<'a> Product<'a> {
         push(r#"{"item":{"id":"#, &mut witness);
         let mut properties = Vec::new();
         for factor in &self.factors {
-            let value = match factor.target == target {
-                true => value,
-                false => factor.first()?,
+            let value = if factor.target == target {
+                value
+            } else {
+                factor.first()?
             };
             match (factor.target, value) {
                 (Some(name), _) => set(name, value, &mut properties),

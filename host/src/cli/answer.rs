@@ -64,9 +64,10 @@ impl Answer {
 
     /// The answer, unless another attempt may be answered otherwise.
     pub(super) fn unless_temporary(self) -> Result<Self, Failure> {
-        match self.is_temporary() {
-            true => Err(self.failure()),
-            false => Ok(self),
+        if self.is_temporary() {
+            Err(self.failure())
+        } else {
+            Ok(self)
         }
     }
 

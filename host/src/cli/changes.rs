@@ -51,9 +51,10 @@ impl fmt::Display for Changes<'_> {
             Some(format!("{verb} {}", describe(rates)))
         });
         let lists: Vec<String> = lists.collect();
-        let changes = match lists.is_empty() {
-            true => "no rates".to_owned(),
-            false => lists.join("; "),
+        let changes = if lists.is_empty() {
+            "no rates".to_owned()
+        } else {
+            lists.join("; ")
         };
         write!(f, "{}  {changes}", self.business_unit_id)
     }

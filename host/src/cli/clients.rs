@@ -208,9 +208,10 @@ async fn register(session: &Session, new: &NewClient) -> Result<Json, String> {
         "claims": {},
     });
     let registered = post("/v1/registration", registration).await?;
-    let hint = match registered.is_conflict() {
-        true => ": use --software NAME for another client",
-        false => "",
+    let hint = if registered.is_conflict() {
+        ": use --software NAME for another client"
+    } else {
+        ""
     };
     registered.body().map_err(|why| format!("{why}{hint}"))
 }

@@ -94,9 +94,10 @@ fn call<'a>(
     request: &[u8],
 ) -> Result<Call<'a>, Fault> {
     if let Some(id) = &arguments.condition {
-        return match ConditionId::is_id(id) {
-            true => Ok(Call::Condition(catalog, id)),
-            false => Err(fault("--condition", ConditionId::RULE)),
+        return if ConditionId::is_id(id) {
+            Ok(Call::Condition(catalog, id))
+        } else {
+            Err(fault("--condition", ConditionId::RULE))
         };
     }
     match serde_json::from_slice(request) {

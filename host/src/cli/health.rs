@@ -59,9 +59,10 @@ pub(super) async fn run(arguments: Health) -> Result<(), String> {
             (format!("{scheme}://{address}"), Trust::Any)
         }
     };
-    let path = match arguments.ready {
-        true => "/readyz",
-        false => "/healthz",
+    let path = if arguments.ready {
+        "/readyz"
+    } else {
+        "/healthz"
     };
     let shown = shown(&base);
     let url = Url::parse(&format!("{base}{path}"));
@@ -78,13 +79,14 @@ pub(super) async fn run(arguments: Health) -> Result<(), String> {
     let said = report
         .as_ref()
         .map_or("nothing", |report| report.status.as_str());
-    match answer.status.is_success() && report.is_ok() {
-        true => print_line(said),
-        false => Err(format!(
+    if answer.status.is_success() && report.is_ok() {
+        print_line(said)
+    } else {
+        Err(format!(
             "the host at {shown} answered {}: {}",
             answer.status,
             on_line(said)
-        )),
+        ))
     }
 }
 

@@ -49,9 +49,10 @@ fn rate_type(name: &str) -> Result<RateType, String> {
 impl ImportRates {
     /// What would become of rates beyond the tolerance.
     const fn would(&self) -> &'static str {
-        match self.accept_deviation {
-            true => "would be left out without --accept-deviation",
-            false => "would be left out",
+        if self.accept_deviation {
+            "would be left out without --accept-deviation"
+        } else {
+            "would be left out"
         }
     }
 

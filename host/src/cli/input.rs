@@ -33,9 +33,10 @@ pub(super) fn open(file: &Path) -> io::Result<File> {
 
 /// Reads a file, or stdin for `-`.
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let (name, read) = match is_stdin(file) {
-        true => ("stdin".to_owned(), read_most(io::stdin().lock())),
-        false => (shown_path(file), open(file).and_then(read_most)),
+    let (name, read) = if is_stdin(file) {
+        ("stdin".to_owned(), read_most(io::stdin().lock()))
+    } else {
+        (shown_path(file), open(file).and_then(read_most))
     };
     let text = read.map_err(|cause| format!("{name} cannot be read: {cause}"))?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MAX_FILE {

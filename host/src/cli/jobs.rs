@@ -65,36 +65,40 @@ pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
     match command {
         Command::List => {
             let jobs = list(&session).await?;
-            print(&match options.json {
-                true => json_array(&jobs),
-                false => listed(&jobs)?,
+            print(&if options.json {
+                json_array(&jobs)
+            } else {
+                listed(&jobs)?
             })
         }
         Command::Retry { id: Some(id), .. } => {
             let path = format!("{SET_ASIDE}/{}/retry", segment(&id));
             let job = session.call(Method::POST, &path).await?.body()?;
-            match options.json {
-                true => print(&format!("{}\n", job.text)),
-                false => print_line(&format!(
+            if options.json {
+                print(&format!("{}\n", job.text))
+            } else {
+                print_line(&format!(
                     "the job {} of {} is tried again",
                     text(&job.value, "job"),
                     text(&job.value, "queue")
-                )),
+                ))
             }
         }
         Command::Retry { id: None, .. } => {
             let jobs = retry_all(&session).await?;
-            print(&match options.json {
-                true => json_array(&jobs),
-                false => format!("{} jobs are tried again\n", jobs.len()),
+            print(&if options.json {
+                json_array(&jobs)
+            } else {
+                format!("{} jobs are tried again\n", jobs.len())
             })
         }
         Command::Drop { id } => {
             let path = format!("{SET_ASIDE}/{}", segment(&id));
             session.call(Method::DELETE, &path).await?.body()?;
-            print(&match options.json {
-                true => "{}\n".to_owned(),
-                false => "the job is dropped\n".to_owned(),
+            print(&if options.json {
+                "{}\n".to_owned()
+            } else {
+                "the job is dropped\n".to_owned()
             })
         }
     }

@@ -61,9 +61,10 @@ pub(super) fn run(arguments: &Lint) -> Result<Verdict, String> {
         Format::Text => lines(&found),
         Format::Json => json(&found)? + "\n",
     })?;
-    Ok(match linted.is_empty() {
-        true => Verdict::Clean,
-        false => Verdict::Found,
+    Ok(if linted.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Found
     })
 }
 
@@ -109,9 +110,10 @@ fn lines(found: &[Found<'_>]) -> String {
             Some("GLOBAL") => "global ",
             _ => "",
         };
-        let places = match finding.places.is_empty() {
-            true => String::new(),
-            false => format!(" at {}", finding.places.join(", ")),
+        let places = if finding.places.is_empty() {
+            String::new()
+        } else {
+            format!(" at {}", finding.places.join(", "))
         };
         let (what, id, kind) = (rule.kind, &rule.id, finding.kind);
         let message = on_line(&finding.message);

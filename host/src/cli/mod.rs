@@ -362,9 +362,12 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
         let variable = argument.get_env().and_then(std::env::var_os);
         variable.is_some_and(|value| value.is_empty())
     };
-    let command = command.mut_args(|argument| match is_empty(&argument) {
-        true => argument.env(None::<&'static str>),
-        false => argument,
+    let command = command.mut_args(|argument| {
+        if is_empty(&argument) {
+            argument.env(None::<&'static str>)
+        } else {
+            argument
+        }
     });
     command.mut_subcommands(without_empty_variables)
 }

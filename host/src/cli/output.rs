@@ -41,9 +41,10 @@ fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
     }
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_escaped(c) {
-            true => _ = write!(safe, "\\u{:04x}", u32::from(c)),
-            false => safe.push(c),
+        if is_escaped(c) {
+            _ = write!(safe, "\\u{:04x}", u32::from(c))
+        } else {
+            safe.push(c)
         }
     }
     Cow::Owned(safe)

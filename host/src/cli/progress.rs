@@ -24,9 +24,10 @@ impl ProgressLine {
 
     /// Prints progress, unless some was printed just before.
     pub(super) fn print(&mut self, progress: impl FnOnce() -> String) {
-        let interval = match self.terminal {
-            true => TERMINAL_INTERVAL,
-            false => FILE_INTERVAL,
+        let interval = if self.terminal {
+            TERMINAL_INTERVAL
+        } else {
+            FILE_INTERVAL
         };
         if self.printed.elapsed() < interval {
             return;

@@ -57,9 +57,10 @@ pub(super) fn run(arguments: &Test) -> Result<ExitCode, String> {
         Format::Junit => as_junit(&tests)?,
     })?;
     let has_failed = tests.run().any(|(_, report)| !report.failed.is_empty());
-    Ok(match has_failed {
-        true => ExitCode::from(FOUND),
-        false => ExitCode::SUCCESS,
+    Ok(if has_failed {
+        ExitCode::from(FOUND)
+    } else {
+        ExitCode::SUCCESS
     })
 }
 

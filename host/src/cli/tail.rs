@@ -102,10 +102,13 @@ impl Consumer {
         let mut reconnect = Reconnect::new(MAX_PAUSE);
         loop {
             match self.stream.next().await {
-                Ok(Some(event)) => match self.show(&event)? {
-                    true => continue,
-                    false => return Ok(()),
-                },
+                Ok(Some(event)) => {
+                    if self.show(&event)? {
+                        continue;
+                    } else {
+                        return Ok(());
+                    }
+                }
                 // A stream ends with its token, or when the host stops.
                 Ok(None) => {}
                 Err(cause) => tell(&format!("the stream broke off: {cause}")),

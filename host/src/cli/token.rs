@@ -15,9 +15,10 @@ pub(super) struct Token {
 pub(super) async fn run(arguments: Token) -> Result<(), String> {
     let options = arguments.options;
     let session = Session::open(&options).await?;
-    let printed = match options.json {
-        true => &session.issued.text,
-        false => session.token(),
+    let printed = if options.json {
+        &session.issued.text
+    } else {
+        session.token()
     };
     print(&format!("{printed}\n"))
 }

@@ -172,12 +172,13 @@ impl TenantCatalog {
 
     /// What the module decides about a condition with: a document that holds all conditions with this id.
     pub fn document_of(&self, id: &str) -> Cow<'_, Document> {
-        match self.is_large() {
-            false => Cow::Borrowed(self.document()),
-            true => match self.conditions_of(id) {
+        if self.is_large() {
+            match self.conditions_of(id) {
                 [Some(only), None] | [None, Some(only)] => Cow::Borrowed(only.document()),
                 both => Cow::Owned(self.document_with(both)),
-            },
+            }
+        } else {
+            Cow::Borrowed(self.document())
         }
     }
 

@@ -56,9 +56,10 @@ impl Conditions {
             let parts: Vec<&[u8]> = rule.iter().map(AsRef::as_ref).collect();
             Ok(app.engine.findings(&parts)?)
         };
-        match length > INLINE {
-            true => Box::pin(self.app.run_blocking(find)).await?,
-            false => find(&self.app),
+        if length > INLINE {
+            Box::pin(self.app.run_blocking(find)).await?
+        } else {
+            find(&self.app)
         }
     }
 }

@@ -243,9 +243,10 @@ impl Conditions {
                 return Ok((Change::default(), None));
             }
             let put = Put {
-                written: match there == Some(document) {
-                    true => Written::Unchanged,
-                    false => Written::new(stored.is_some()),
+                written: if there == Some(document) {
+                    Written::Unchanged
+                } else {
+                    Written::new(stored.is_some())
                 },
                 before: etag,
                 failing_tests,

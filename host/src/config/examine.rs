@@ -122,9 +122,10 @@ fn remove(tree: &mut Value, path: &[String]) -> bool {
                 [index] => index.parse::<usize>().is_ok(),
                 _ => false,
             };
-            match is_here {
-                true => members.remove(first).is_some(),
-                false => members.get_mut(first).is_some_and(|it| remove(it, rest)),
+            if is_here {
+                members.remove(first).is_some()
+            } else {
+                members.get_mut(first).is_some_and(|it| remove(it, rest))
             }
         }
         Value::Array(_, items) => {

@@ -35,9 +35,10 @@ impl Page {
     /// Checks the settings: the host must accept the tokens that the provider gives.
     pub(super) fn check(&self, trusted: &[TrustedIssuer]) -> Result<(), String> {
         let Some(sign_in) = self.sign_in() else {
-            return match self.sign_in.client_id.is_empty() {
-                true => Ok(()),
-                false => Err("sign_in.issuer must be set where client_id is".to_owned()),
+            return if self.sign_in.client_id.is_empty() {
+                Ok(())
+            } else {
+                Err("sign_in.issuer must be set where client_id is".to_owned())
             };
         };
         sign_in

@@ -97,12 +97,13 @@ impl TryFrom<Given> for Roles {
             role.ok_or_else(|| format!("{name:?} is not a role: roles are {}", names(Role::ALL)))
         };
         let roles: BTreeSet<_> = given.iter().map(role).collect::<Result<_, _>>()?;
-        match roles.is_empty() {
-            true => Err(format!(
+        if roles.is_empty() {
+            Err(format!(
                 "roles must name at least one of {}",
                 names(Role::ALL)
-            )),
-            false => Ok(Self(roles)),
+            ))
+        } else {
+            Ok(Self(roles))
         }
     }
 }

@@ -32,11 +32,10 @@ impl Tls {
     }
 
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        match self.cert.is_empty() == self.key.is_empty() {
-            true => Ok(()),
-            false => Err(
-                "tls.cert and tls.key must be set together: the certificate and its private key",
-            ),
+        if self.cert.is_empty() == self.key.is_empty() {
+            Ok(())
+        } else {
+            Err("tls.cert and tls.key must be set together: the certificate and its private key")
         }
     }
 }

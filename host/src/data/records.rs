@@ -288,9 +288,10 @@ impl Records {
         P: Future<Output = Result<(Change, T)>>,
     {
         // Who comes while another plans again waits for that one.
-        let mut permit = match self.retrying.is_in_use(&self.partition) {
-            true => Some(self.permit().await?),
-            false => None,
+        let mut permit = if self.retrying.is_in_use(&self.partition) {
+            Some(self.permit().await?)
+        } else {
+            None
         };
         for _ in 0..MAX_ATTEMPTS {
             match plan().await {

@@ -178,9 +178,10 @@ impl Parser {
         }
         let (name, mut data) = (mem::take(&mut self.name), mem::take(&mut self.data));
         data.pop()?;
-        let name = match name.is_empty() {
-            true => "message".to_owned(),
-            false => name,
+        let name = if name.is_empty() {
+            "message".to_owned()
+        } else {
+            name
         };
         Some(Event { name, data })
     }

@@ -240,9 +240,10 @@ impl Client {
     ) -> Result<Opened, EgressError> {
         let opened = async {
             let response = self.execute(request).await?;
-            Ok(match is_events(&response) {
-                true => Opened::Events(Box::new(EventStream::new(response, limits))),
-                false => Opened::Answer(self.read(response).await?),
+            Ok(if is_events(&response) {
+                Opened::Events(Box::new(EventStream::new(response, limits)))
+            } else {
+                Opened::Answer(self.read(response).await?)
             })
         };
         self.in_time(opened).await

@@ -185,9 +185,10 @@ impl Instance {
         // What a log needs is as long as the answer.
         let parts = if options.record { 2 } else { 1 };
         let of_basket = BASKET_DEADLINE * parts;
-        let deadline = match options.explain {
-            true => of_basket,
-            false => DEADLINE * parts,
+        let deadline = if options.explain {
+            of_basket
+        } else {
+            DEADLINE * parts
         };
         let answer = match call {
             Call::Condition(catalog, id) => {

@@ -80,9 +80,10 @@ impl PreparedDocuments {
     /// What must be released so that a document of so many bytes has room, what was used longest ago first. What the call
     /// uses stays.
     pub(super) fn displaced_by(&mut self, bytes: usize) -> Vec<DocumentDigest> {
-        let limit = match is_long(bytes) {
-            true => LONG_LIMIT,
-            false => SHORT_LIMIT,
+        let limit = if is_long(bytes) {
+            LONG_LIMIT
+        } else {
+            SHORT_LIMIT
         };
         let mut taken = *self.taken_by(bytes) + bytes + OVERHEAD;
         if taken <= limit {

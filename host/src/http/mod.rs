@@ -153,9 +153,10 @@ impl Server {
                     reply.keep_private();
                 }
                 if let Some(lenient) = prefers {
-                    let applied = match lenient {
-                        true => "handling=lenient",
-                        false => "handling=strict",
+                    let applied = if lenient {
+                        "handling=lenient"
+                    } else {
+                        "handling=strict"
                     };
                     reply = reply.with(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
                 }
@@ -318,9 +319,10 @@ impl Server {
 
     /// What bodies are counted against: those of callers, or of anonymous requests.
     const fn bodies_of(&self, has_caller: bool) -> &Room {
-        match has_caller {
-            true => &self.bodies,
-            false => &self.anonymous_bodies,
+        if has_caller {
+            &self.bodies
+        } else {
+            &self.anonymous_bodies
         }
     }
 
@@ -337,9 +339,10 @@ impl Server {
             Ok(held) => {
                 request.room.clone_from(&held);
                 let answer = route.answer(request);
-                let handled = match route.is_heavy {
-                    true => Box::pin(self.workers.run_task(answer)).await.flatten(),
-                    false => answer.await,
+                let handled = if route.is_heavy {
+                    Box::pin(self.workers.run_task(answer)).await.flatten()
+                } else {
+                    answer.await
                 };
                 (handled, held)
             }

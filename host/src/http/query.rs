@@ -42,9 +42,10 @@ impl Faults {
     /// # Errors
     /// [`Error::Invalid`] when there is one.
     pub fn none_or_error(self) -> Result<()> {
-        match self.0.is_empty() {
-            true => Ok(()),
-            false => Err(self.into_error()),
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(self.into_error())
         }
     }
 }

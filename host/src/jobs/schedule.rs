@@ -153,9 +153,10 @@ impl Schedule {
     pub(super) fn ended(&mut self, partition: &Partition, has_yielded: bool) {
         if let Some(running) = self.running.get_mut(partition) {
             for running in [&mut *running, &mut self.all] {
-                let count = match has_yielded {
-                    true => &mut running.without,
-                    false => &mut running.with_slot,
+                let count = if has_yielded {
+                    &mut running.without
+                } else {
+                    &mut running.with_slot
                 };
                 *count = count.saturating_sub(1);
             }

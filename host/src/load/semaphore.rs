@@ -155,9 +155,10 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> Queue<K, M> {
         for _ in 0..self.order.len() {
             let key = self.order.pop_front()?;
             let of_key = self.by_key.get_mut(&key)?;
-            let next = match of_key.permits < each {
-                true => of_key.next(of_member),
-                false => None,
+            let next = if of_key.permits < each {
+                of_key.next(of_member)
+            } else {
+                None
             };
             if !of_key.waiting.is_empty() {
                 self.order.push_back(key.clone());

@@ -242,9 +242,12 @@ impl Readiness {
         for (part, found) in &mut checks {
             let before = last.checks.get(part);
             // A part that was never checked is as it is since the start.
-            let since = before.map_or(last.since, |before| match before.state == found.state {
-                true => before.since,
-                false => now,
+            let since = before.map_or(last.since, |before| {
+                if before.state == found.state {
+                    before.since
+                } else {
+                    now
+                }
             });
             // The store knows by itself when it went away.
             found.since = if found.since == NOT_KNOWN {

@@ -104,9 +104,10 @@ fn resource() -> Resource {
     let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder().with_attribute(version);
-    match is_named {
-        true => resource.build(),
-        false => resource.with_service_name(SERVICE).build(),
+    if is_named {
+        resource.build()
+    } else {
+        resource.with_service_name(SERVICE).build()
     }
 }
 

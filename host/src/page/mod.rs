@@ -123,9 +123,10 @@ async fn versioned(_: Arc<App>, request: Request) -> Result<Reply> {
         let detail = "there is nothing at this path".to_owned();
         Error::NotFound(PATH_NOT_FOUND, detail)
     })?;
-    let caching = match version == *VERSION {
-        true => IMMUTABLE,
-        false => REVALIDATED,
+    let caching = if version == *VERSION {
+        IMMUTABLE
+    } else {
+        REVALIDATED
     };
     Ok(asset.answer(&request, POLICY, caching))
 }

@@ -25,9 +25,10 @@ const TEXT_0_0_4: HeaderValue =
 
 /// The routes of the address that everything is served on.
 pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
-    match app.config.metrics.listen.is_empty() {
-        true => own_routes(),
-        false => probes(),
+    if app.config.metrics.listen.is_empty() {
+        own_routes()
+    } else {
+        probes()
     }
 }
 

@@ -180,9 +180,10 @@ pub(super) fn template_of(body: &Body, id: &str, version: &str) -> Result<NewTem
             message: "must be that of the path".into(),
         })
         .collect();
-    match faults.is_empty() {
-        true => Ok(new),
-        false => Err(Error::Invalid(faults)),
+    if faults.is_empty() {
+        Ok(new)
+    } else {
+        Err(Error::Invalid(faults))
     }
 }
 

@@ -289,9 +289,10 @@ impl Tokens {
         tenants::plan_existing(&self.records, change, tenant).await?;
         let key = key((!using_global_template).then_some(tenant), software);
         let Some(template) = self.records.get::<Template>(&key).await? else {
-            let whose = match using_global_template {
-                true => "global template",
-                false => "template of the tenant",
+            let whose = if using_global_template {
+                "global template"
+            } else {
+                "template of the tenant"
             };
             let message = format!("no {whose} exists for this softwareId and softwareVersion");
             return Err(Error::invalid("$", message));

@@ -45,9 +45,10 @@ pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Opt
             let url = fields.required("url", about, |value| {
                 url(value, |text| {
                     check_url(text, true)?;
-                    match is_local(text, reached) {
-                        true => Ok(()),
-                        false => Err(LOCAL_RULE),
+                    if is_local(text, reached) {
+                        Ok(())
+                    } else {
+                        Err(LOCAL_RULE)
                     }
                 })
             });

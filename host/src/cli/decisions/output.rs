@@ -83,9 +83,10 @@ impl Output {
     }
 
     fn flow(&mut self) -> Result<bool, String> {
-        match self.text.len() < CHUNK {
-            true => Ok(true),
-            false => self.print(),
+        if self.text.len() < CHUNK {
+            Ok(true)
+        } else {
+            self.print()
         }
     }
 
@@ -112,9 +113,10 @@ impl Output {
 fn safe(cell: &str) -> Cow<'_, str> {
     let is_formula = |c: &char| FORMULA.contains(c);
     let first = cell.chars().find(|c| is_formula(c) || !is_passed_over(*c));
-    match first.as_ref().is_some_and(is_formula) {
-        true => Cow::Owned(format!("'{cell}")),
-        false => Cow::Borrowed(cell),
+    if first.as_ref().is_some_and(is_formula) {
+        Cow::Owned(format!("'{cell}"))
+    } else {
+        Cow::Borrowed(cell)
     }
 }
 

@@ -102,12 +102,13 @@ impl Parts {
 
 /// Fails when there is such a file already: before anything is looked at, which may take long.
 pub(super) fn refuse_existing(file: &Path) -> Result<(), String> {
-    match file.exists() {
-        true => Err(format!(
+    if file.exists() {
+        Err(format!(
             "{} exists already: name another file",
             shown_path(file)
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -232,9 +233,10 @@ async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
     let answer = host::get(scheme, address, path).await;
     let answer = answer.map_err(|cause| format!("no host answers at {address}: {cause}"))?;
     let is_answer = answer.status.is_success() || answer.status == StatusCode::SERVICE_UNAVAILABLE;
-    match is_answer {
-        true => Ok(String::from_utf8_lossy(&answer.body).into_owned()),
-        false => Err(format!("{address} answered {}", answer.status)),
+    if is_answer {
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
+    } else {
+        Err(format!("{address} answered {}", answer.status))
     }
 }
 

@@ -77,9 +77,12 @@ pub(super) fn check(folder: &Path) -> Vec<Finding> {
 fn missing(folder: &Path) -> Finding {
     let above = folder.ancestors().skip(1);
     // The last of a relative path is empty: where this process is.
-    let mut above = above.map(|above| match above.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => above,
+    let mut above = above.map(|above| {
+        if above.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            above
+        }
     });
     let above = above.find(|above| above.exists()).unwrap_or(folder);
     let (shown, above_shown) = (folder.display(), above.display());

@@ -94,15 +94,14 @@ pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
         }
         None => None,
     };
-    print(&match arguments.json {
-        true => {
-            let json = serde_json::to_string_pretty(&Output {
-                report: &report,
-                bundle: bundle.as_ref(),
-            });
-            json.map_err(|cause| cause.to_string())? + "\n"
-        }
-        false => report.lines() + &bundle.as_ref().map(Bundle::lines).unwrap_or_default(),
+    print(&if arguments.json {
+        let json = serde_json::to_string_pretty(&Output {
+            report: &report,
+            bundle: bundle.as_ref(),
+        });
+        json.map_err(|cause| cause.to_string())? + "\n"
+    } else {
+        report.lines() + &bundle.as_ref().map(Bundle::lines).unwrap_or_default()
     })?;
     Ok(match report.verdict() {
         _ if bundle.is_some() => ExitCode::SUCCESS,

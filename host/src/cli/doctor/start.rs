@@ -31,9 +31,10 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
         metrics(config),
         authorities(),
     ];
-    let record = match config.decisions.to_stdout() {
-        true => "",
-        false => &config.decisions.log,
+    let record = if config.decisions.to_stdout() {
+        ""
+    } else {
+        &config.decisions.log
     };
     let files = [
         ("decisions.log", record),
@@ -62,9 +63,10 @@ fn certificate(config: &Config) -> Option<Finding> {
         }
         Ok(end) => {
             let what = format!("it is valid until {}", end.to_millis_text());
-            match files.expires_soon() {
-                true => warn(CERTIFICATE, what, renew),
-                false => ok(CERTIFICATE, what),
+            if files.expires_soon() {
+                warn(CERTIFICATE, what, renew)
+            } else {
+                ok(CERTIFICATE, what)
             }
         }
     })

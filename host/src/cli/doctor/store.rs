@@ -27,13 +27,14 @@ pub(super) async fn check(config: &Config, url: &StoreUrl) -> Vec<Finding> {
 
 fn in_memory(durable: bool) -> Finding {
     let what = "memory: is lost when its process ends";
-    match durable {
-        true => fail(
+    if durable {
+        fail(
             STORE,
             what,
             "choose another store, since require_durable_store is set",
-        ),
-        false => warn(STORE, what, "choose another store for what is to stay"),
+        )
+    } else {
+        warn(STORE, what, "choose another store for what is to stay")
     }
 }
 
@@ -114,13 +115,14 @@ async fn on_servers(url: &RedisUrl, durable: bool) -> Vec<Finding> {
 
 fn unsafe_setting(server: &Server, issue: &Issue, durable: bool) -> Finding {
     let what = format!("{}: {}", server.address, issue.what);
-    match issue.loses_commits && durable {
-        true => fail(
+    if issue.loses_commits && durable {
+        fail(
             STORE,
             format!("{what}, so a host with require_durable_store does not start"),
             issue.remedy,
-        ),
-        false => warn(STORE, what, issue.remedy),
+        )
+    } else {
+        warn(STORE, what, issue.remedy)
     }
 }
 
@@ -129,13 +131,14 @@ fn clock_of_servers(servers: &[Server]) -> Finding {
     let apart: Vec<String> = apart
         .map(|server| format!("{} by {} s", server.address, server.skew().as_secs()))
         .collect();
-    match apart.is_empty() {
-        true => ok(CLOCK, "the clocks of the servers agree with this machine's"),
-        false => warn(
+    if apart.is_empty() {
+        ok(CLOCK, "the clocks of the servers agree with this machine's")
+    } else {
+        warn(
             CLOCK,
             format!("clocks differ from this machine's: {}", apart.join(", ")),
             "synchronize all clocks by NTP",
-        ),
+        )
     }
 }
 

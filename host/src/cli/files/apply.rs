@@ -50,9 +50,10 @@ pub(super) fn secrets_of(steps: &[(Rank, Step<'_>)]) -> Result<SecretsOf, Vec<St
             }
         }
     }
-    match missing.is_empty() {
-        true => Ok(secrets),
-        false => Err(missing),
+    if missing.is_empty() {
+        Ok(secrets)
+    } else {
+        Err(missing)
     }
 }
 
@@ -190,9 +191,10 @@ async fn put(host: &Host, step: &Step<'_>, json: &[u8], manner: Manner<'_>) -> R
         answer.body().map_err(failure_of)?;
         return Ok(());
     }
-    match is_repeated && is_as_planned(host, step).await? {
-        true => Ok(()),
-        false => Err(outdated()),
+    if is_repeated && is_as_planned(host, step).await? {
+        Ok(())
+    } else {
+        Err(outdated())
     }
 }
 

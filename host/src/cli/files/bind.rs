@@ -55,9 +55,10 @@ pub(super) async fn bind<'f>(
         let id = (step.kind, step.id.as_str());
         problems.extend(bound.add(id, step.file, present.as_ref(), options).err());
     }
-    Ok(match problems.is_empty() {
-        true => Ok(bound),
-        false => Err(problems),
+    Ok(if problems.is_empty() {
+        Ok(bound)
+    } else {
+        Err(problems)
     })
 }
 

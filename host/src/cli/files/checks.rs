@@ -95,9 +95,10 @@ fn fault_of_rates(
     tree: &Tree,
 ) -> Option<String> {
     // Without the folder of units, those of the host are known by their rates.
-    let exists = match files.contains_key(&Kind::BusinessUnits) {
-        true => tree.has(unit),
-        false => of_kind(existing, Kind::Rates).contains_key(unit),
+    let exists = if files.contains_key(&Kind::BusinessUnits) {
+        tree.has(unit)
+    } else {
+        of_kind(existing, Kind::Rates).contains_key(unit)
     };
     (!exists).then(|| {
         format!(

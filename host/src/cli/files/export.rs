@@ -102,9 +102,10 @@ fn kinds(host: &Host, only: &[Kind]) -> Result<Vec<Kind>, String> {
             kinds.push(kind);
             continue;
         };
-        let why = match kind.is_the_platforms() {
-            true => "they are the platform's, and these credentials lack the permission",
-            false => "these credentials lack the permission",
+        let why = if kind.is_the_platforms() {
+            "they are the platform's, and these credentials lack the permission"
+        } else {
+            "these credentials lack the permission"
         };
         if only.contains(&kind) {
             return Err(format!("{kind} cannot be read: {why} {permission}"));

@@ -131,9 +131,10 @@ pub(super) async fn diff(arguments: Diff) -> Result<ExitCode, String> {
     };
     let ready = plan(&options, &files, planned, Permitted::Reading).await?;
     ready.print(&options, planned.me, Became::Shown)?;
-    Ok(match ready.steps.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(DIFFERS),
+    Ok(if ready.steps.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(DIFFERS)
     })
 }
 
@@ -176,12 +177,13 @@ pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
     if arguments.dry_run {
         let refusals = refusals::refusals(&ready.host, &ready.steps, manner).await?;
         ready.print(&options, planned.me, Became::Refused(&refusals))?;
-        return match refusals.is_empty() {
-            true => Ok(ExitCode::SUCCESS),
-            false => Err(format!(
+        return if refusals.is_empty() {
+            Ok(ExitCode::SUCCESS)
+        } else {
+            Err(format!(
                 "the host would refuse this:\n  {}",
                 refusals.join("\n  ")
-            )),
+            ))
         };
     }
     let secrets = apply::secrets_of(&ready.steps).map_err(|missing| missing.join("\n  "))?;
@@ -288,9 +290,10 @@ impl Ready<'_> {
             me,
             files: self.files,
         };
-        print(&match options.json {
-            true => print::json(about, &self.steps, &self.rest, became)?,
-            false => print::text(about, &self.steps, &self.rest),
+        print(&if options.json {
+            print::json(about, &self.steps, &self.rest, became)?
+        } else {
+            print::text(about, &self.steps, &self.rest)
         })
     }
 }

@@ -38,9 +38,12 @@ pub(super) fn faults(webhooks: &BTreeMap<String, Present>) -> impl Iterator<Item
 
 /// A name as a part of a variable's.
 fn spelled(name: &str) -> String {
-    let spelled = |c: char| match c.is_ascii_alphanumeric() {
-        true => c.to_ascii_uppercase(),
-        false => '_',
+    let spelled = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_uppercase()
+        } else {
+            '_'
+        }
     };
     name.chars().map(spelled).collect()
 }

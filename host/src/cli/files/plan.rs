@@ -102,9 +102,10 @@ impl<'f> Plan<'f> {
             .retain(|step| step.kind != Kind::Rates || !deleted.contains(&step.id));
         plan.left
             .retain(|left| left.kind != Kind::Rates || !deleted.contains(&left.id));
-        match problems.is_empty() {
-            true => Ok(plan),
-            false => Err(problems),
+        if problems.is_empty() {
+            Ok(plan)
+        } else {
+            Err(problems)
         }
     }
 

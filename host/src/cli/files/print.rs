@@ -100,9 +100,10 @@ pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>
         "{files} {} and the tenant {tenant} at {address}",
         plural(files, "file")
     );
-    let _ = match steps.is_empty() {
-        true => writeln!(text, "{of} are the same"),
-        false => writeln!(text, "{of} differ: {}", Counts::of(steps).words(TO_DO)),
+    let _ = if steps.is_empty() {
+        writeln!(text, "{of} are the same")
+    } else {
+        writeln!(text, "{of} differ: {}", Counts::of(steps).words(TO_DO))
     };
     if !plan.prunable.is_empty() {
         let _ = writeln!(

@@ -161,9 +161,10 @@ fn read_file(path: &Path) -> Result<String, String> {
         return Err("is larger than 4 KiB".to_owned());
     }
     let text = String::from_utf8(text).map_err(|_| "is not UTF-8".to_owned())?;
-    match text.trim().is_empty() {
-        true => Err("is empty".to_owned()),
-        false => Ok(text),
+    if text.trim().is_empty() {
+        Err("is empty".to_owned())
+    } else {
+        Ok(text)
     }
 }
 

@@ -44,9 +44,10 @@ pub(super) fn secrets_to_send(
 
 /// Adds that a secret is sent.
 fn note_sent(path: &str, was_set: bool, differences: &mut Differences) {
-    let (before, after) = match was_set {
-        true => ("set", "set again"),
-        false => ("not set", "set"),
+    let (before, after) = if was_set {
+        ("set", "set again")
+    } else {
+        ("not set", "set")
     };
     differences.note(path, before, after);
 }

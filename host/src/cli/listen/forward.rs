@@ -48,9 +48,10 @@ impl Forwarder {
         let request = request.headers(headers(signed)).body(envelope.to_owned());
         let answered = self.http.send_for_head(request, MAX_SHOWN).await;
         let millis = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let line = match self.json {
-            true => as_json(event, &answered, millis).to_string(),
-            false => describe(event, &answered, millis),
+        let line = if self.json {
+            as_json(event, &answered, millis).to_string()
+        } else {
+            describe(event, &answered, millis)
         };
         let is_open = print_on(&format!("{}\n", on_line(&line)))?;
         if answered.is_ok_and(|head| head.status == StatusCode::GONE) {

@@ -137,9 +137,10 @@ impl Listener {
             .session
             .write(Method::POST, &path, Requires::Nothing, body);
         let answer = asked.await?;
-        match answer.is_missing() {
-            true => Ok(()),
-            false => Ok(answer.body().map(drop)?),
+        if answer.is_missing() {
+            Ok(())
+        } else {
+            Ok(answer.body().map(drop)?)
         }
     }
 
@@ -251,9 +252,10 @@ impl Listener {
     async fn delete(&self) -> Result<(), Failure> {
         let path = format!("/api/v1/event-consumers/{}", self.consumer);
         let answer = self.session.call(Method::DELETE, &path).await?;
-        match answer.is_missing() {
-            true => Ok(()),
-            false => answer.body().map(drop),
+        if answer.is_missing() {
+            Ok(())
+        } else {
+            answer.body().map(drop)
         }
     }
 }

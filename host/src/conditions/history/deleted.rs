@@ -119,12 +119,11 @@ async fn name_of(app: &Arc<App>, json: &Bytes) -> Result<Option<String>> {
         name: Option<String>,
     }
     let read = |json: &[u8]| serde_json::from_slice(json).map(|Named { name }| name);
-    let name = match json.len() > INLINE {
-        true => {
-            let json = json.clone();
-            app.run_blocking(move |_| read(&json)).await?
-        }
-        false => read(json),
+    let name = if json.len() > INLINE {
+        let json = json.clone();
+        app.run_blocking(move |_| read(&json)).await?
+    } else {
+        read(json)
     };
     name.map_err(|cause| Error::Bug(format!("a stored document is damaged: {cause}")))
 }

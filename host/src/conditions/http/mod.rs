@@ -92,9 +92,10 @@ async fn part(
 
 /// The answer that is a stored document. One that is too long to be compressed is in memory anyway.
 fn document(text: &Text) -> Reply {
-    match text.size() > MAX_WHOLE {
-        true => Reply::encoded(Encoded::of(text.pieces().collect(), text.size())),
-        false => Reply::json(StatusCode::OK, text.json()),
+    if text.size() > MAX_WHOLE {
+        Reply::encoded(Encoded::of(text.pieces().collect(), text.size()))
+    } else {
+        Reply::json(StatusCode::OK, text.json())
     }
 }
 
@@ -187,9 +188,10 @@ const TESTS: QueryParameter<bool> = QueryParameter::flag(
 
 async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
-    let of = match request.flag(&TESTS)? {
-        true => Part::WithTests,
-        false => Part::Whole,
+    let of = if request.flag(&TESTS)? {
+        Part::WithTests
+    } else {
+        Part::Whole
     };
     let reply = part(&conditions, &request, catalog, of).await?;
     Ok(reply.stale(staleness))

@@ -100,12 +100,11 @@ async fn get_restrictions(conditions: Arc<Conditions>, request: Request) -> Resu
     let found = catalog.project(id).ok_or_else(|| no_project(id))?;
     let project = Arc::clone(found);
     request.reserve(SMALL + project.text.size()).await?;
-    let restrictions = match project.text.size() > INLINE {
-        true => {
-            let read = move |_: &App| project.restrictions();
-            conditions.app.run_blocking(read).await??
-        }
-        false => project.restrictions()?,
+    let restrictions = if project.text.size() > INLINE {
+        let read = move |_: &App| project.restrictions();
+        conditions.app.run_blocking(read).await??
+    } else {
+        project.restrictions()?
     };
     let reply = || Reply::json(StatusCode::OK, restrictions);
     Ok(request

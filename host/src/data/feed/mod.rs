@@ -64,9 +64,10 @@ impl Staleness {
     /// Whole seconds; `None` when the cache is fresh.
     #[must_use]
     pub const fn seconds(self) -> Option<u64> {
-        match self.0.is_zero() {
-            true => None,
-            false => Some(self.0.as_secs()),
+        if self.0.is_zero() {
+            None
+        } else {
+            Some(self.0.as_secs())
         }
     }
 }

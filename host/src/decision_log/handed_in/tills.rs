@@ -123,9 +123,10 @@ impl Stored {
 
     /// Refuses a till that would be one too many.
     pub(super) fn refuse_beyond(&self, quota: usize) -> Result<()> {
-        match self.till.is_none() && self.count().tills >= quota {
-            true => Err(Error::quota("tills that hand in decisions", quota)),
-            false => Ok(()),
+        if self.till.is_none() && self.count().tills >= quota {
+            Err(Error::quota("tills that hand in decisions", quota))
+        } else {
+            Ok(())
         }
     }
 

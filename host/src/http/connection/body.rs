@@ -164,9 +164,10 @@ async fn read_counted<B: Buf>(
     let collect = collect(body, limit, announced, Some(growing));
     let whole = tokio::time::timeout(deadline, collect).await;
     let whole = whole.unwrap_or(Err(BodyError::TooSlow))?;
-    Ok(match whole.len() > SMALL {
-        true => counted(whole, reservation),
-        false => whole,
+    Ok(if whole.len() > SMALL {
+        counted(whole, reservation)
+    } else {
+        whole
     })
 }
 

@@ -52,9 +52,10 @@ where
     /// Serves it on the threads for what it is sent, and has others go on when that changes.
     pub(super) fn serve(mut self) {
         let is_bulk = self.bulk.get();
-        let threads = match is_bulk {
-            true => (self.threads.low_priority)(),
-            false => self.threads.serving.clone(),
+        let threads = if is_bulk {
+            (self.threads.low_priority)()
+        } else {
+            self.threads.serving.clone()
         };
         threads.spawn(async move {
             let ended = poll_fn(|context| match self.inner.as_mut().poll(context) {

@@ -284,9 +284,10 @@ pub(super) fn values_of(params: &matchit::Params<'_, '_>) -> Result<Vec<String>,
     let values = params.iter().map(|(name, value)| {
         let value = percent_decode_str(value).decode_utf8();
         let value = value.map_err(|_| "the path must be percent-encoded UTF-8".to_owned())?;
-        match is_step(&value) {
-            true => Err(format!("$.{name} {STEP_RULE}")),
-            false => Ok(value.into_owned()),
+        if is_step(&value) {
+            Err(format!("$.{name} {STEP_RULE}"))
+        } else {
+            Ok(value.into_owned())
         }
     });
     values.collect()

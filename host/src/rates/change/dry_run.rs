@@ -219,9 +219,10 @@ pub(in crate::rates) async fn run(
             ids.drain(..taken);
         }
         let fitting = how_many_fit(tree, &shops, PAGE_BYTES).await?;
-        size = match fitting < shops.len() || !ids.is_empty() {
-            true => fitting.max(1),
-            false => (size * 2).min(PAGE),
+        size = if fitting < shops.len() || !ids.is_empty() {
+            fitting.max(1)
+        } else {
+            (size * 2).min(PAGE)
         };
         let page = shops.drain(..fitting).collect();
         for computed in differences.of(tree, page).await? {

@@ -132,9 +132,10 @@ impl Edits<'_> {
                 dry.deviations = guard::listed(&deviations).to_vec();
                 return Ok((change, Edited::Dry(Box::new(dry), answer)));
             }
-            let accepted = match self.editor.accept_deviation {
-                true => deviations.len(),
-                false => 0,
+            let accepted = if self.editor.accept_deviation {
+                deviations.len()
+            } else {
+                0
             };
             let tenant = self.editor.tenant;
             let line = match step {
@@ -244,9 +245,10 @@ impl Edits<'_> {
             },
             above => {
                 change.put(&after.id.key(), after.unit())?;
-                match before.is_some_and(|before| reaches_shops(before, after)) {
-                    true => Reach::Below(after.id.clone(), above),
-                    false => Reach::Nothing,
+                if before.is_some_and(|before| reaches_shops(before, after)) {
+                    Reach::Below(after.id.clone(), above)
+                } else {
+                    Reach::Nothing
                 }
             }
         };

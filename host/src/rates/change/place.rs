@@ -89,9 +89,10 @@ async fn check_path(records: &Records, id: &UnitId, path: &Path, exists: bool) -
     if path.nodes.iter().any(|above| above.id == *id) {
         return Err(conflict("a business unit cannot stand below itself"));
     }
-    let below = match exists {
-        true => depth_below(records, id).await?,
-        false => 0,
+    let below = if exists {
+        depth_below(records, id).await?
+    } else {
+        0
     };
     if path.nodes.len() + 1 + below > MAX_DEPTH {
         return Err(conflict("the tree would be deeper than 32 levels"));

@@ -182,9 +182,10 @@ pub(in crate::rates) fn change_rates<'r>(
         }
     }
     for key in &bulk.delete {
-        match rates.remove(*key) {
-            true => counts.deleted += 1,
-            false => counts.unchanged += 1,
+        if rates.remove(*key) {
+            counts.deleted += 1
+        } else {
+            counts.unchanged += 1
         }
     }
     let etag = set_list(&rates)?.etag().clone();
@@ -197,9 +198,10 @@ pub(in crate::rates) fn after<'r>(
     rates: SetRates,
     places: Places<'r>,
 ) -> After<'r> {
-    match rates == *old {
-        true => After::Same,
-        false => After::Rates(rates, places),
+    if rates == *old {
+        After::Same
+    } else {
+        After::Rates(rates, places)
     }
 }
 

@@ -149,9 +149,10 @@ pub(in crate::rates) enum Reach {
 pub(in crate::rates) async fn answer(records: &Records, correlation: Uuid) -> Result<ChangeAnswer> {
     let read = records.get::<Progress>(&change_key(correlation)).await?;
     let progress = read.ok_or_else(|| no_change(correlation))?.record;
-    let state = match progress.passes.is_empty() {
-        true => State::Done,
-        false => State::Running,
+    let state = if progress.passes.is_empty() {
+        State::Done
+    } else {
+        State::Running
     };
     let is_counted = |pass: &Pass| pass.counted_at.is_some();
     Ok(ChangeAnswer {

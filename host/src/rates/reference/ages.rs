@@ -176,9 +176,10 @@ pub(in crate::rates) async fn run(app: Arc<App>, ages: Arc<Ages>, work: Work) ->
         .unwrap_or_default();
     let key = key(&tenant, &unit);
     let mut written = Change::default();
-    match dates.is_empty() {
-        true => written.delete(&key),
-        false => written.put(&key, &dates)?,
+    if dates.is_empty() {
+        written.delete(&key)
+    } else {
+        written.put(&key, &dates)?
     }
     of_all_tenants(&app).commit(written).await?;
     let mut change = Change::default();

@@ -72,9 +72,10 @@ pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
     let bound = u64::try_from(MAX_UNPACKED).unwrap_or(0) + 1;
     let read = entry.take(bound).read_to_end(&mut unpacked);
     read.map_err(unreadable)?;
-    match unpacked.len() > MAX_UNPACKED {
-        true => Err("is a zip file of more than 16 MiB when unpacked".to_owned()),
-        false => Ok(unpacked),
+    if unpacked.len() > MAX_UNPACKED {
+        Err("is a zip file of more than 16 MiB when unpacked".to_owned())
+    } else {
+        Ok(unpacked)
     }
 }
 

@@ -148,9 +148,10 @@ impl Draft {
     }
 
     fn why_empty(&self) -> &'static str {
-        match self.unknown.is_empty() {
-            true => "has no rates",
-            false => "has no rate of a currency that this service knows",
+        if self.unknown.is_empty() {
+            "has no rates"
+        } else {
+            "has no rate of a currency that this service knows"
         }
     }
 }

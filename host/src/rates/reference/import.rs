@@ -181,9 +181,10 @@ fn plan(
     }
     let mut rates = old.clone();
     for rate in new {
-        let set = match types.contains(&rate.key.rate_type) {
-            true => rates.set(rate, by, at),
-            false => SetResult::Unchanged,
+        let set = if types.contains(&rate.key.rate_type) {
+            rates.set(rate, by, at)
+        } else {
+            SetResult::Unchanged
         };
         match set {
             SetResult::Created => imported.created += 1,

@@ -49,9 +49,10 @@ impl DocumentType {
         if archive::starts_as_zip(document) {
             return Self::Zip;
         }
-        match text::starts_as_markup(document) {
-            true => Self::Xml,
-            false => Self::Csv,
+        if text::starts_as_markup(document) {
+            Self::Xml
+        } else {
+            Self::Csv
         }
     }
 

@@ -46,9 +46,10 @@ pub(in crate::rates) struct Changed<T> {
 
 impl<T> Changed<T> {
     const fn state_mut(&mut self, is_after: bool) -> &mut T {
-        match is_after {
-            true => &mut self.after,
-            false => &mut self.before,
+        if is_after {
+            &mut self.after
+        } else {
+            &mut self.before
         }
     }
 }
@@ -109,9 +110,10 @@ impl PairState {
     fn set(&mut self, key: RateKey, rate: &SetRate) {
         let value = Some(rate.value.clone());
         let date = rate.reference.as_ref().map(|it| it.date.clone());
-        match key == pair_of(key) {
-            true => (self.rate, self.rate_date) = (value, date),
-            false => (self.opposite, self.opposite_date) = (value, date),
+        if key == pair_of(key) {
+            (self.rate, self.rate_date) = (value, date)
+        } else {
+            (self.opposite, self.opposite_date) = (value, date)
         }
     }
 }

@@ -292,9 +292,10 @@ pub(in crate::rates) fn deviations(app: &App, moves: &[Move]) -> Result<Vec<Move
         });
         moved.extend(call_few::<Moved>(app, &calls.collect::<Vec<_>>())?);
     }
-    match moved.len() == moves.len() {
-        true => Ok(moved),
-        false => Err(no_answer()),
+    if moved.len() == moves.len() {
+        Ok(moved)
+    } else {
+        Err(no_answer())
     }
 }
 

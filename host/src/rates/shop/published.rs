@@ -68,9 +68,10 @@ impl Published {
             }
             published.insert(at, day);
         }
-        let rates = match quotes.is_empty() {
-            true => Vec::new(),
-            false => app.run_blocking(move |app| crosses(app, &quotes)).await??,
+        let rates = if quotes.is_empty() {
+            Vec::new()
+        } else {
+            app.run_blocking(move |app| crosses(app, &quotes)).await??
         };
         for (at, rates) in crossed.iter().zip(rates.chunks(2)) {
             if let (Some(day), [Some(rate), Some(opposite)]) = (published.get_mut(at), rates) {
@@ -104,9 +105,10 @@ impl Published {
         if counts(&set.opposite_date) {
             state.opposite.clone_from(&day.opposite);
         }
-        match can_be_used(&state) {
-            true => state,
-            false => set.clone(),
+        if can_be_used(&state) {
+            state
+        } else {
+            set.clone()
         }
     }
 }

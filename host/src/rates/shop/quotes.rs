@@ -91,9 +91,10 @@ impl Day {
             let held = crossed.or_else(|| self.quotes.remove(code));
             let quote = held.filter(|_| !replaces);
             let quote = quote.unwrap_or_else(|| rate.value().to_string());
-            let quotes = match is_crossed {
-                true => &mut self.crossed,
-                false => &mut self.quotes,
+            let quotes = if is_crossed {
+                &mut self.crossed
+            } else {
+                &mut self.quotes
             };
             quotes.insert(code.to_owned(), quote);
         }

@@ -64,9 +64,10 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
         )?));
     };
     // The key of a shared record names its content; a record of one shop changes with the unit's.
-    let version = match is_shared(&key) {
-        true => key.clone(),
-        false => format!("{key}@{}", shop.revision.0),
+    let version = if is_shared(&key) {
+        key.clone()
+    } else {
+        format!("{key}@{}", shop.revision.0)
     };
     let (records, today) = (reading.records.clone(), today(reading.app));
     let read = async move {

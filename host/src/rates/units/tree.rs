@@ -216,9 +216,10 @@ impl<'a> Tree<'a> {
             let Some(entry) = entry else { continue };
             let unit = decode_entry::<Unit>(id.as_str(), &entry)?;
             // Read later than the unit: a commit expects the unit's version, and so that of these.
-            let rates = match unit.record.has_rates {
-                true => self.records.get_bytes(&id.rates_key()).await?,
-                false => None,
+            let rates = if unit.record.has_rates {
+                self.records.get_bytes(&id.rates_key()).await?
+            } else {
+                None
             };
             let shop = Node::read(id, unit, rates)?;
             bytes += shop.rates.record.len();

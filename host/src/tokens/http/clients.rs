@@ -147,9 +147,10 @@ async fn change_status(
     let changed = tokens.change_status(caller, &tenant, id, change);
     let (found, has_changed) = changed.await?;
     let reply = client(found)?;
-    Ok(match has_changed {
-        true => reply.audited(line(&tenant, id)),
-        false => reply.unchanged(),
+    Ok(if has_changed {
+        reply.audited(line(&tenant, id))
+    } else {
+        reply.unchanged()
     })
 }
 
@@ -172,9 +173,10 @@ async fn put_roles(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
         ..line(&tenant, id)
     };
     let reply = client(found)?;
-    Ok(match has_changed {
-        true => reply.audited(line),
-        false => reply.unchanged(),
+    Ok(if has_changed {
+        reply.audited(line)
+    } else {
+        reply.unchanged()
     })
 }
 

@@ -70,9 +70,10 @@ impl HostCounts {
                 self.host = Uuid::new_v4();
             }
             let counts = self.counts.entry((hour, webhook)).or_default();
-            match counted.has_succeeded {
-                true => counts.delivered += 1,
-                false => counts.failed += 1,
+            if counted.has_succeeded {
+                counts.delivered += 1
+            } else {
+                counts.failed += 1
             }
             let key = format!("{}{webhook}/{}", hour_prefix(hour), self.host);
             changed.insert(key, *counts);

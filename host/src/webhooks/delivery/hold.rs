@@ -68,9 +68,10 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
         Err(Error::Conflict(..)) => return look_again(claim).await,
         settled => settled?,
     }
-    match is_too_old {
-        true => claim.webhooks.metrics.given_up(),
-        false => claim.webhooks.metrics.held(),
+    if is_too_old {
+        claim.webhooks.metrics.given_up()
+    } else {
+        claim.webhooks.metrics.held()
     }
     Ok(())
 }

@@ -46,9 +46,10 @@ impl DeliveryMetrics {
 
     /// An attempt was made, and this became of the delivery.
     pub(in crate::webhooks) fn attempted(&self, status: Status, result: &AttemptResult) {
-        let durations = match result.has_succeeded() {
-            true => &self.successes,
-            false => &self.failures,
+        let durations = if result.has_succeeded() {
+            &self.successes
+        } else {
+            &self.failures
         };
         durations.record(result.attempt.took());
         let count = match status {

@@ -191,9 +191,10 @@ impl Waiting {
     /// Whether the store is to be asked, which is then noted: others go on with what is known. While few wait, what it has
     /// answered serves for so long.
     fn begin_reading(&mut self, max: usize, few_every: Duration, now: Timestamp) -> bool {
-        let serves = match self.count() < max / FEW {
-            true => few_every,
-            false => READ_EVERY,
+        let serves = if self.count() < max / FEW {
+            few_every
+        } else {
+            READ_EVERY
         };
         let age = |asked: Timestamp| Duration::from_micros(now.0.abs_diff(asked.0));
         if self.asked.is_some_and(|asked| age(asked) < serves) {

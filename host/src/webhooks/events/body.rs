@@ -108,16 +108,17 @@ fn event(
                 },
             );
             let (content_type, node) = (content_type?, fields.node()?);
-            let data = match is_json(&content_type) {
-                true => data.and_then(|()| json_data(body, node)),
-                false => data.and_then(|()| {
+            let data = if is_json(&content_type) {
+                data.and_then(|()| json_data(body, node))
+            } else {
+                data.and_then(|()| {
                     let text = node.member("data").and_then(Node::text);
                     if text.is_none() {
                         fields
                             .refuse_member("data", "must be a string: datacontenttype is not JSON");
                     }
                     text.map(|text| Bytes::from(text.clone().into_owned()))
-                }),
+                })
             };
             let event = NewEvent {
                 id: id?,

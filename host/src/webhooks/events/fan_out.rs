@@ -43,14 +43,13 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
     work.settle(&mut change);
     if let Some(event) = records.get::<Event>(&key).await? {
         let event = event.record;
-        let left = match body.is_empty() {
-            true => {
-                let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
-                let wanted = wanting(all.values(), &event);
-                webhooks.admission.add(&tenant, wanted.len(), now);
-                wanted
-            }
-            false => read(body)?,
+        let left = if body.is_empty() {
+            let all = webhooks.caches.of(&webhooks.app, &tenant).await?;
+            let wanted = wanting(all.values(), &event);
+            webhooks.admission.add(&tenant, wanted.len(), now);
+            wanted
+        } else {
+            read(body)?
         };
         match left.is_empty() {
             // A consumer may have to read it yet.

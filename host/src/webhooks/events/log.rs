@@ -39,10 +39,7 @@ pub(in crate::webhooks) struct Logged {
 impl Logging {
     /// By what memory knows.
     pub(in crate::webhooks) const fn of(has_consumers: bool) -> Self {
-        match has_consumers {
-            true => Self::On,
-            false => Self::Off,
-        }
+        if has_consumers { Self::On } else { Self::Off }
     }
 
     /// As the store has it.

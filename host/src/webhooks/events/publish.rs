@@ -98,9 +98,10 @@ impl Webhooks {
             Ok((change, Published { id, deliveries }))
         };
         // Where no webhook wants it there may be no commit that would check what memory knows of consumers.
-        let logging = match wanted.is_empty() {
-            true => Logging::read(&records).await?,
-            false => Logging::of(self.caches.has_consumers(&self.app, tenant).await?),
+        let logging = if wanted.is_empty() {
+            Logging::read(&records).await?
+        } else {
+            Logging::of(self.caches.has_consumers(&self.app, tenant).await?)
         };
         // It conflicts with nothing but its own id and a tenant's first consumer, so it does not wait for changes that are
         // planned again.

@@ -91,9 +91,10 @@ async fn pull(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
         return refused(error);
     }
     let reply = Reply::of(StatusCode::OK, &page)?;
-    Ok(match is_new {
-        true => reply.audited(line(&request, &asked.consumer)?),
-        false => reply.unchanged(),
+    Ok(if is_new {
+        reply.audited(line(&request, &asked.consumer)?)
+    } else {
+        reply.unchanged()
     })
 }
 

@@ -50,13 +50,12 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
 async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let caller = request.caller()?;
     let (now, correlation) = (webhooks.app.clock.now(), request.correlation);
-    let asked = match request.body.len() > INLINE {
-        true => {
-            let body = request.body.clone();
-            let read = move || publish_request(&body, now, correlation);
-            Box::pin(webhooks.app.workers.run(read)).await??
-        }
-        false => publish_request(&request.body, now, correlation)?,
+    let asked = if request.body.len() > INLINE {
+        let body = request.body.clone();
+        let read = move || publish_request(&body, now, correlation);
+        Box::pin(webhooks.app.workers.run(read)).await??
+    } else {
+        publish_request(&request.body, now, correlation)?
     };
     let tenant = match &asked.tenant {
         Some(tenant) => {

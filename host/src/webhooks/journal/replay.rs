@@ -186,9 +186,10 @@ pub(in crate::webhooks) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Res
         let before = replay.record.replayed;
         page(&records, &mut change, &mut replay.record, is_open, now).await?;
         change.put(&key, &replay.record)?;
-        match replay.record.is_done {
-            true => work.settle(&mut change),
-            false => work.settle_until(&mut change, now),
+        if replay.record.is_done {
+            work.settle(&mut change)
+        } else {
+            work.settle_until(&mut change, now)
         }
         Ok((change, replay.record.replayed - before))
     };

@@ -50,12 +50,13 @@ pub(in crate::webhooks) fn fault_of_type(text: &str) -> Option<&'static str> {
 /// # Errors
 /// [`Error::Denied`].
 pub(in crate::webhooks) fn require_unreserved(event_type: &str) -> Result<()> {
-    match RESERVED.contains(&event_type) {
-        true => Err(Error::Denied(
+    if RESERVED.contains(&event_type) {
+        Err(Error::Denied(
             EVENT_TYPE_RESERVED,
             format!("events of the type {event_type} are published by the service alone"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

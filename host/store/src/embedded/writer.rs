@@ -123,9 +123,12 @@ impl Writer {
         };
         let mut applied = applied;
         applied().map_err(|error| Failure::Statement(why(&error)))?;
-        tx.commit().map_err(|error| match is_known(&error) {
-            true => Failure::Nothing(why(&error)),
-            false => Failure::Unknown(why(&error)),
+        tx.commit().map_err(|error| {
+            if is_known(&error) {
+                Failure::Nothing(why(&error))
+            } else {
+                Failure::Unknown(why(&error))
+            }
         })?;
         self.leases_ended = true;
         Ok(())

@@ -125,9 +125,10 @@ impl Target {
         let silences: Vec<Option<Duration>> = silences.collect();
         let (unproven, half) = (silences.len(), max.div_ceil(2));
         let is_full = self.places.len() >= max * MOST;
-        let has_room = match is_proven {
-            true => self.places.len() - unproven < max - unproven.min(max - half) && !is_full,
-            false => unproven < half,
+        let has_room = if is_proven {
+            self.places.len() - unproven < max - unproven.min(max - half) && !is_full
+        } else {
+            unproven < half
         };
         if has_room {
             return Ok(());

@@ -59,9 +59,10 @@ impl Filter {
             value.list_that(count, rule, condition, |read| {
                 let (conditions, written): (_, Vec<_>) = read.into_iter().unzip();
                 let json = to_raw_value(&written).map_err(|_| "must be JSON")?;
-                match json.get().len() <= MAX_BYTES {
-                    true => Ok(Self { json, conditions }),
-                    false => Err("must have at most 16 KiB"),
+                if json.get().len() <= MAX_BYTES {
+                    Ok(Self { json, conditions })
+                } else {
+                    Err("must have at most 16 KiB")
                 }
             })
         })
