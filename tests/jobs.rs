@@ -1,4 +1,4 @@
-//! Jobs that were set aside, as an operator sees them: over HTTP and by `tillgate jobs`.
+//! Dead letters, as an operator sees them: over HTTP and by `tillgate jobs`.
 
 use std::process::Output;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::support::host::{Host, Program};
 use crate::support::wait::output;
 
 const QUEUE: &str = "orders";
-const SET_ASIDE: &str = "/v1/jobs/set-aside";
+const DEAD_LETTERS: &str = "/v1/jobs/dead-letters";
 
-/// A host with jobs of two tenants that were set aside, and whether they still fail.
+/// A host with dead letters of two tenants, and whether their jobs still fail.
 struct Shop {
     host: Host,
     operator: String,
@@ -85,7 +85,9 @@ impl Shop {
     }
 
     async fn get(&self, query: &str) -> Value {
-        let (status, page) = self.send(Method::GET, &format!("{SET_ASIDE}{query}")).await;
+        let (status, page) = self
+            .send(Method::GET, &format!("{DEAD_LETTERS}{query}"))
+            .await;
         assert_eq!(status, 200, "{page}");
         page
     }
@@ -141,13 +143,13 @@ async fn an_operator_lists_retries_and_drops_jobs_over_http() {
 
     shop.fails.store(false, Ordering::SeqCst);
     let id = first["id"].as_str().unwrap();
-    let retry = format!("{SET_ASIDE}/{id}/retry");
+    let retry = format!("{DEAD_LETTERS}/{id}/retry");
     let (status, retried) = shop.send(Method::POST, &retry).await;
     assert_eq!((status, &retried), (202, first));
     shop.host.run_due().await;
     assert_eq!(shop.done_of("acme").await, ["1"]);
     assert_eq!(shop.done_of("best").await, [""; 0]);
-    let drop = format!("{SET_ASIDE}/{}", items[1]["id"].as_str().unwrap());
+    let drop = format!("{DEAD_LETTERS}/{}", items[1]["id"].as_str().unwrap());
     assert_eq!(shop.send(Method::DELETE, &drop).await.0, 204);
     for (method, path) in [(Method::POST, &retry), (Method::DELETE, &drop)] {
         assert_eq!(shop.send(method, path).await.0, 404);
@@ -158,7 +160,9 @@ async fn an_operator_lists_retries_and_drops_jobs_over_http() {
         ("?cursor=x", "$.cursor"),
         ("?cursor=", "$.cursor"),
     ] {
-        let (status, refused) = shop.send(Method::GET, &format!("{SET_ASIDE}{query}")).await;
+        let (status, refused) = shop
+            .send(Method::GET, &format!("{DEAD_LETTERS}{query}"))
+            .await;
         assert_eq!(status, 400);
         assert!(
             refused["message"][0].as_str().unwrap().starts_with(place),
@@ -166,20 +170,20 @@ async fn an_operator_lists_retries_and_drops_jobs_over_http() {
         );
     }
     for (method, path) in [
-        (Method::POST, "/v1/jobs/set-aside/..%2f/retry"),
-        (Method::DELETE, "/v1/jobs/set-aside/w%C3%A9"),
+        (Method::POST, "/v1/jobs/dead-letters/..%2f/retry"),
+        (Method::DELETE, "/v1/jobs/dead-letters/w%C3%A9"),
     ] {
         assert_eq!(shop.send(method, path).await.0, 404, "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_metric_of_the_alert_counts_jobs_while_they_are_set_aside_also_after_a_restart() {
+async fn the_metric_of_the_alert_counts_dead_letters_also_after_a_restart() {
     let shop = Shop::open().await;
     let are_counted = async |host: &Host, jobs: f64| {
         let count = |it: &Scrape| {
             let of_queue = [("queue", QUEUE)];
-            it.sum("tillgate_queue_jobs_set_aside", &of_queue) == jobs
+            it.sum("tillgate_queue_dead_letters", &of_queue) == jobs
         };
         scrape_until(&host.url, count).await;
     };
@@ -189,7 +193,7 @@ async fn the_metric_of_the_alert_counts_jobs_while_they_are_set_aside_also_after
     restarted.app.runner.register(queue, |_| async { Ok(()) });
     are_counted(&restarted, 4.0).await;
     for job in shop.get("").await["items"].as_array().unwrap() {
-        let path = format!("{SET_ASIDE}/{}", job["id"].as_str().unwrap());
+        let path = format!("{DEAD_LETTERS}/{}", job["id"].as_str().unwrap());
         assert_eq!(shop.send(Method::DELETE, &path).await.0, 204);
     }
     are_counted(&shop.host, 0.0).await;
@@ -221,7 +225,7 @@ async fn jobs_are_listed_retried_and_dropped_by_commands() {
     shop.host.run_due().await;
     assert_eq!(shop.done_of("acme").await, ["1"]);
     assert_eq!(shop.done_of("best").await, ["1", "3"]);
-    assert_eq!(shop.done(&["list"]).await, "no job is set aside\n");
+    assert_eq!(shop.done(&["list"]).await, "there are no dead letters\n");
     assert_eq!(
         shop.done(&["retry", "--all"]).await,
         "0 jobs are tried again\n"

@@ -181,16 +181,16 @@ async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
         webhooks.publish_from(tenant, &event(TYPE)).await.unwrap();
     }
     let kinds = [
-        "webhook_lanes",
+        "webhook_limiters",
         "webhook_counts",
         "bearer_tokens",
         "webhook_targets",
         "webhook_events",
     ];
     host.run_due().await;
-    let all_sent = ["webhook_counts", "webhook_lanes", "bearer_tokens"];
-    let [_, lanes, bearers] = held(&host, all_sent, |counts| counts == many() as f64).await;
-    assert_eq!(lanes, many() as f64);
+    let all_sent = ["webhook_counts", "webhook_limiters", "bearer_tokens"];
+    let [_, limiters, bearers] = held(&host, all_sent, |counts| counts == many() as f64).await;
+    assert_eq!(limiters, many() as f64);
     assert!(bearers <= 8_192.0, "{bearers}");
 
     clock.advance(Duration::from_secs(3 * 60 * 60));
@@ -203,7 +203,7 @@ async fn what_was_sent_to_webhooks_is_forgotten_when_nothing_more_is_sent() {
     host.run_due().await;
     receiver.wait_for(1).await;
     host.run_due().await;
-    let [_, counts, _, targets, events] = held(&host, kinds, |lanes| lanes == 1.0).await;
+    let [_, counts, _, targets, events] = held(&host, kinds, |limiters| limiters == 1.0).await;
     assert_eq!((counts, targets), (1.0, 0.0));
     assert!(events <= 64.0, "{events}");
 }

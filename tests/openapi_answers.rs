@@ -416,7 +416,7 @@ async fn deliveries(s: &mut Session, receiver: &Receiver, webhook: &str) {
         .await;
 }
 
-async fn set_aside(s: &mut Session) {
+async fn dead_letters(s: &mut Session) {
     let (name, app) = ("orders", &s.host.app);
     let queue = Queue {
         max_attempts: 1,
@@ -431,7 +431,7 @@ async fn set_aside(s: &mut Session) {
     let records = app.records(TenantId::new("acme").unwrap().partition());
     records.commit(change).await.unwrap();
     s.host.run_due().await;
-    let all = "/v1/jobs/set-aside";
+    let all = "/v1/jobs/dead-letters";
     let page = s.get(all).await;
     let [first, second] = [0, 1].map(|index| text(&page["items"][index]["id"]));
     s.get(&format!("{all}?limit=1&cursor={first}")).await;
@@ -459,7 +459,7 @@ async fn what_is_taken_and_answered_is_documented() {
     let webhook = webhooks(&mut s, &receiver).await;
     events(&mut s, &receiver).await;
     deliveries(&mut s, &receiver, &webhook).await;
-    set_aside(&mut s).await;
+    dead_letters(&mut s).await;
     s.host.run_due().await;
     let all = s.documented.tagged(TAGS).into_iter();
     let left: Vec<_> = all.filter(|id| !s.succeeded.contains(id)).collect();

@@ -352,8 +352,8 @@ describe("an operator", () => {
   test("has jobs that failed tried again, or drops them", () => asOperator("#/platform/usage", async (page) => {
     let jobs = [job(1), job(2)];
     const asked = [];
-    await page.route("**/v1/jobs/set-aside?*", (route) => route.fulfill({ json: { items: jobs } }));
-    await page.route("**/v1/jobs/set-aside/**", (route) => {
+    await page.route("**/v1/jobs/dead-letters?*", (route) => route.fulfill({ json: { items: jobs } }));
+    await page.route("**/v1/jobs/dead-letters/**", (route) => {
       const path = new URL(route.request().url()).pathname;
       asked.push(`${route.request().method()} ${path}`);
       jobs = jobs.filter(({ id }) => !path.includes(id));
@@ -367,7 +367,7 @@ describe("an operator", () => {
     await says(page, "Its work will not be done, and it cannot be brought back.");
     await press(page, "Drop");
     await page.getByText("No job has failed").waitFor();
-    assert.deepEqual(asked, ["POST /v1/jobs/set-aside/id-1/retry", "DELETE /v1/jobs/set-aside/id-2"]);
+    assert.deepEqual(asked, ["POST /v1/jobs/dead-letters/id-1/retry", "DELETE /v1/jobs/dead-letters/id-2"]);
   }));
 
   test("finds a client that is not on the first page", () => asOperator("#/platform/usage/acme", async (page) => {
@@ -454,7 +454,7 @@ test("looks right, and axe finds nothing, also with hostile claims, which are te
   await says(page, `Device name: ${HOSTILE}`);
   await looksRight(page, "platform-let-in");
   await press(page, "Cancel");
-  await page.route("**/v1/jobs/set-aside?*", (route) => route.fulfill({ json: { items: [job(1), { ...job(2), error: `${HOSTILE} `.repeat(40) }] } }));
+  await page.route("**/v1/jobs/dead-letters?*", (route) => route.fulfill({ json: { items: [job(1), { ...job(2), error: `${HOSTILE} `.repeat(40) }] } }));
   for (const [name, heading] of [["Tenants", "Acme Markets"], ["Clients", HOSTILE], ["Templates", "Tills of our shops"], ["Usage", "Decision log"], ["Signing keys", "The key that signs"], ["Roles", "desk"], ["Failed jobs", /Passing an event on/]]) {
     await tab(page, name);
     await page.getByRole("heading", { name: heading }).first().waitFor();

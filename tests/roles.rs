@@ -42,13 +42,17 @@ const ROUTES: &[(Role, Method, &str)] = &[
     (Role::Rates, Method::GET, "/api/v1/business-units"),
     (Role::Webhooks, Method::GET, "/api/v1/webhooks"),
     (Role::Webhooks, Method::GET, "/oauth2/v1/certs"),
-    (Role::Workers, Method::GET, "/v1/jobs/set-aside"),
+    (Role::Workers, Method::GET, "/v1/jobs/dead-letters"),
     (
         Role::Workers,
         Method::POST,
-        "/v1/jobs/set-aside/dGVuYW50/retry",
+        "/v1/jobs/dead-letters/dGVuYW50/retry",
     ),
-    (Role::Workers, Method::DELETE, "/v1/jobs/set-aside/dGVuYW50"),
+    (
+        Role::Workers,
+        Method::DELETE,
+        "/v1/jobs/dead-letters/dGVuYW50",
+    ),
     (Role::Page, Method::GET, "/"),
 ];
 

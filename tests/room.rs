@@ -66,7 +66,7 @@ const RESERVE_NOTHING: &[(&str, &[&str])] = &[
             "/api/v1/event-consumers",
             "/api/v1/exchange-rates/history",
             "/api/v1/webhooks/health",
-            "/v1/jobs/set-aside",
+            "/v1/jobs/dead-letters",
             "/v1/tenants",
             "/v1/tenants/{tenantId}/decision-log",
             "/v1/tenants/{tenantId}/usage",

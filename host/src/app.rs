@@ -95,7 +95,7 @@ impl App {
             workers: Arc::new(workers),
         });
         app.measure();
-        app.count_set_aside();
+        app.count_dead_letters();
         app.readiness.watch();
         app.release_unused();
         Ok(app)
@@ -115,12 +115,12 @@ impl App {
         });
     }
 
-    /// Counts the jobs set aside, in the background, until the app is dropped.
-    fn count_set_aside(self: &Arc<Self>) {
+    /// Counts the dead letters, in the background, until the app is dropped.
+    fn count_dead_letters(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         self.workers.handle().spawn(async move {
             while let Some(app) = app.upgrade() {
-                let pause = app.runner.count_set_aside().await;
+                let pause = app.runner.count_dead_letters().await;
                 drop(app);
                 let Some(pause) = pause else { return };
                 tokio::time::sleep(pause).await;

@@ -593,13 +593,16 @@ async fn try_again(walk: &mut Walk) {
     }
     let acme = TenantId::new("acme").unwrap().partition();
     walk.host.app.records(acme).commit(change).await.unwrap();
-    let listed = walk.send("GET", "/v1/jobs/set-aside", &NONE, 200).await.1;
+    let listed = walk
+        .send("GET", "/v1/jobs/dead-letters", &NONE, 200)
+        .await
+        .1;
     let id = |index: usize| listed["items"][index]["id"].as_str().unwrap().to_owned();
     let says = |job: &str| json!({ "tenant": "acme", "queue": queue, "id": job });
-    let retry = "POST /v1/jobs/set-aside/{jobId}/retry";
+    let retry = "POST /v1/jobs/dead-letters/{jobId}/retry";
     walk.step(retry, &[&id(0)], (NONE, 202), says("retention"))
         .await;
-    let remove = "DELETE /v1/jobs/set-aside/{jobId}";
+    let remove = "DELETE /v1/jobs/dead-letters/{jobId}";
     walk.step(remove, &[&id(1)], (NONE, 204), says("unknown"))
         .await;
     walk.host.run_due().await;

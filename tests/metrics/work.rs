@@ -39,7 +39,7 @@ async fn deliveries_are_counted_by_what_became_of_them() {
     let kinds = [
         "webhooks",
         "webhook_tenants",
-        "webhook_lanes",
+        "webhook_limiters",
         "bearer_tokens",
     ];
     assert_eq!(kinds.map(held), [1.0; 4]);

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use tillgate::clock::Timestamp;
 use tillgate::data::records::{Change, Records};
 use tillgate::error::{Error, Result};
-use tillgate::jobs::set_aside::{discard, list, retry};
+use tillgate::jobs::dead_letters::{discard, list, retry};
 use tillgate::jobs::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
 use tillgate::store::{Op, Partition, Store};
 use tillgate_api::problem::CONDITION_NOT_FOUND;
@@ -46,12 +46,12 @@ every_store!({
     a_job_waits_until_it_is_due
     a_commit_with_a_job_wakes_the_runner
     a_job_that_fails_is_tried_again_later_and_holds_up_no_other
-    a_job_that_always_fails_is_set_aside
-    a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again
-    a_job_that_waits_for_the_store_is_never_set_aside
-    jobs_that_were_set_aside_are_listed_page_by_page_whatever_their_partition
-    a_job_that_was_set_aside_is_tried_again_as_if_it_never_was
-    a_job_that_was_set_aside_and_is_dropped_is_gone
+    a_job_that_always_fails_becomes_a_dead_letter
+    a_job_that_kills_its_hosts_becomes_a_dead_letter_without_being_tried_again
+    a_job_that_waits_for_the_store_never_becomes_a_dead_letter
+    dead_letters_are_listed_page_by_page_whatever_their_partition
+    a_dead_letter_is_tried_again_as_if_it_never_was_one
+    a_dead_letter_that_is_dropped_is_gone
     a_job_may_go_on_in_steps
     a_tenant_with_many_slow_jobs_does_not_hold_up_the_others
     two_hosts_share_the_jobs_and_do_each_once
@@ -203,7 +203,7 @@ pub async fn a_job_that_fails_is_tried_again_later_and_holds_up_no_other(on: Ope
     assert_eq!(runner.status()[0].failures, 2);
 }
 
-pub async fn a_job_that_always_fails_is_set_aside(on: Opened) {
+pub async fn a_job_that_always_fails_becomes_a_dead_letter(on: Opened) {
     let runner = runner(&on);
     let queue = Queue {
         max_attempts: 3,
@@ -242,12 +242,14 @@ pub async fn a_job_that_always_fails_is_set_aside(on: Opened) {
     );
     assert_eq!(letter.cause, "the receiver is malformed");
     let status = &runner.status()[0];
-    assert_eq!((status.failures, status.set_aside), (3, 1));
+    assert_eq!((status.failures, status.dead_lettered), (3, 1));
     let left = on.store.claim(&partition(), QUEUE, MINUTE, 9).await;
     assert!(left.unwrap().jobs.is_empty());
 }
 
-pub async fn a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again(on: Opened) {
+pub async fn a_job_that_kills_its_hosts_becomes_a_dead_letter_without_being_tried_again(
+    on: Opened,
+) {
     let queue = Queue {
         max_attempts: 2,
         ..everywhere()
@@ -263,10 +265,10 @@ pub async fn a_job_that_kills_its_hosts_is_set_aside_without_being_tried_again(o
     runner.register(queue, |_| async { panic!("it must not be tried") });
     runner.run_due().await;
     let status = &runner.status()[0];
-    assert_eq!((status.failures, status.set_aside), (0, 1));
+    assert_eq!((status.failures, status.dead_lettered), (0, 1));
 }
 
-pub async fn a_job_that_waits_for_the_store_is_never_set_aside(on: Opened) {
+pub async fn a_job_that_waits_for_the_store_never_becomes_a_dead_letter(on: Opened) {
     let runner = runner(&on);
     let queue = Queue {
         max_attempts: 2,
@@ -289,11 +291,11 @@ pub async fn a_job_that_waits_for_the_store_is_never_set_aside(on: Opened) {
     }
     assert_eq!(counts(&on, "shop").await, once(&["patient"]));
     let status = &runner.status()[0];
-    assert_eq!((status.failures, status.set_aside), (0, 0));
+    assert_eq!((status.failures, status.dead_lettered), (0, 0));
 }
 
-/// Has jobs of partitions fail until they are set aside.
-async fn set_aside(on: &Opened, jobs: &[(&str, &str)]) {
+/// Has jobs of partitions fail until they are dead letters.
+async fn dead_letters(on: &Opened, jobs: &[(&str, &str)]) {
     let runner = runner(on);
     let queue = Queue {
         max_attempts: 1,
@@ -328,7 +330,7 @@ fn names(jobs: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The partitions and the ids of all jobs that are set aside, in pages of a size.
+/// The partitions and the ids of all dead letters, in pages of a size.
 async fn listed(on: &Opened, limit: usize) -> Vec<(String, String)> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
@@ -343,7 +345,7 @@ async fn listed(on: &Opened, limit: usize) -> Vec<(String, String)> {
     }
 }
 
-pub async fn jobs_that_were_set_aside_are_listed_page_by_page_whatever_their_partition(on: Opened) {
+pub async fn dead_letters_are_listed_page_by_page_whatever_their_partition(on: Opened) {
     assert!(listed(&on, 1).await.is_empty());
     enqueue_in(&on, "idle", &["waits"], START.plus(HOUR)).await;
     let jobs = [
@@ -353,7 +355,7 @@ pub async fn jobs_that_were_set_aside_are_listed_page_by_page_whatever_their_par
         ("tenant:best", "a"),
         ("the platform", "z"),
     ];
-    set_aside(&on, &jobs).await;
+    dead_letters(&on, &jobs).await;
     let expected = names(&jobs);
     for limit in [1, 2, 3, 5, 9] {
         assert_eq!(listed(&on, limit).await, expected, "{limit}");
@@ -371,8 +373,8 @@ pub async fn jobs_that_were_set_aside_are_listed_page_by_page_whatever_their_par
     assert!(page.items[4].tenant_id.is_none());
 }
 
-pub async fn a_job_that_was_set_aside_is_tried_again_as_if_it_never_was(on: Opened) {
-    set_aside(&on, &[("shop", "a"), ("shop", "b")]).await;
+pub async fn a_dead_letter_is_tried_again_as_if_it_never_was_one(on: Opened) {
+    dead_letters(&on, &[("shop", "a"), ("shop", "b")]).await;
     let page = list(&on.store, None, 9).await.unwrap();
     let id = &page.items[0].id;
     let retried = retry(&on.store, id, START).await.unwrap();
@@ -387,8 +389,8 @@ pub async fn a_job_that_was_set_aside_is_tried_again_as_if_it_never_was(on: Open
     assert_eq!(job.body, "what a is to do");
 }
 
-pub async fn a_job_that_was_set_aside_and_is_dropped_is_gone(on: Opened) {
-    set_aside(&on, &[("shop", "a"), ("shop", "b")]).await;
+pub async fn a_dead_letter_that_is_dropped_is_gone(on: Opened) {
+    dead_letters(&on, &[("shop", "a"), ("shop", "b")]).await;
     let page = list(&on.store, None, 9).await.unwrap();
     let id = &page.items[1].id;
     assert_eq!(discard(&on.store, id).await.unwrap().job, "b");

@@ -96,12 +96,12 @@ export class PlatformHost {
 
   rotate = (ring) => this.#send("POST", `${KEYS[ring]}/rotate`);
 
-  /** A page of the jobs that were set aside: `{ items, next? }`. */
-  jobs = ({ cursor }) => this.#ask(`${path("jobs", "set-aside")}?${query({ cursor, limit: PAGE })}`);
+  /** A page of the dead letters: `{ items, next? }`. */
+  jobs = ({ cursor }) => this.#ask(`${path("jobs", "dead-letters")}?${query({ cursor, limit: PAGE })}`);
 
-  retryJob = ({ id }) => this.#send("POST", path("jobs", "set-aside", id, "retry"));
+  retryJob = ({ id }) => this.#send("POST", path("jobs", "dead-letters", id, "retry"));
 
-  dropJob = ({ id }) => this.#send("DELETE", path("jobs", "set-aside", id));
+  dropJob = ({ id }) => this.#send("DELETE", path("jobs", "dead-letters", id));
 
   async #ask(address) {
     return (await this.#session.request(address)).json();

@@ -1,5 +1,5 @@
 /**
- * The jobs that failed too often and were set aside, for operators: what failed, having it tried again, and dropping it.
+ * The dead letters, which are jobs that failed too often, for operators: what failed, having it tried again, and dropping it.
  */
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
@@ -14,7 +14,7 @@ const keyOf = ({ id }) => id;
 const LABELS = {
   title: "Failed jobs",
   noun: "job",
-  about: "Work in the background that failed 20 times and was set aside. Remove what made it fail, and have it tried again.",
+  about: "Work in the background that failed 20 times. Remove what made it fail, and have it tried again.",
   empty: "No job has failed",
   none: "All work in the background is done or on its way.",
 };
@@ -77,7 +77,7 @@ async function drop(desk, job, text) {
   await act(desk, job, { write: () => desk.host.dropJob(job), yes: `“${text}” was dropped.`, no: `“${text}” was not dropped.`, whether: `“${text}” was dropped` });
 }
 
-/** Does something after which a job is not set aside any more. */
+/** Does something after which a job is no dead letter any more. */
 async function act(desk, job, { write, ...said }) {
   try {
     const look = async () => !(await allJobs(desk)).some(({ id }) => id === job.id);

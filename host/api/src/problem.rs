@@ -58,7 +58,7 @@ codes! {
     404 TEMPLATE_NOT_FOUND "template_not_found" "There is no template for this software."
     404 SOFTWARE_STATEMENT_NOT_FOUND "software_statement_not_found" "There is no such software statement, or it is not valid any more."
     404 ROLE_NOT_FOUND "role_not_found" "There is no such role."
-    404 JOB_NOT_FOUND "job_not_found" "There is no such job among those that were set aside."
+    404 JOB_NOT_FOUND "job_not_found" "There is no such job among the dead letters."
     405 METHOD_NOT_ALLOWED "method_not_allowed" "The path does not take this method. `Allow` lists those that it takes."
     406 NOT_ACCEPTABLE "not_acceptable" "`Accept` leaves out the media type that is answered."
     408 BODY_TOO_SLOW "body_too_slow" "The body arrived too slowly."

@@ -1,4 +1,4 @@
-//! `tillgate jobs`: lists the jobs that were set aside on a running host, has them tried again, and drops them.
+//! `tillgate jobs`: lists the dead letters of a running host, which are jobs that failed too often, has them tried again, and drops them.
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::output::{print, print_line, table, text};
 use super::session::{HostOptions, Session, segment};
 
-/// The path of the jobs that were set aside.
-const SET_ASIDE: &str = "/v1/jobs/set-aside";
+/// The path of the dead letters.
+const DEAD_LETTERS: &str = "/v1/jobs/dead-letters";
 
 #[derive(Args, Debug)]
 pub(super) struct Jobs {
@@ -29,7 +29,7 @@ enum Command {
     List,
     /// Have a job, or all of them, tried again
     #[command(
-        after_help = "First remove what made it fail: it is tried 20 times again, and set aside again when all of these fail.
+        after_help = "First remove what made it fail: it is tried 20 times again, and becomes a dead letter again when all of these fail.
 
 Examples:
   tillgate jobs retry dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE
@@ -39,7 +39,7 @@ Examples:
         /// Id of the job, from `tillgate jobs list`
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         id: Option<String>,
-        /// All jobs that are set aside now
+        /// All that are dead letters now
         #[arg(long)]
         all: bool,
     },
@@ -72,7 +72,7 @@ pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
             })
         }
         Command::Retry { id: Some(id), .. } => {
-            let path = format!("{SET_ASIDE}/{}/retry", segment(&id));
+            let path = format!("{DEAD_LETTERS}/{}/retry", segment(&id));
             let job = session.call(Method::POST, &path).await?.body()?;
             if options.json {
                 print(&format!("{}\n", job.text))
@@ -93,7 +93,7 @@ pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
             })
         }
         Command::Drop { id } => {
-            let path = format!("{SET_ASIDE}/{}", segment(&id));
+            let path = format!("{DEAD_LETTERS}/{}", segment(&id));
             session.call(Method::DELETE, &path).await?.body()?;
             print(&if options.json {
                 "{}\n".to_owned()
@@ -104,12 +104,12 @@ pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
     }
 }
 
-/// All jobs that were set aside, read page by page.
+/// All dead letters, read page by page.
 async fn list(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
     let mut jobs = Vec::new();
     let mut cursor = String::new();
     loop {
-        let path = format!("{SET_ASIDE}?limit=1000{cursor}");
+        let path = format!("{DEAD_LETTERS}?limit=1000{cursor}");
         let answer = session.get(&path).await?;
         let page: Page = serde_json::from_str(&answer.text).map_err(not_a_list)?;
         jobs.extend(page.items);
@@ -120,12 +120,12 @@ async fn list(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
     }
 }
 
-/// Has each job tried again that is set aside now; one that fails at once must not come round. Answers those that are.
+/// Has each job tried again that is a dead letter now; one that fails at once must not come round. Answers those that are.
 async fn retry_all(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
     let mut retried = Vec::new();
     for job in list(session).await? {
         let value: Value = serde_json::from_str(job.get()).map_err(not_a_list)?;
-        let path = format!("{SET_ASIDE}/{}/retry", segment(text(&value, "id")));
+        let path = format!("{DEAD_LETTERS}/{}/retry", segment(text(&value, "id")));
         let answer = session.call(Method::POST, &path).await?;
         // Somebody else was faster.
         if !answer.is_missing() {
@@ -148,7 +148,7 @@ fn json_array(jobs: &[Box<RawValue>]) -> String {
 
 fn listed(jobs: &[Box<RawValue>]) -> Result<String, String> {
     if jobs.is_empty() {
-        return Ok("no job is set aside\n".to_owned());
+        return Ok("there are no dead letters\n".to_owned());
     }
     let row = |job: &RawValue| -> Result<[String; 6], String> {
         let job: Value = serde_json::from_str(job.get()).map_err(not_a_list)?;

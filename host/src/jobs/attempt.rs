@@ -9,8 +9,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures_util::future::BoxFuture;
 
+use super::dead_letter_count::DeadLetterCount;
 use super::queue::{DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Work};
-use super::set_aside_count::SetAsideCount;
 use crate::clock::{Clock, Timestamp};
 use crate::data::records::{Change, Records};
 use crate::egress::with_urls_shown;
@@ -32,7 +32,7 @@ pub(super) struct Counters {
     waiting_since: AtomicU64,
     running: AtomicUsize,
     failures: AtomicU64,
-    set_aside: AtomicU64,
+    dead_lettered: AtomicU64,
 }
 
 /// Runs a job and settles it.
@@ -45,7 +45,7 @@ pub(super) struct Attempts {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) counters: Arc<Counters>,
-    pub(super) set_aside_count: Arc<SetAsideCount>,
+    pub(super) dead_letter_count: Arc<DeadLetterCount>,
     pub(super) handler: Handler,
 }
 
@@ -58,7 +58,7 @@ impl Counters {
         self.running.store(running, Ordering::Relaxed);
     }
 
-    pub(super) fn status(&self, queue: &'static str, set_aside_now: usize) -> QueueStatus {
+    pub(super) fn status(&self, queue: &'static str, dead_letters: usize) -> QueueStatus {
         let since = self.waiting_since.load(Ordering::Relaxed);
         QueueStatus {
             queue,
@@ -66,8 +66,8 @@ impl Counters {
             waiting_since: (since > 0).then_some(Timestamp(since)),
             running: self.running.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
-            set_aside: self.set_aside.load(Ordering::Relaxed),
-            set_aside_now,
+            dead_lettered: self.dead_lettered.load(Ordering::Relaxed),
+            dead_letters,
         }
     }
 }
@@ -149,15 +149,15 @@ impl Attempts {
         work.settle(&mut change);
         let put = change.put(&format!("{DEAD_LETTERS}{queue}/{}", job.id), &letter);
         if put.is_ok() && self.commit(work, change).await {
-            self.counters.set_aside.fetch_add(1, Ordering::Relaxed);
-            self.set_aside_count.add(partition);
+            self.counters.dead_lettered.fetch_add(1, Ordering::Relaxed);
+            self.dead_letter_count.add(partition);
             tracing::error!(
                 queue,
                 ?partition,
                 job = job.id,
                 attempts = job.attempt,
                 cause,
-                "a job was set aside"
+                "a job became a dead letter"
             );
         }
     }

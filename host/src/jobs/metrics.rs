@@ -39,19 +39,19 @@ impl Runner {
         self.collect(metrics, failures, |labels, queue, _| {
             Sample::count(labels, queue.failures)
         });
-        let set_aside = MetricFamily::counter(
-            "tillgate_queue_set_aside",
-            "Jobs that were set aside because they failed too often, by queue",
+        let dead_letters = MetricFamily::counter(
+            "tillgate_queue_dead_lettered",
+            "Jobs that became dead letters because they failed too often, by queue",
         );
-        self.collect(metrics, set_aside, |labels, queue, _| {
-            Sample::count(labels, queue.set_aside)
+        self.collect(metrics, dead_letters, |labels, queue, _| {
+            Sample::count(labels, queue.dead_lettered)
         });
-        let set_aside = MetricFamily::gauge(
-            "tillgate_queue_jobs_set_aside",
-            "Jobs that are set aside now, by queue, in the tenants that this host looks into",
+        let dead_letters = MetricFamily::gauge(
+            "tillgate_queue_dead_letters",
+            "Dead letters there are now, by queue, in the tenants that this host looks into",
         );
-        self.collect(metrics, set_aside, |labels, queue, _| {
-            Sample::count(labels, queue.set_aside_now)
+        self.collect(metrics, dead_letters, |labels, queue, _| {
+            Sample::count(labels, queue.dead_letters)
         });
     }
 

@@ -8,18 +8,18 @@
 //! commit that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
 //! back, so that two hosts never work on one job. A job that takes longer is done in steps ([`Work::continue_at`]). A job
 //! that fails is tried again with growing pauses and never blocks the others; after [`Queue::max_attempts`] it becomes a
-//! record under [`DEAD_LETTERS`], and an error in the log names it; from there it can be tried again ([`set_aside`]).
+//! record under [`DEAD_LETTERS`], and an error in the log names it; from there it can be tried again ([`dead_letters`]).
 //!
 //! Read it in this order: `queue.rs` (queues and jobs), `schedule.rs` (which partition is next, pure), `attempt.rs` (one
-//! attempt at a job), `worker.rs` (the task of a queue), `set_aside.rs` and `set_aside_count.rs` (jobs that failed too
+//! attempt at a job), `worker.rs` (the task of a queue), `dead_letters.rs` and `dead_letter_count.rs` (jobs that failed too
 //! often).
 
 mod attempt;
+mod dead_letter_count;
+pub mod dead_letters;
 mod metrics;
 mod queue;
 mod schedule;
-pub mod set_aside;
-mod set_aside_count;
 mod worker;
 
 use std::sync::Arc;
@@ -31,10 +31,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use self::attempt::{Attempts, Counters};
+use self::dead_letter_count::DeadLetterCount;
 pub use self::queue::{
     CLOCK_SKEW, DEAD_LETTERS, DeadLetter, Queue, QueueStatus, Scope, Work, Yielding,
 };
-use self::set_aside_count::SetAsideCount;
 use self::worker::{Command, Worker};
 use crate::clock::Clock;
 use crate::error::Result;
@@ -47,7 +47,7 @@ pub struct Runner {
     clock: Arc<dyn Clock>,
     runtime: Handle,
     queues: Mutex<Vec<Registered>>,
-    set_aside_count: Arc<SetAsideCount>,
+    dead_letter_count: Arc<DeadLetterCount>,
     /// Whether jobs are left to other hosts.
     is_idle: bool,
 }
@@ -69,7 +69,7 @@ impl Runner {
             clock,
             runtime,
             queues: Mutex::default(),
-            set_aside_count: Arc::default(),
+            dead_letter_count: Arc::default(),
             is_idle: false,
         }
     }
@@ -98,7 +98,7 @@ impl Runner {
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             counters: Arc::clone(&counters),
-            set_aside_count: Arc::clone(&self.set_aside_count),
+            dead_letter_count: Arc::clone(&self.dead_letter_count),
             handler: Arc::new(move |work| Box::pin(handler(work))),
             queue,
         };
@@ -112,12 +112,12 @@ impl Runner {
         });
     }
 
-    /// Counts the jobs that are set aside, and answers after what time to do so again; `None` where jobs are left to others.
-    pub async fn count_set_aside(&self) -> Option<Duration> {
+    /// Counts the dead letters, and answers after what time to do so again; `None` where jobs are left to others.
+    pub async fn count_dead_letters(&self) -> Option<Duration> {
         if self.is_idle {
             return None;
         }
-        Some(self.set_aside_count.look(&self.store).await)
+        Some(self.dead_letter_count.look(&self.store).await)
     }
 
     /// Runs every job that is due now, and those that these make due. Without this call they run a little later.
@@ -135,8 +135,8 @@ impl Runner {
     pub fn status(&self) -> Vec<QueueStatus> {
         let queues = self.queues.lock();
         let status = queues.iter().map(|queue| {
-            let set_aside = self.set_aside_count.of(queue.name);
-            queue.counters.status(queue.name, set_aside)
+            let dead_letters = self.dead_letter_count.of(queue.name);
+            queue.counters.status(queue.name, dead_letters)
         });
         status.collect()
     }

@@ -133,7 +133,7 @@ pub struct QueueStatus {
     /// How many attempts have failed since the start.
     pub failures: u64,
     /// How many jobs have become dead letters since the start.
-    pub set_aside: u64,
-    /// How many dead letters the host found at its last look (`set_aside_count.rs`).
-    pub set_aside_now: usize,
+    pub dead_lettered: u64,
+    /// How many dead letters the host found at its last look (`dead_letter_count.rs`).
+    pub dead_letters: usize,
 }

@@ -2,10 +2,10 @@
 //! callers are checked by one, and what one writes others add to.
 
 mod asyncapi;
+mod dead_letters;
 mod documents;
 mod operations;
 mod ready;
-mod set_aside;
 mod usage;
 
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Features {
             Role::Rates => bind(rates::http::routes(), &self.rates).collect(),
             Role::Webhooks => bind(webhooks::http::routes(), &self.webhooks).collect(),
             Role::Page => bind(page::routes(), app).collect(),
-            Role::Workers => bind(set_aside::routes(), app).collect(),
+            Role::Workers => bind(dead_letters::routes(), app).collect(),
         }
     }
 

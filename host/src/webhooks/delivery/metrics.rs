@@ -94,7 +94,7 @@ pub(in crate::webhooks) fn collect(webhooks: &Arc<Webhooks>) {
         vec![
             memory_use("webhook_tenants", tenants),
             memory_use("webhooks", all),
-            memory_use("webhook_lanes", webhooks.limiters.count()),
+            memory_use("webhook_limiters", webhooks.limiters.count()),
             memory_use("webhook_targets", webhooks.targets.count()),
             memory_use("publishing_tenants", webhooks.admission.tenants()),
             memory_use("bearer_tokens", webhooks.identity.bearers()),

@@ -1,4 +1,4 @@
-//! How many jobs are set aside, by queue, so that an alert stays while there are any.
+//! How many dead letters there are, by queue, so that an alert stays while there are any.
 //!
 //! At its start a host looks into every partition, as its queues do; from then on only into those that have such jobs, among
 //! them those where it has set one aside. What another host sets aside meanwhile is counted there.
@@ -21,21 +21,21 @@ const PAUSES: u32 = 50;
 const MIN_PAUSE: Duration = Duration::from_secs(2);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// How many jobs of each queue are set aside in a partition: at most a page of them.
+/// How many dead letters of each queue are in a partition: at most a page of them.
 type Counts = BTreeMap<String, usize>;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct SetAsideCount {
+pub(super) struct DeadLetterCount {
     /// The partitions that have such jobs, or may have.
     partitions: Mutex<BTreeMap<Partition, Counts>>,
-    /// Those where a job was set aside since the last look began.
+    /// Those where a job became a dead letter since the last look began.
     added: Mutex<BTreeSet<Partition>>,
     /// Whether all partitions that there were at the start are or were among these.
     knows_all: AtomicBool,
 }
 
-impl SetAsideCount {
+impl DeadLetterCount {
     /// How many jobs of a queue there were at the last look.
     pub(super) fn of(&self, queue: &str) -> usize {
         let partitions = self.partitions.lock();
@@ -45,7 +45,7 @@ impl SetAsideCount {
             .sum()
     }
 
-    /// Has a partition looked into, because a job of it was set aside.
+    /// Has a partition looked into, because a job of it became a dead letter.
     pub(super) fn add(&self, partition: &Partition) {
         self.added.lock().insert(partition.clone());
     }

@@ -1,4 +1,4 @@
-//! Jobs that were set aside because they failed too often (`attempt.rs`): listing them, trying them again, and dropping them.
+//! Dead letters, which are jobs that failed too often (`attempt.rs`): listing them, trying them again, and dropping them.
 //!
 //! Each is a record in the partition of its job, so that it took the job's place in one commit, and a job takes its place again
 //! in one. There is no list of them all: partitions are looked at in turn, so many for each page.
@@ -28,22 +28,22 @@ const PARTITIONS: usize = 500;
 /// The most bytes of an error that are shown.
 const MAX_ERROR: usize = 2 << 10;
 
-/// Where a job that was set aside is kept; as text, its id. Without a name it is before the first job of its partition.
+/// Where a dead letter is kept; as text, its id. Without a name it is before the first job of its partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetAsideId {
+pub struct DeadLetterId {
     partition: Partition,
     /// The queue, a slash, and the job.
     name: String,
 }
 
-/// A job that was set aside, without what it was to do: that may be a secret.
+/// A dead letter, without what the job was to do: that may be a secret.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "SetAsideJob")]
-pub struct SetAside {
+#[schemars(rename = "DeadLetter")]
+pub struct DeadLetterAnswer {
     /// What names it here.
     #[schemars(schema_with = "job_id")]
-    pub id: SetAsideId,
+    pub id: DeadLetterId,
     /// The queue.
     pub queue: String,
     /// The job's id in the queue.
@@ -65,14 +65,14 @@ pub struct SetAside {
 
 /// A page of jobs.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "SetAsideJobs")]
-pub struct SetAsidePage {
+#[schemars(rename = "DeadLetters")]
+pub struct DeadLetterPage {
     /// Jobs; there may be none although there are more.
-    pub items: Vec<SetAside>,
+    pub items: Vec<DeadLetterAnswer>,
     /// After which the next page begins, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "job_id")]
-    pub next: Option<SetAsideId>,
+    pub next: Option<DeadLetterId>,
 }
 
 /// The schema of an id, with an example.
@@ -80,7 +80,7 @@ pub fn job_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{2,1400}$", "examples": ["dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE3"] })
 }
 
-impl SetAsideId {
+impl DeadLetterId {
     /// Before the first job of a partition.
     const fn before(partition: Partition) -> Self {
         Self {
@@ -94,10 +94,10 @@ impl SetAsideId {
         format!("{DEAD_LETTERS}{}", self.name)
     }
 
-    fn job(&self, letter: &DeadLetter) -> SetAside {
+    fn job(&self, letter: &DeadLetter) -> DeadLetterAnswer {
         let mut error = with_urls_shown(&letter.cause);
         error.truncate(error.floor_char_boundary(MAX_ERROR));
-        SetAside {
+        DeadLetterAnswer {
             id: self.clone(),
             queue: letter.queue.clone(),
             job: letter.job.clone(),
@@ -110,7 +110,7 @@ impl SetAsideId {
     }
 }
 
-impl fmt::Display for SetAsideId {
+impl fmt::Display for DeadLetterId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // No partition has a control character in its name.
         let text = format!("{}\n{}", self.partition.as_str(), self.name);
@@ -118,7 +118,7 @@ impl fmt::Display for SetAsideId {
     }
 }
 
-impl FromStr for SetAsideId {
+impl FromStr for DeadLetterId {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -135,26 +135,26 @@ impl FromStr for SetAsideId {
     }
 }
 
-impl Serialize for SetAsideId {
+impl Serialize for DeadLetterId {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-/// Up to `limit` jobs that were set aside, of all partitions, after one of them.
+/// Up to `limit` dead letters, of all partitions, after one of them.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Bug`] when a record is damaged.
 pub async fn list(
     store: &Arc<dyn Store>,
-    after: Option<SetAsideId>,
+    after: Option<DeadLetterId>,
     limit: usize,
-) -> Result<SetAsidePage> {
+) -> Result<DeadLetterPage> {
     let name = after.as_ref().map(|after| after.partition.as_str());
     let following = store.partitions(name, PARTITIONS).await?;
     let is_last = following.len() < PARTITIONS;
-    let following = following.into_iter().map(SetAsideId::before);
-    let mut items: Vec<SetAside> = Vec::new();
+    let following = following.into_iter().map(DeadLetterId::before);
+    let mut items: Vec<DeadLetterAnswer> = Vec::new();
     let mut place = None;
     for mut id in after.into_iter().chain(following) {
         let records = Records::new(Arc::clone(store), id.partition.clone());
@@ -168,20 +168,24 @@ pub async fn list(
         }
         let next = Some(id);
         if page.more || items.len() >= limit {
-            return Ok(SetAsidePage { items, next });
+            return Ok(DeadLetterPage { items, next });
         }
         place = next;
     }
     let next = place.filter(|_| !is_last);
-    Ok(SetAsidePage { items, next })
+    Ok(DeadLetterPage { items, next })
 }
 
 /// Puts a job back on its queue, to be tried as if it never was; one of the same id that waits there is replaced. Answers what
 /// it was.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it is not set aside any more; when the store is unavailable.
-pub async fn retry(store: &Arc<dyn Store>, id: &SetAsideId, now: Timestamp) -> Result<SetAside> {
+/// [`Error::NotFound`] when it is no dead letter any more; when the store is unavailable.
+pub async fn retry(
+    store: &Arc<dyn Store>,
+    id: &DeadLetterId,
+    now: Timestamp,
+) -> Result<DeadLetterAnswer> {
     let enqueue = |change: &mut Change, letter: &DeadLetter| {
         let body = BASE64_STANDARD.decode(&letter.body);
         let body = body.map_err(|cause| Error::Bug(format!("{} is damaged: {cause}", id.key())))?;
@@ -195,11 +199,11 @@ pub async fn retry(store: &Arc<dyn Store>, id: &SetAsideId, now: Timestamp) -> R
 ///
 /// # Errors
 /// As [`retry`].
-pub async fn discard(store: &Arc<dyn Store>, id: &SetAsideId) -> Result<SetAside> {
+pub async fn discard(store: &Arc<dyn Store>, id: &DeadLetterId) -> Result<DeadLetterAnswer> {
     take(store, id, |_, _| Ok(())).await
 }
 
-/// No job with an id is set aside.
+/// No dead letter has an id.
 #[must_use]
 pub fn no_job(id: impl std::fmt::Display) -> Error {
     Error::missing(JOB_NOT_FOUND, id)
@@ -208,9 +212,9 @@ pub fn no_job(id: impl std::fmt::Display) -> Error {
 /// Removes the record of a job, together with another change.
 async fn take(
     store: &Arc<dyn Store>,
-    id: &SetAsideId,
+    id: &DeadLetterId,
     more: impl Fn(&mut Change, &DeadLetter) -> Result<()>,
-) -> Result<SetAside> {
+) -> Result<DeadLetterAnswer> {
     let records = Records::new(Arc::clone(store), id.partition.clone());
     let key = id.key();
     let plan = async || {
@@ -228,7 +232,7 @@ async fn take(
 
 #[cfg(test)]
 mod tests {
-    use super::{Partition, SetAsideId};
+    use super::{DeadLetterId, Partition};
 
     #[test]
     fn an_id_is_read_as_it_was_written_and_nothing_else_is_one() {
@@ -237,16 +241,16 @@ mod tests {
             ("iam", ""),
             ("a/b", "q/a\nb"),
         ] {
-            let id = SetAsideId {
+            let id = DeadLetterId {
                 partition: Partition::named(partition),
                 name: name.to_owned(),
             };
-            assert_eq!(id.to_string().parse::<SetAsideId>(), Ok(id));
+            assert_eq!(id.to_string().parse::<DeadLetterId>(), Ok(id));
         }
         // No base64, no UTF-8, no line break, no partition, a NUL, and a key that is too long.
         let long = format!("YQox{}", "eHh4".repeat(400));
         for text in ["", "*", "_w", "YWJj", "CmE", "YQoA", &long] {
-            assert_eq!(text.parse::<SetAsideId>(), Err(()), "{text}");
+            assert_eq!(text.parse::<DeadLetterId>(), Err(()), "{text}");
         }
     }
 }

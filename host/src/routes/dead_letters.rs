@@ -1,4 +1,4 @@
-//! Jobs that were set aside, for operators. `tillgate jobs` asks for them. What a job was to do is never answered.
+//! Dead letters, for operators. `tillgate jobs` asks for them. What a job was to do is never answered.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::http::{
     Tag, Takes,
 };
 use crate::identity::Permission as P;
-use crate::jobs::set_aside::{
-    SetAside, SetAsideId, SetAsidePage, discard, job_id, list, no_job, retry,
+use crate::jobs::dead_letters::{
+    DeadLetterAnswer, DeadLetterId, DeadLetterPage, discard, job_id, list, no_job, retry,
 };
 use crate::observe::audit::Line;
 
-const ALL: &str = "/v1/jobs/set-aside";
-const ONE: &str = "/v1/jobs/set-aside/{jobId}";
-const RETRY: &str = "/v1/jobs/set-aside/{jobId}/retry";
+const ALL: &str = "/v1/jobs/dead-letters";
+const ONE: &str = "/v1/jobs/dead-letters/{jobId}";
+const RETRY: &str = "/v1/jobs/dead-letters/{jobId}/retry";
 
-const CURSOR: QueryParameter<SetAsideId> =
+const CURSOR: QueryParameter<DeadLetterId> =
     QueryParameter::cursor(job_id, |text| text.parse().map_err(|()| CURSOR_RULE));
 
 /// The routes.
@@ -61,12 +61,12 @@ async fn drop_job(app: Arc<App>, request: Request) -> Result<Audited> {
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(job)))
 }
 
-fn id_of(request: &Request) -> Result<SetAsideId> {
+fn id_of(request: &Request) -> Result<DeadLetterId> {
     let id = request.param(0)?;
     id.parse().map_err(|()| no_job(id))
 }
 
-fn line(job: SetAside) -> Line {
+fn line(job: DeadLetterAnswer) -> Line {
     Line {
         tenant: job.tenant_id,
         queue: Some(job.queue),
@@ -77,19 +77,19 @@ fn line(job: SetAside) -> Line {
 
 fn describe_list() -> Operation {
     Operation::new(
-        "listSetAsideJobs",
+        "listDeadLetters",
         Tag::Platform,
         "List the jobs that failed too often",
     )
     .says("Of all tenants and of the platform. A page may be empty and still have a `next`. What a job was to do is not shown.")
     .query(&CURSOR)
     .query(&LIMIT)
-    .answers(200, "A page of jobs", schema_of::<SetAsidePage>)
+    .answers(200, "A page of jobs", schema_of::<DeadLetterPage>)
 }
 
 fn describe_retry() -> Operation {
     with_job(Operation::new(
-        "retrySetAsideJob",
+        "retryDeadLetter",
         Tag::Platform,
         "Have a job tried again that failed too often",
     ))
@@ -97,13 +97,13 @@ fn describe_retry() -> Operation {
     .answers(
         202,
         "It is tried again; this is what it was",
-        schema_of::<SetAside>,
+        schema_of::<DeadLetterAnswer>,
     )
 }
 
 fn describe_drop() -> Operation {
     with_job(Operation::new(
-        "dropSetAsideJob",
+        "dropDeadLetter",
         Tag::Platform,
         "Drop a job that failed too often",
     ))
