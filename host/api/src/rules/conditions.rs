@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use tillgate_engine::decision::Reason;
 
 use super::condition_id;
 use super::decisions::{condition_request, decision};
+use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
 
 /// The kinds of conditions.
 const KINDS: [&str; 2] = ["AgeRestriction", "LicenseRequirement"];

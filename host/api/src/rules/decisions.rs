@@ -1,9 +1,9 @@
 //! The schemas of requests to decide, and of decisions.
 
-use crate::schema::{component, scalar};
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{body_condition_id, project_id};
+use crate::schema::{component, scalar};
 
 /// What is decided.
 pub(super) fn decision(generator: &mut SchemaGenerator) -> Schema {

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::conditions::tests;
 use super::decisions::{described_item, listed_value};
 use super::project_id;
+use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
 
 /// A restriction of a project.
 pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {
