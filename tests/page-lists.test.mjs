@@ -177,6 +177,23 @@ describe("with 5,000 conditions, 2,000 projects and 300 webhooks", () => {
     await page.getByText("Customers must be 99 or older").waitFor({ state: "detached" });
   }));
 
+  test("a row that another user changes while it is pressed keeps the press", () => visit(on, "#/conditions", async (page) => {
+    await isSettled(page);
+    const path = `/api/v1/entity-conditions/${conditionId(3)}`;
+    const button = page.getByRole("button", { name: `Delete ${conditionId(3)}`, exact: true });
+    await button.hover();
+    await page.mouse.down();
+    const read = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/v1/catalog");
+    await on.host.api("PUT", path, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 98 } });
+    await (await read).finished();
+    // The answer is read and shown in tasks of their own.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+    await page.mouse.up();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("Customers must be 98 or older").waitFor();
+    await on.host.api("PUT", path, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } });
+  }));
+
   test("the keyboard goes from row to row beyond those that were drawn at first", () => visit(on, "#/conditions", async (page) => {
     await isSettled(page);
     await page.getByRole("link", { name: `Preview ${conditionId(59)}` }).focus();

@@ -1,7 +1,7 @@
 /**
  * The rows of a list that may be long: only those near the viewport are elements, and spaces above and below stand for the
  * others. All of them are printed. A row stays while neither its entry nor anything else that it shows has changed. One that has
- * changed flashes.
+ * changed flashes. While one is pressed, none is drawn: a press on a row that was replaced meanwhile would be lost.
  */
 
 import { arrange, h, keepFocus } from "./dom.js";
@@ -17,6 +17,8 @@ const STEP = 12;
 
 /** Between these, the browser prints what is drawn. */
 const PRINTING = ["beforeprint", "afterprint"];
+
+const RELEASING = ["pointerup", "pointercancel"];
 
 /** How tall a row is taken to be until one was measured. */
 const GUESS_PX = 82;
@@ -43,6 +45,16 @@ class LongList {
   #least = STEP;
   #frame;
   #isPrinted = false;
+  /** What was to be shown while a row was pressed. */
+  #held;
+  #isPressed = false;
+  #onrelease = () => {
+    // The click comes after this event.
+    setTimeout(() => {
+      this.#isPressed = false;
+      if (this.#held) this.show(...this.#held);
+    });
+  };
   #above = h("div", {});
   #below = h("div", {});
   #rows;
@@ -57,17 +69,20 @@ class LongList {
     this.#keyOf = keyOf;
     this.#rowOf = rowOf;
     this.#shownOf = shownOf;
-    this.#rows = h("ul", { class: name });
+    this.#rows = h("ul", { class: name, onpointerdown: () => (this.#isPressed = true) });
     this.element = h("div", {}, this.#above, this.#rows, this.#below);
     this.#observer.observe(this.#rows);
     // What scrolls may also be something around the list.
     addEventListener("scroll", this.#onscroll, { passive: true, capture: true });
     addEventListener("resize", this.#onscroll);
     for (const type of PRINTING) addEventListener(type, this.#onprint);
+    for (const type of RELEASING) addEventListener(type, this.#onrelease);
   }
 
   /** Shows entries, which were found among `all`. */
   show(found, all = found) {
+    this.#held = this.#isPressed ? [found, all] : undefined;
+    if (this.#isPressed) return;
     const keyOf = this.#keyOf;
     if (this.#known.size > 0) this.#changed = new Set(all.filter((entry) => this.#known.get(keyOf(entry)) !== entry).map(keyOf));
     this.#known = new Map(all.map((entry) => [keyOf(entry), entry]));
@@ -81,6 +96,7 @@ class LongList {
     removeEventListener("scroll", this.#onscroll, { capture: true });
     removeEventListener("resize", this.#onscroll);
     for (const type of PRINTING) removeEventListener(type, this.#onprint);
+    for (const type of RELEASING) removeEventListener(type, this.#onrelease);
     cancelAnimationFrame(this.#frame);
   }
 
