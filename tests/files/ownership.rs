@@ -267,8 +267,8 @@ async fn a_rate_that_moves_too_far_is_refused_unless_it_is_meant() {
     let told = failed(&shop.run(&["apply", "DIR", "--dry-run"]).await);
     assert_eq!(
         told,
-        "tillgate: the host would refuse this:\n  rates/se-001.json: SALES SEK EUR would move from 11.05 to 110.5, by 900 %, which is \
-         more than its tolerance: --accept-deviation sets it all the same\n"
+        "tillgate: the host would refuse this:\n  rates/se-001.json: SALES 1 EUR = 110.5 SEK instead of 11.05 (900 %, looks like a slipped \
+         decimal point) is beyond the tolerance: --accept-deviation sets it all the same\n"
     );
     let dry_run = ["apply", "DIR", "--dry-run", "--accept-deviation"];
     done(&shop.run(&dry_run).await);

@@ -18,7 +18,8 @@ const STEP = 12;
 /** Between these, the browser prints what is drawn. */
 const PRINTING = ["beforeprint", "afterprint"];
 
-const RELEASING = ["pointerup", "pointercancel"];
+/** What ends a press; a menu may take the release for itself. */
+const RELEASING = ["pointerup", "pointercancel", "contextmenu"];
 
 /** How tall a row is taken to be until one was measured. */
 const GUESS_PX = 82;
@@ -49,10 +50,12 @@ class LongList {
   #held;
   #isPressed = false;
   #onrelease = () => {
+    if (!this.#isPressed) return;
     // The click comes after this event.
     setTimeout(() => {
       this.#isPressed = false;
       if (this.#held) this.show(...this.#held);
+      else this.#placeSoon();
     });
   };
   #above = h("div", {});
@@ -92,6 +95,7 @@ class LongList {
   }
 
   close() {
+    this.#held = undefined;
     this.#observer.disconnect();
     removeEventListener("scroll", this.#onscroll, { capture: true });
     removeEventListener("resize", this.#onscroll);
@@ -129,7 +133,7 @@ class LongList {
     const key = this.#keyOf(entry);
     const shown = this.#shownOf(entry);
     const before = this.#drawn.get(key);
-    if (before?.entry === entry && sameList(before.shown, shown) === before.shown) return before;
+    if (before && (this.#isPressed || (before.entry === entry && sameList(before.shown, shown) === before.shown))) return before;
     const row = this.#rowOf(entry);
     if (this.#changed.has(key)) row.classList.add("changed");
     return { entry, shown, row };

@@ -1,16 +1,15 @@
 //! `tillgate import-rates`: sends a document of the European Central Bank to a running host, unchanged. The host parses it.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tillgate_engine::rate::RateType;
 
 use super::changes::Changes;
+use super::deviation::Deviation;
 use super::output::{print, shown_path, text};
 use super::session::{HostOptions, Session, segment};
 use crate::rates::reference::DocumentType;
@@ -104,25 +103,6 @@ struct LeftOut<'j> {
     deviations: Vec<Deviation<'j>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Deviation<'j> {
-    #[serde(borrow)]
-    exchange_rate_type: Cow<'j, str>,
-    #[serde(borrow)]
-    currency_id_from: Cow<'j, str>,
-    #[serde(borrow)]
-    currency_id_to: Cow<'j, str>,
-    #[serde(borrow)]
-    old: &'j RawValue,
-    #[serde(borrow)]
-    new: &'j RawValue,
-    #[serde(borrow)]
-    percent: &'j RawValue,
-    #[serde(borrow, default)]
-    hint: Option<Cow<'j, str>>,
-}
-
 impl LeftOut<'_> {
     /// One line each; nothing without any.
     fn summary(&self, what: &str) -> String {
@@ -130,25 +110,8 @@ impl LeftOut<'_> {
             return String::new();
         }
         let mut summary = format!("{what}, because beyond the tolerance:\n");
-        for Deviation {
-            exchange_rate_type,
-            currency_id_from,
-            currency_id_to,
-            old,
-            new,
-            percent,
-            hint,
-        } in &self.deviations
-        {
-            let hint = match hint.as_deref() {
-                Some("INVERTED") => ", looks inverted",
-                Some("DECIMAL_POINT") => ", looks like a slipped decimal point",
-                _ => "",
-            };
-            let _ = writeln!(
-                summary,
-                "  {exchange_rate_type} 1 {currency_id_to} = {new} {currency_id_from} instead of {old} ({percent} %{hint})"
-            );
+        for deviation in &self.deviations {
+            let _ = writeln!(summary, "  {deviation}");
         }
         summary
     }

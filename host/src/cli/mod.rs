@@ -9,6 +9,7 @@ mod copy;
 mod credentials;
 mod decisions;
 mod demo;
+mod deviation;
 mod doctor;
 mod evaluate;
 mod files;

@@ -44,7 +44,7 @@ fn changed(document: &Schema) -> Schema {
         "properties": {
             "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
             "id": { "type": "string" },
-            "document": { "allOf": [document], "description": "What it is from now on. It is absent once it is deleted, and where it is longer than 128 KiB." },
+            "document": { "allOf": [document], "description": "The document after the change. It is absent after a deletion, and where it is longer than 128 KiB." },
         },
     })
 }

@@ -5,7 +5,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use super::{body_condition_id, project_id};
 use crate::schema::{component, scalar};
 
-/// What is decided.
+/// A decision.
 pub(super) fn decision(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Decision", |_| {
         json_schema!({

@@ -78,7 +78,7 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     }
 }
 
-/// What the resource of a file is called, whatever faults the file has.
+/// The id in a file, even if the file has faults.
 pub(super) fn id_of(kind: Kind, text: &[u8]) -> Option<String> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let parsed = json::Document::parse(text).ok()?;

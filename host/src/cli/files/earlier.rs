@@ -1,4 +1,4 @@
-//! What is in the folder that `export` writes a kind to: the files of an earlier export, whose names stay. A link is refused, so that nothing outside of the folder is written or removed.
+//! The files of an earlier export, which keep their names. A link is refused, so that nothing outside of the folder is written or removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -153,7 +153,7 @@ impl Host {
         let mut document = of_answer(kind, root)?;
         let disabled_reason = text_of(root, "disabledReason").map(str::to_owned);
         if disabled_reason.is_some() {
-            // As its owner has set it.
+            // Its owner has enabled it, and files have what its owner wants.
             document.members.set("enabled", b"true".to_vec());
         }
         Ok(Present {

@@ -1,6 +1,6 @@
-//! The names of the files that `export` writes: what a resource is called, with `_` for what not every file system has in names.
-//! What a resource is called stands in its file, so a name need not tell it exactly. A file that is there keeps its name; where
-//! names would be the same, case aside, later ones get a number.
+//! Names of exported files. A name is the id of the resource, with `_` for characters that some file systems do not allow. The id
+//! stands in the file, so a name need not be exact: a file keeps the name that it has, and where two names would differ by case
+//! alone or not at all, the later one gets a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -70,7 +70,7 @@ pub(super) struct About<'a> {
     pub(super) files: usize,
 }
 
-/// What became of a plan.
+/// The result of a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Became<'a> {
     /// It was only shown.
@@ -122,7 +122,7 @@ pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>
     text
 }
 
-/// Who manages what is changed, unless it is `me`. A change by hand removes the name of who has managed it.
+/// The program that manages a changed resource, unless it is `me`. A change by hand removes its name.
 fn owner(step: &Step<'_>, me: &str) -> String {
     let owner = owner_of(step);
     match (step.action, step.kind) {
@@ -223,7 +223,7 @@ struct StepJson<'p> {
     id: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'p str>,
-    /// Who manages what is there; nobody what was made or changed by hand.
+    /// The program that manages the resource. There is none after a change by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'p str>,
     /// Whether it was made, where the plan was not only shown.

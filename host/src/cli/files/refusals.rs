@@ -1,5 +1,5 @@
-//! What the host would refuse a plan for, as `apply --dry-run` says it: a quota that the plan would exceed, and changes of business
-//! units and their rates, which the host is asked to try. What depends on something that the plan makes first is not tried.
+//! `apply --dry-run` asks the host whether it would refuse the plan. It compares the plan with the quotas of the tenant, and sends
+//! changes of business units and rates as dry runs. A change that needs something which the plan creates is not sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +13,21 @@ use super::host::{AT_ONCE, Host};
 use super::kind::{Kind, missing};
 use super::order::Rank;
 use super::plan::{Action, Step};
+use crate::cli::deviation::Deviation;
 use crate::cli::output::tell;
 use crate::cli::session::{Requires, segment};
 
 /// The most rates of a unit that are named.
 const MAX_NAMED: usize = 10;
 
-/// How much of a quota a tenant uses.
+/// A quota of the tenant.
 #[derive(Deserialize)]
 struct Usage {
     used: u64,
     quota: u64,
 }
 
-/// What the host would refuse a plan for: a line each.
+/// The reasons for which the host would refuse a plan: a line each.
 ///
 /// # Errors
 /// When the host cannot be asked.
@@ -36,18 +37,21 @@ pub(super) async fn refusals(
     manner: Manner<'_>,
 ) -> Result<Vec<String>, String> {
     let mut refusals = over_quota(host, steps).await?;
-    let new = steps
+    let created = steps
         .iter()
         .filter(|(_, step)| step.action == Action::Create);
-    let new: BTreeSet<_> = new.map(|(_, step)| (step.kind, step.id.as_str())).collect();
-    let is_there = |unit: &str| !new.contains(&(Kind::BusinessUnits, unit));
+    let created: BTreeSet<_> = created
+        .map(|(_, step)| (step.kind, step.id.as_str()))
+        .collect();
+    let is_created = |unit: &str| created.contains(&(Kind::BusinessUnits, unit));
     let tried = steps.iter().map(|(_, step)| step).filter(|step| {
-        let parent = step
-            .file
-            .and_then(|file| file.says.document.members.text("parentId"));
-        match step.kind {
-            Kind::Rates => step.present.is_some(),
-            Kind::BusinessUnits => step.file.is_some() && parent.is_none_or(|unit| is_there(&unit)),
+        let file = step.file.map(|file| &file.says.document.members);
+        let parent = file.and_then(|members| members.text("parentId"));
+        match (step.kind, step.action) {
+            // What is only taken over keeps its values.
+            (_, Action::Adopt) => false,
+            (Kind::Rates, _) => step.present.is_some(),
+            (Kind::BusinessUnits, Action::Change) => !parent.is_some_and(|unit| is_created(&unit)),
             _ => false,
         }
     });
@@ -67,7 +71,7 @@ pub(super) async fn refusals(
     Ok(refusals)
 }
 
-/// Whether the credentials permit to try; tells when they do not.
+/// Whether the credentials permit dry runs of a kind. Tells the user when they do not.
 fn may_write(host: &Host, kind: Kind) -> bool {
     let lacks = missing(kind.writing(), host.permissions);
     if let Some(permission) = lacks {
@@ -78,7 +82,7 @@ fn may_write(host: &Host, kind: Kind) -> bool {
     lacks.is_none()
 }
 
-/// Asks the host to try one change.
+/// Sends a change as a dry run, and answers the reasons for which the host would refuse it.
 async fn attempt(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Result<Vec<String>, String> {
     let (method, bodies) = match (step.kind, step.file) {
         (Kind::Rates, _) => (Method::POST, step.rates.bodies(manner.me)),
@@ -120,21 +124,6 @@ struct DryRun<'j> {
     deviations: Vec<Deviation<'j>>,
 }
 
-/// A rate that would move by more than its tolerance.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Deviation<'j> {
-    exchange_rate_type: &'j str,
-    currency_id_from: &'j str,
-    currency_id_to: &'j str,
-    #[serde(borrow)]
-    old: &'j RawValue,
-    #[serde(borrow)]
-    new: &'j RawValue,
-    #[serde(borrow)]
-    percent: &'j RawValue,
-}
-
 fn deviations(answer: &str) -> Result<Vec<String>, String> {
     let dry_run: DryRun<'_> = serde_json::from_str(answer)
         .map_err(|cause| format!("the host answers what is no dry run: {cause}"))?;
@@ -142,11 +131,8 @@ fn deviations(answer: &str) -> Result<Vec<String>, String> {
         .deviations
         .iter()
         .take(MAX_NAMED)
-        .map(|one| {
-            format!(
-                "{} {} {} would move from {} to {}, by {} %, which is more than its tolerance: --accept-deviation sets it all the same",
-                one.exchange_rate_type, one.currency_id_from, one.currency_id_to, one.old, one.new, one.percent
-            )
+        .map(|rate| {
+            format!("{rate} is beyond the tolerance: --accept-deviation sets it all the same")
         })
         .collect();
     if let Some(more @ 1..) = dry_run.deviations.len().checked_sub(MAX_NAMED) {

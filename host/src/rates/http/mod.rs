@@ -1,9 +1,10 @@
-//! The routes of exchange rates (`rates.md`, `given.md` 4.3): those of business units and the rates that are set at them
-//! in `units.rs`, the topic in `topic.rs`, reference rates in `import.rs`; reading and converting here. Paths and queries
+//! The routes of exchange rates (`rates.md`, `given.md` 4.3): those of business units in `units.rs`, of the rates that are
+//! set at them in `set_rates.rs`, the topic in `topic.rs`, reference rates in `import.rs`; reading and converting here. Paths and queries
 //! are read in `query.rs`, bodies in `rates/body.rs`.
 
 mod import;
 mod query;
+mod set_rates;
 mod topic;
 mod units;
 
@@ -72,6 +73,7 @@ pub fn routes() -> Vec<Route<Arc<Rates>>> {
         .described(describe_change),
     ];
     routes.extend(units::routes());
+    routes.extend(set_rates::routes());
     routes.extend(topic::routes());
     routes.extend(import::routes());
     routes

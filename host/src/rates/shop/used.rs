@@ -60,7 +60,7 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
     let Some(key) = shop.unit.used_rates.clone() else {
         return Ok(Arc::new(RateList::new(
             std::iter::empty(),
-            UsedRateAnswer::from,
+            UsedRateAnswer::new,
         )?));
     };
     // The key of a shared record names its content; a record of one shop changes with the unit's.
@@ -74,7 +74,7 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
         let used = read_used(&records, Some(&key)).await?;
         let mut rates = math::read_rates(&used)?;
         add_ages(&mut rates, today);
-        RateList::new(rates.into_iter(), UsedRateAnswer::from)
+        RateList::new(rates.into_iter(), UsedRateAnswer::new)
     };
     made_once(reading, version, today, read).await
 }
@@ -128,7 +128,7 @@ async fn compute_below(
         }
     }
     add_ages(&mut rates, today);
-    RateList::new(rates.into_iter(), UsedRateAnswer::from)
+    RateList::new(rates.into_iter(), UsedRateAnswer::new)
 }
 
 /// The day in UTC.

@@ -35,8 +35,12 @@ pub(in crate::rates) fn lists(
     deleted: &[RateText<'_>],
 ) -> Result<Bytes> {
     to_json(&Lists {
-        created_rates: created.iter().map(MessageRate::from).collect(),
-        updated_rates: updated.iter().map(MessageRate::from).collect(),
-        deleted_rates: deleted.iter().map(MessageRate::from).collect(),
+        created_rates: message_rates(created)?,
+        updated_rates: message_rates(updated)?,
+        deleted_rates: message_rates(deleted)?,
     })
+}
+
+fn message_rates<'r>(rates: &'r [RateText<'_>]) -> Result<Vec<MessageRate<'r>>> {
+    rates.iter().map(MessageRate::new).collect()
 }

@@ -29,10 +29,9 @@ pub(in crate::rates) fn unit_json(
 
 /// The rates that are set at a unit: a list of what [`rate_json`] writes.
 pub(in crate::rates) fn set_list(rates: &SetRates) -> Result<RateList> {
-    RateList::new(
-        rates.iter().map(|(key, rate)| rate.text(key)),
-        SetRateAnswer::from,
-    )
+    RateList::new(rates.iter().map(|(key, rate)| rate.text(key)), |rate| {
+        Ok(SetRateAnswer::from(rate))
+    })
 }
 
 /// A rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate, createdBy?,

@@ -12,6 +12,7 @@ use tillgate_api::schema::time;
 use super::calendar::STALE_DAYS;
 use super::rate_text::{RateText, Reference};
 use crate::data::managed_by::ManagedBy;
+use crate::error::{Error, Result};
 
 /// A rate that is set at a unit.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -94,21 +95,23 @@ pub(in crate::rates) struct UsedRateAnswer<'a> {
     stale: Option<bool>,
 }
 
-impl<'a> From<RateText<'a>> for UsedRateAnswer<'a> {
-    fn from(rate: RateText<'a>) -> Self {
+impl<'a> UsedRateAnswer<'a> {
+    /// # Errors
+    /// [`Error::Bug`] for a rate that is only set.
+    pub(in crate::rates) fn new(rate: RateText<'a>) -> Result<Self> {
         let age = rate.age_in_business_days;
-        Self {
+        Ok(Self {
             key: key_of(&rate),
             rate_value: rate.rate_value,
-            rate_value_with_markup: rate.rate_value_with_markup.unwrap_or_default(),
-            created_date: rate.created_date.unwrap_or_default(),
+            rate_value_with_markup: used(rate.rate_value_with_markup)?,
+            created_date: used(rate.created_date)?,
             created_by: rate.created_by,
             last_modified: rate.last_modified,
-            set_at: rate.set_at.unwrap_or_default(),
+            set_at: used(rate.set_at)?,
             as_of: rate.as_of,
             age_in_business_days: age,
             stale: age.is_some_and(|age| age >= STALE_DAYS).then_some(true),
-        }
+        })
     }
 }
 
@@ -140,19 +143,26 @@ pub(in crate::rates) struct MessageRate<'r> {
     last_modified: Option<&'r str>,
 }
 
-impl<'r> From<&'r RateText<'_>> for MessageRate<'r> {
-    fn from(rate: &'r RateText<'_>) -> Self {
-        Self {
+impl<'r> MessageRate<'r> {
+    /// # Errors
+    /// [`Error::Bug`] for a rate that is only set.
+    pub(in crate::rates) fn new(rate: &'r RateText<'_>) -> Result<Self> {
+        Ok(Self {
             exchange_rate_type: rate.exchange_rate_type,
             source_currency_code: rate.currency_id_from,
             target_currency_code: rate.currency_id_to,
             rate_value: rate.rate_value,
-            rate_value_with_markup: rate.rate_value_with_markup.unwrap_or_default(),
-            created_date: rate.created_date.unwrap_or_default(),
+            rate_value_with_markup: used(rate.rate_value_with_markup)?,
+            created_date: used(rate.created_date)?,
             created_by: rate.created_by.as_deref(),
             last_modified: rate.last_modified,
-        }
+        })
     }
+}
+
+/// A member of a rate that a shop uses.
+fn used<T>(member: Option<T>) -> Result<T> {
+    member.ok_or_else(|| Error::Bug("a rate that is used lacks a member".to_owned()))
 }
 
 fn key_of<'a>(rate: &RateText<'a>) -> Key<'a> {

@@ -29,7 +29,7 @@ impl RateList {
     /// [`Error::Bug`](crate::error::Error::Bug) for a damaged rate.
     pub(in crate::rates) fn new<'a, A: Serialize>(
         rates: impl Iterator<Item = RateText<'a>>,
-        answer: impl Fn(RateText<'a>) -> A,
+        answer: impl Fn(RateText<'a>) -> Result<A>,
     ) -> Result<Self> {
         let (mut json, mut places) = (Vec::from(*b"["), Vec::new());
         for rate in rates {
@@ -38,7 +38,7 @@ impl RateList {
             }
             let begin = json.len();
             let key = rate.key()?;
-            json.extend_from_slice(&to_json(&answer(rate))?);
+            json.extend_from_slice(&to_json(&answer(rate)?)?);
             places.push((key, begin..json.len()));
         }
         json.push(b']');
@@ -85,12 +85,13 @@ mod tests {
     fn one_rate_is_answered_as_it_stands_in_the_list() -> Result<()> {
         let key =
             |from, to| rate_key::parse("SALES", from, to).map_err(|_| crate::error::Error::Busy);
+        let set = |rate| Ok(SetRateAnswer::from(rate));
         let (sek, usd) = (key("SEK", "EUR")?, key("EUR", "USD")?);
         let list = RateList::new(
             [(sek, "11.5"), (usd, "0.9")]
                 .map(|(key, value)| RateText::new(key, value))
                 .into_iter(),
-            SetRateAnswer::from,
+            set,
         )?;
         let one = list.get(usd).unwrap_or_default();
         assert_eq!(
@@ -99,10 +100,7 @@ mod tests {
         );
         assert!(list.json().ends_with(b"\"rateValue\":0.9}]"));
         assert_eq!(list.get(usd.opposite()), None);
-        assert_eq!(
-            RateList::new(std::iter::empty(), SetRateAnswer::from)?.json(),
-            "[]"
-        );
+        assert_eq!(RateList::new(std::iter::empty(), set)?.json(), "[]");
         Ok(())
     }
 }
