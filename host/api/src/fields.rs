@@ -137,6 +137,15 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
+    /// Adds the default of a member to its schema.
+    fn set_default(&mut self, name: &str, default: serde_json::Value) {
+        if let Side::Described { properties, .. } = &mut self.0
+            && let Some(schema) = properties.get_mut(name).and_then(|it| it.as_object_mut())
+        {
+            schema.insert("default".to_owned(), default);
+        }
+    }
+
     /// A member, read if it is there and described in any case.
     fn read<T>(
         &mut self,
@@ -213,11 +222,11 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         read: impl FnOnce(Value<'_, 'd, 'a>) -> Option<T>,
     ) -> Option<T> {
         if matches!(self.0, Side::Described { .. }) {
-            // In words: generators of types take a member with a `default` for one that is always there.
-            let shown = json!(default);
-            let shown = shown.as_str().map_or(shown.to_string(), str::to_owned);
+            let default = json!(default);
+            let shown = default.as_str().map_or(default.to_string(), str::to_owned);
             let about = format!("{about} Without it: `{shown}`.");
             self.read(name, about.trim_start(), true, read);
+            self.set_default(name, default);
             return None;
         }
         Some(self.read(name, about, true, read)?.unwrap_or(default))

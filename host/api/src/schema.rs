@@ -72,6 +72,24 @@ fn never_null(schema: &mut Value) {
     }
 }
 
+/// Removes the defaults of members: generators of types take a member that has one for a member that is always there.
+/// Descriptions say them in words.
+pub fn without_defaults(document: &mut Value) {
+    match document {
+        Value::Array(all) => all.iter_mut().for_each(without_defaults),
+        Value::Object(members) => {
+            let properties = members.get_mut("properties").and_then(Value::as_object_mut);
+            for property in properties.into_iter().flat_map(|all| all.values_mut()) {
+                if let Some(schema) = property.as_object_mut() {
+                    schema.remove("default");
+                }
+            }
+            members.values_mut().for_each(without_defaults);
+        }
+        _ => {}
+    }
+}
+
 /// Writes enumerations as `enum`, which generators of clients understand, where schemas have an alternative for each name. What
 /// each name means becomes a part of the description.
 pub fn plain_enumerations(document: &mut Value) {

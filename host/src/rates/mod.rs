@@ -27,6 +27,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::future::Either;
+use schemars::{Schema, SchemaGenerator};
+use tillgate_api::schema::schema_of;
+use tillgate_api::{describe, read};
 use tillgate_engine::rate::RateKey;
 
 pub use self::change::dry_run::DryRun;
@@ -44,8 +47,8 @@ use self::units::reading::{ReadCache, Reading};
 use self::units::reference_dates;
 pub use self::units::set_rates::NewRate;
 pub(crate) use self::units::unit::ID_RULE;
-use self::units::unit::no_unit;
 pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
+use self::units::unit::{UnitAnswer, no_unit};
 pub use self::units::usage::RatesUsage;
 use self::units::usage::{self, Counts, Quotas};
 use crate::app::App;
@@ -297,12 +300,18 @@ impl Rates {
     }
 }
 
+/// The schemas of the body of a business unit's PUT, and of a business unit.
+pub(crate) fn unit_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
+    let body = describe(generator, body::unit);
+    (body, schema_of::<UnitAnswer<'_>>(generator))
+}
+
 /// Checks the body of a business unit's PUT.
 ///
 /// # Errors
 /// [`Error::Invalid`] with every fault.
 pub(crate) fn check_unit(document: &[u8]) -> Result<()> {
-    tillgate_api::read(&document.into(), body::unit)?;
+    read(&document.into(), body::unit)?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use ::http::{HeaderValue, Method};
 use bytes::Bytes;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
-use tillgate_api::schema::plain_enumerations;
+use tillgate_api::schema::{plain_enumerations, without_defaults};
 
 use super::asyncapi::asyncapi;
 use crate::data::encoded::Encoded;
@@ -114,6 +114,7 @@ async fn get_asyncapi(documents: Arc<Documents>, request: Request) -> Result<Rep
 impl Document {
     fn of(mut document: Value) -> Self {
         plain_enumerations(&mut document);
+        without_defaults(&mut document);
         let text = Bytes::from(document.to_string());
         Self {
             etag: etag::of_text(&text),

@@ -1,9 +1,29 @@
-//! What this program itself asks of roles and templates: whether their documents are such as requests may have.
+//! What this program itself asks of roles and templates: what their documents may have, and whether one is valid.
 
-use super::body;
+use schemars::SchemaGenerator;
+use tillgate_api::describe;
+use tillgate_api::schema::schema_of;
+
 use super::schema::Schema;
+use super::{Role, Template, body};
 use crate::error::{Error, Result};
 use crate::identity::built_in;
+
+/// The schemas of the body of a role's PUT, and of a role.
+pub(crate) fn role_schemas(
+    generator: &mut SchemaGenerator,
+) -> (schemars::Schema, schemars::Schema) {
+    let body = describe(generator, body::role);
+    (body, schema_of::<Role>(generator))
+}
+
+/// The schemas of the body that creates or replaces a template, and of a template.
+pub(crate) fn template_schemas(
+    generator: &mut SchemaGenerator,
+) -> (schemars::Schema, schemars::Schema) {
+    let body = body::template_schema(generator);
+    (body, schema_of::<Template>(generator))
+}
 
 /// Checks the document of a role.
 ///

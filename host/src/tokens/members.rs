@@ -79,7 +79,7 @@ pub(super) fn schema_of_claims(generator: &mut SchemaGenerator) -> Schema {
 /// The names of permissions.
 pub(super) fn permissions_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "type": "array", "maxItems": MAX_PERMISSIONS,
+        "type": "array", "maxItems": MAX_PERMISSIONS, "uniqueItems": true,
         "description": ABOUT_PERMISSIONS,
         "items": permission_schema(generator),
     })

@@ -58,7 +58,7 @@ use bytes::Bytes;
 pub use self::client::Credentials;
 use self::client::{Pepper, random_secret};
 pub use self::clients::ListPage;
-pub(crate) use self::document::{check_role, check_template};
+pub(crate) use self::document::{check_role, check_template, role_schemas, template_schemas};
 use self::expiry::Expiry;
 pub use self::form::BasicCredentials;
 pub use self::issue::{Issued, MAX_FORM};

@@ -1,13 +1,22 @@
 //! What this program itself asks of webhooks: by the documents that requests have, checked in the same way.
 
+use schemars::{Schema, SchemaGenerator};
 use tillgate_api::read;
+use tillgate_api::schema::schema_of;
 use uuid::Uuid;
 
 use super::Webhooks;
 use super::events::body::publish_request;
+use super::registry::answer::Answer;
 use super::registry::body;
 use crate::error::Result;
 use crate::identity::{By, TenantId};
+
+/// The schemas of the body that creates or replaces a webhook, and of a webhook.
+pub(crate) fn settings_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
+    let body = body::settings_schema(generator);
+    (body, schema_of::<Answer<'_>>(generator))
+}
 
 /// Checks the document of a webhook. Whether the host allows a URL of `http` is for the host to say.
 ///

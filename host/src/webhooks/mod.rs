@@ -31,7 +31,7 @@ use self::delivery::metrics::{DeliveryMetrics, collect};
 use self::delivery::recorder::Recorder;
 use self::delivery::sender::Sender;
 use self::delivery::trial::Trials;
-pub(crate) use self::document::check_settings;
+pub(crate) use self::document::{check_settings, settings_schemas};
 use self::events::accept::FAN_OUT;
 use self::events::admission::Admission;
 use self::events::delivery::{FIRST, LATER};

@@ -20,7 +20,7 @@ use super::delivery::sender::Prepared;
 use super::events::accepted_id::{AcceptedId, accepted_id_key};
 use super::events::event::{Event, event_key};
 use super::registry::body::{check_url, is_short_text, signing_key, url};
-use super::registry::webhook::{Authentication, Settings};
+use super::registry::webhook::Settings;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
@@ -54,19 +54,7 @@ pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Opt
             });
             let about = "The key of the signatures. Without it there are no signatures.";
             let key = fields.optional("sharedKey", about, signing_key);
-            Some(Settings {
-                name: String::new(),
-                callback_url: url?,
-                event_types: Vec::new(),
-                filter: None,
-                authentication: Authentication::Bearer,
-                shared_key: key?,
-                previous_key: None,
-                signature_header: None,
-                max_per_second: None,
-                enabled: true,
-                managed_by: None,
-            })
+            Some(Settings::of_receiver(url?, key?))
         })
     })
 }

@@ -94,7 +94,7 @@ pub fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     let tests = tests(generator, request, "ConditionTest");
     component(generator, "ConditionPut", |generator| {
         let members = json_schema!({
-            "enabled": { "type": "boolean", "description": "Whether it is in force. It is, unless this is false." },
+            "enabled": { "type": "boolean", "default": true, "description": "Whether it is in force. It is, unless this is false." },
             "tests": tests,
             "managedBy": managed_by(),
         });

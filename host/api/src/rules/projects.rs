@@ -22,7 +22,7 @@ pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {
     });
     let mut kind = |component_name, types: &[&str], named: bool, member: &str, schema: Schema| {
         component(generator, component_name, |_| {
-            let exclusive = json_schema!({ "type": "boolean", "description": "Whether it is a check of its own, and not joined with others of its type and property. It is joined, unless this is true." });
+            let exclusive = json_schema!({ "type": "boolean", "default": false, "description": "Whether it is a check of its own, and not joined with others of its type and property. It is joined, unless this is true." });
             let mut properties = json_schema!({ "type": { "type": "string", "enum": types }, "exclusive": exclusive });
             properties.insert(member.to_owned(), schema.to_value());
             let mut required = vec!["type", member];

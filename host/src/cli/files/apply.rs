@@ -12,6 +12,7 @@ use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 
+use super::changes::Differences;
 use super::document::Named;
 use super::folder::File;
 use super::host::{AT_ONCE, Host};
@@ -203,8 +204,12 @@ async fn is_as_planned(host: &Host, step: &Step<'_>) -> Result<bool, String> {
     let there = host
         .again(step.kind, &step.id, step.present.as_ref())
         .await?;
-    let says = step.file.map(|file| &file.says.document);
-    Ok(there.as_ref().map(|present| &present.document) == says)
+    let there = there.as_ref().map(|present| &present.document.members);
+    let says = step.file.map(|file| &file.says.document.members);
+    Ok(match (there, says) {
+        (Some(there), Some(says)) => Differences::between(there, says).all.is_empty(),
+        (there, says) => there == says,
+    })
 }
 
 async fn delete(host: &Host, step: &Step<'_>) -> Result<(), String> {

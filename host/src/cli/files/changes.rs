@@ -1,4 +1,4 @@
-//! What differs between two documents of one form, by JSON path.
+//! What differs between two documents of one form, by JSON path. The order of members is no difference.
 //!
 //! Lists of plain values, such as the items of a project, are compared as what was added and removed; other lists by place,
 //! without what they begin and end with alike.
@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tillgate_engine::json::{Document, Node, Scalar};
 
+use super::members::{Members, write_list};
 use super::unit_rates::{RatesChange, names};
 
 /// The most differences of a resource that are kept.
@@ -40,10 +41,14 @@ fn raw<S: serde::Serializer>(json: &Option<String>, to: S) -> Result<S::Ok, S::E
 
 impl Differences {
     /// What differs between two documents.
-    pub(super) fn between(before: &[u8], after: &[u8]) -> Self {
+    pub(super) fn between(before: &Members, after: &Members) -> Self {
         let mut differences = Self::default();
+        if before == after {
+            return differences;
+        }
+        let (before, after) = (before.to_json(), after.to_json());
         let parse = |json| Document::parse_up_to(json, usize::MAX);
-        if let (Ok(before), Ok(after)) = (parse(before), parse(after)) {
+        if let (Ok(before), Ok(after)) = (parse(&before), parse(&after)) {
             differences.compare(before.root(), after.root(), "$");
         }
         differences
@@ -153,7 +158,7 @@ impl Differences {
 
     /// Lists of objects and lists.
     fn compare_lists(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
-        let (old, new) = (jsons(before), jsons(after));
+        let (old, new) = (in_order(before), in_order(after));
         let alike = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
             pairs.take_while(|(old, new)| old == new).count()
         };
@@ -188,6 +193,38 @@ fn is_plain(list: Node<'_, '_>) -> bool {
 
 fn jsons(list: Node<'_, '_>) -> Vec<String> {
     list.children().map(json).collect()
+}
+
+/// The elements of a list, each with its members by name.
+fn in_order(list: Node<'_, '_>) -> Vec<String> {
+    let elements = list.children().map(|element| {
+        let mut json = Vec::new();
+        write_in_order(element, &mut json);
+        String::from_utf8(json).unwrap_or_default()
+    });
+    elements.collect()
+}
+
+/// Appends a value whose objects have their members by name.
+fn write_in_order(node: Node<'_, '_>, out: &mut Vec<u8>) {
+    let mut children: Vec<_> = node.children().collect();
+    let written = |child: &Node<'_, '_>| {
+        let mut json = Vec::new();
+        write_in_order(*child, &mut json);
+        json
+    };
+    match node.scalar() {
+        Scalar::Object => {
+            children.sort_unstable_by_key(|child| child.key());
+            let mut members = Members::default();
+            for child in &children {
+                members.set(child.key(), written(child));
+            }
+            members.write(out);
+        }
+        Scalar::Array => write_list(&children.iter().map(written).collect::<Vec<_>>(), out),
+        _ => node.write(out),
+    }
 }
 
 fn json(node: Node<'_, '_>) -> String {

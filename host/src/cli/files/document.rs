@@ -2,6 +2,7 @@
 //!
 //! The host's own readers check a file: what they refuse here they would refuse there, but here nothing is written yet.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use tillgate_engine::Fault;
@@ -10,9 +11,10 @@ use tillgate_engine::json::{self, Faults, Node};
 use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests;
 
+use super::form::{self, Origin};
 use super::kind::Kind;
-use super::secrets::{Secrets, read_secrets};
-use super::shape::Members;
+use super::members::Members;
+use super::secrets::{Secrets, json as to_json, read_secrets};
 use super::unit_rates::UnitRates;
 use crate::error::Error;
 use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
@@ -20,7 +22,7 @@ use crate::rates::{self, UnitId};
 use crate::{tokens, webhooks};
 
 /// A resource: what it is called among those of its kind, and its members in the one form.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Document {
     pub(super) id: String,
     pub(super) members: Members,
@@ -48,7 +50,7 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     let Some(root) = root else {
         return Err(faults_of(faults));
     };
-    let mut members = Members::read(root, kind.members(), &[], &mut faults);
+    let mut members = form::read(kind, root, Origin::File, &mut faults);
     let id = name_of(kind, root, &mut faults);
     let secrets = match kind {
         Kind::Webhooks => read_secrets(root, &mut faults),
@@ -59,14 +61,22 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
         _ => UnitRates::default(),
     };
     let mut all = faults_of(faults);
+    // The host gets a webhook without the places of its secrets.
+    let sent = match kind {
+        Kind::Webhooks => Cow::Owned(members.to_json()),
+        _ => Cow::Borrowed(text),
+    };
     if let Some(id) = &id
-        && let Err(error) = check(kind, id, &members.to_json())
+        && let Err(error) = check(kind, id, &sent)
     {
         let known: Vec<String> = all.iter().map(|fault| fault.path.clone()).collect();
         all.extend(error.into_iter().filter(|one| !known.contains(&one.path)));
     }
-    if let (Kind::Rates, Some(id)) = (kind, &id) {
-        members = rates.to_members(id);
+    match (kind, kind.names(), &id) {
+        (Kind::Rates, _, Some(id)) => members = rates.to_members(id),
+        // The host writes the id of a project in lower case.
+        (_, [name], Some(id)) => members.set(name, to_json(id)),
+        _ => {}
     }
     match id {
         Some(id) if all.is_empty() => Ok(Read {
@@ -91,7 +101,7 @@ pub(super) fn id_of(kind: Kind, text: &[u8]) -> Option<String> {
 /// A sentence that names a member that this program does not know.
 pub(super) fn of_answer(kind: Kind, root: Node<'_, '_>) -> Result<Document, String> {
     let mut faults = Faults::default();
-    let members = Members::read(root, kind.members(), kind.of_the_host(), &mut faults);
+    let members = form::read(kind, root, Origin::Host, &mut faults);
     let id = name_of(kind, root, &mut faults);
     match (id, faults_of(faults).first()) {
         (Some(id), None) => Ok(Document { id, members }),

@@ -4,8 +4,6 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-use super::members;
-use super::shape::Member;
 use crate::identity::Permission as P;
 use crate::identity::Permissions;
 
@@ -153,41 +151,6 @@ impl Kind {
             self,
             Self::GlobalConditions | Self::Conditions | Self::Projects
         )
-    }
-
-    /// The members of a file.
-    pub(super) const fn members(self) -> &'static [Member] {
-        match self {
-            Self::Roles => members::ROLE,
-            Self::GlobalTemplates | Self::Templates => members::TEMPLATE,
-            Self::GlobalConditions | Self::Conditions => members::CONDITION,
-            Self::Projects => members::PROJECT,
-            Self::BusinessUnits => members::UNIT,
-            Self::Rates => members::RATES,
-            Self::Webhooks => members::WEBHOOK,
-        }
-    }
-
-    /// The further members of the host's answer, which are its own.
-    pub(super) const fn of_the_host(self) -> &'static [&'static str] {
-        match self {
-            Self::Roles => &["builtIn", "managedBy", "lastModifiedBy"],
-            Self::GlobalConditions | Self::Conditions => &["scope", "managedBy"],
-            Self::GlobalTemplates | Self::Templates | Self::Projects => &["managedBy"],
-            Self::BusinessUnits => &["managedBy", "lastModifiedBy"],
-            Self::Rates => &[],
-            Self::Webhooks => &[
-                "id",
-                "hasSharedKey",
-                "previousSharedKeyEndsAt",
-                "disabledReason",
-                "disabledAt",
-                "createdAt",
-                "lastModified",
-                "lastModifiedBy",
-                "managedBy",
-            ],
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `tillgate export`, `diff` and `apply`: what a tenant has configured, as files in version control.
 //!
-//! From files to the host, in this order: `folder.rs` reads the files (`kind.rs`, `members.rs` and `shape.rs` say what they may have,
-//! `document.rs` checks them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
+//! From files to the host, in this order: `folder.rs` reads the files (`kind.rs` and `form.rs` say what they may have, `document.rs` checks
+//! them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
 //! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `refusals.rs`
 //! asks the host to try it, `print.rs` prints it, `apply.rs` makes it. From the host to files: `export.rs`, with the names that an earlier export has
 //! left (`earlier.rs`, `file_name.rs`) and places for secrets (`places.rs`), through a folder that is opened once (`open_folder.rs`).
@@ -16,6 +16,7 @@ mod existing;
 mod export;
 mod file_name;
 mod folder;
+mod form;
 mod host;
 mod kind;
 mod members;
@@ -28,7 +29,6 @@ mod print;
 mod refusals;
 mod rule_tests;
 mod secrets;
-mod shape;
 mod tree;
 mod unit_rates;
 mod webhook;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::existing::Present;
+use super::members::Members;
 use super::secrets::{json as to_json, set_password};
-use super::shape::Members;
 
 /// The members of a webhook's file: those of the webhook, with the places of its secrets.
 pub(super) fn with_places(webhook: &Present) -> Members {

@@ -260,21 +260,19 @@ fn step_to(
     let Some(present) = present else {
         return Some((Action::Create, secrets.clone(), Differences::default()));
     };
-    let (mut secrets, mut differences) = (Secrets::default(), Differences::default());
-    let is_same = *document == present.document;
-    if !is_same {
-        let before = present.document.members.to_json();
-        differences = Differences::between(&before, &document.members.to_json());
-    }
+    let mut secrets = Secrets::default();
+    let mut differences = Differences::between(&present.document.members, &document.members);
     if kind == Kind::Webhooks {
         let again = options.secrets;
         secrets = webhook::secrets_to_send(&file.says, present, again, &mut differences);
     }
     let is_mine = present.managed_by.as_deref() == Some(options.me);
-    let action = match is_same && differences.all.is_empty() {
-        false => Action::Change,
-        true if options.adopt && !is_mine => Action::Adopt,
-        true => return None,
+    let action = if !differences.all.is_empty() {
+        Action::Change
+    } else if options.adopt && !is_mine {
+        Action::Adopt
+    } else {
+        return None;
     };
     webhook::compare_disabled(&file.says, present, &mut differences);
     Some((action, secrets, differences))

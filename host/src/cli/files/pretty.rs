@@ -3,7 +3,7 @@
 
 use tillgate_engine::json::{Document, Node, Scalar};
 
-use super::shape::write_text;
+use super::members::write_text;
 use crate::cli::output::on_lines;
 
 /// A JSON text, indented, with a line break at its end.

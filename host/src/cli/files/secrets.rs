@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tillgate_engine::json::{Faults, Node};
 
-use super::shape::Members;
+use super::members::Members;
 use crate::cli::output::shown_path;
 
 /// The most bytes of a file with a secret.

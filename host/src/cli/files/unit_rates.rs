@@ -13,14 +13,22 @@ use tillgate_engine::rate::{
     Currency, Invalid, Level, Pair, Rate, RateKey, RateType, SetRate, SetRateErrorKind,
 };
 
+use super::members::Members;
 use super::secrets::json;
-use super::shape::Members;
 
 /// The most rates of one change (`rates.md`, "Setting rates").
 const MAX_CHANGE: usize = 1_000;
 
 /// The most rates that may be set at one unit.
 const MAX_RATES: usize = 10_000;
+
+/// The members of a rate.
+const MEMBERS: [&str; 4] = [
+    "exchangeRateType",
+    "currencyIdFrom",
+    "currencyIdTo",
+    "rateValue",
+];
 
 /// The rates of a file: decimals as the engine writes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +76,7 @@ struct Answered<'j> {
 impl UnitRates {
     /// Reads the member `rates` of a file.
     pub(super) fn of_file(root: Node<'_, '_>, faults: &mut Faults) -> Self {
+        faults.refuse_unknown(root, &["businessUnitId", "rates"]);
         let Some(list) = faults.required(root, "rates") else {
             return Self::default();
         };
@@ -163,6 +172,7 @@ impl ChangeBody<'_> {
 
 fn read_rate(node: Node<'_, '_>, faults: &mut Faults) -> Option<(RateKey, Rate)> {
     let node = faults.object(node)?;
+    faults.refuse_unknown(node, &MEMBERS);
     let rate_type = read_text(node, "exchangeRateType", RateType::parse, faults);
     let from = read_text(node, "currencyIdFrom", Currency::parse, faults);
     let to = read_text(node, "currencyIdTo", Currency::parse, faults);

@@ -273,14 +273,22 @@ fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
         });
         let about = "It is never answered. A request may leave it out where \
             one is stored for the same scheme, host and port.";
-        let password = fields.not_null("password", about, |value| {
-            short_text(value, |_| true, SHORT_TEXT_RULE)
-        });
+        let password = fields.not_null("password", about, password);
         let (username, password) = (username?, password?);
         let keeps = password.is_none();
         let password = Secret::new(password.unwrap_or_default());
         Some((Authentication::Basic { username, password }, keeps))
     })
+}
+
+/// A password, which no answer has.
+fn password(value: Value<'_, '_, '_>) -> Option<String> {
+    let schema = |generator: &mut _| {
+        let mut schema = short_text_schema(generator);
+        schema.insert("writeOnly".to_owned(), true.into());
+        schema
+    };
+    value.text_that(schema, is_short_text, SHORT_TEXT_RULE)
 }
 
 /// How a delivery proves where it comes from, in requests and in answers.
@@ -318,7 +326,8 @@ fn shared_key(value: Value<'_, '_, '_>) -> Option<SharedKeyChange> {
     };
     let schema = |_: &mut _| {
         json_schema!({
-            "type": "string", "pattern": r"^(generate|([^\s\x00-\x1f\x7f-\x9f]| ){16,128})$"
+            "type": "string", "pattern": r"^(generate|([^\s\x00-\x1f\x7f-\x9f]| ){16,128})$",
+            "writeOnly": true,
         })
     };
     value.parsed(schema, found, KEY_RULE)

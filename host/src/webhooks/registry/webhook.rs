@@ -140,6 +140,26 @@ impl Webhook {
 }
 
 impl Settings {
+    /// Those of a receiver that gets every event, with a token of the service.
+    pub(in crate::webhooks) const fn of_receiver(
+        callback_url: String,
+        shared_key: Option<Secret>,
+    ) -> Self {
+        Self {
+            name: String::new(),
+            callback_url,
+            event_types: Vec::new(),
+            filter: None,
+            authentication: Authentication::Bearer,
+            shared_key,
+            previous_key: None,
+            signature_header: None,
+            max_per_second: None,
+            enabled: true,
+            managed_by: None,
+        }
+    }
+
     /// The receiver: scheme, host and port of the URL, without its path and query, which may contain a secret.
     pub(in crate::webhooks) fn receiver(&self) -> Option<String> {
         let url = reqwest::Url::parse(&self.callback_url).ok()?;
