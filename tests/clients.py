@@ -1,5 +1,6 @@
 """Libraries of others use the real program: authlib gets and verifies tokens, readers of server-sent events follow it."""
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -119,7 +120,10 @@ def readers_of_events_see_the_messages_and_nothing_else(client):
         headers = {"Last-Event-ID": last} if last else {}
         return connect_sse(client, "GET", TOPIC, params=query or {}, headers=headers)
 
+    last = (HERE, 0.0067)
     with contextlib.ExitStack() as streams:
+        # A stream that nobody reads is ended after a while.
+        read = streams.enter_context(concurrent.futures.ThreadPoolExecutor()).submit
         everywhere, here = (streams.enter_context(stream(query)) for query in ({}, {"businessUnitId": HERE}))
         catalog = streams.enter_context(connect_sse(client, "GET", CATALOG_CHANGES)).iter_sse()
         digests = [next(catalog).data]
@@ -127,17 +131,18 @@ def readers_of_events_see_the_messages_and_nothing_else(client):
         plain = requests.get(f"{client.base_url}".rstrip("/") + TOPIC, headers=bearer, stream=True, timeout=60)
         streams.enter_context(plain)
         raw = streams.enter_context(client.stream("GET", TOPIC))
+        events = everywhere.iter_sse(), here.iter_sse(), sseclient.SSEClient(plain).events()
+        everywhere, here, plain = (read(all_told, of_stream, last) for of_stream in events)
         set_rate(client, HERE, 0.00668)
         set_rate(client, ELSEWHERE, 0.00669)
         # The others began before it, so they have had a heartbeat as well.
         assert any(line == ":heartbeat" for line in raw.iter_lines())
         set_rate(client, HERE, 0.0067)
         client.put("/api/v1/entity-conditions/httpx-sse", json={"rule": "LICENSE_REQUIREMENT", "condition_value": {}})
-        last = (HERE, 0.0067)
-        said = all_told(everywhere.iter_sse(), last)
+        said = everywhere.result()
         assert sorted(said) == sorted([(HERE, 0.00668), (ELSEWHERE, 0.00669), last])
-        assert all_told(here.iter_sse(), last) == [(HERE, 0.00668), last]
-        assert all_told(sseclient.SSEClient(plain).events(), last) == said
+        assert here.result() == [(HERE, 0.00668), last]
+        assert plain.result() == said
         digests.append(next(catalog).data)
         assert len(set(digests)) == 2 and all(json.loads(digest)["digest"] for digest in digests), digests
     with stream({"after": "earliest"}) as earliest:
