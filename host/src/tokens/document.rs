@@ -1,4 +1,4 @@
-//! What this program itself asks of roles and templates: what their documents may have, and whether one is valid.
+//! Describes and checks the documents of roles and templates, for the parts of this program that are not HTTP handlers.
 
 use schemars::SchemaGenerator;
 use tillgate_api::describe;

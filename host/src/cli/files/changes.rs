@@ -1,4 +1,4 @@
-//! What differs between two documents of one form, by JSON path. The order of members is no difference.
+//! Finds the differences between two documents of one form, by JSON path. The order of members does not matter.
 //!
 //! Lists of plain values, such as the items of a project, are compared as what was added and removed; other lists by place,
 //! without what they begin and end with alike.

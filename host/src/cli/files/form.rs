@@ -2,7 +2,7 @@
 //! what it means that one is left out.
 //!
 //! A file and the host's answer are brought into this form, so that they are the same when they say the same: defaults are
-//! filled in, decimals have no zeros at their end, and sets are in order. The order of members says nothing. Whether values
+//! filled in, decimals have no zeros at their end, and sets are in order. The order of members does not matter. Whether values
 //! are valid is for the host's own readers to say (`document.rs`).
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(super) enum Origin {
     Host,
 }
 
-/// What the API says of the resources of a kind.
+/// The schemas of the API for the resources of a kind.
 #[derive(Debug)]
 struct Form {
     /// The schema of the body that creates or replaces one.
