@@ -9,7 +9,7 @@ import { describe, test } from "node:test";
 import { looksRight, still } from "./support/looks.mjs";
 import { conditionId, hostWithMany, projectId } from "./support/many.mjs";
 import { agrees, decision, flashes, hasCount, hasFocus, hasValue, onHost, pick, shown, visit } from "./support/page.mjs";
-import { eventually } from "./support/wait.mjs";
+import { eventually, within } from "./support/wait.mjs";
 import { Kept, sameList } from "../www/shared/kept.js";
 import { partOf } from "../www/shared/part.js";
 import { matching } from "../www/shared/picker.js";
@@ -185,9 +185,9 @@ describe("with 5,000 conditions, 2,000 projects and 300 webhooks", () => {
     await page.mouse.down();
     const read = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/v1/catalog");
     await on.host.api("PUT", path, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 98 } });
-    await (await read).finished();
+    await within((await read).finished(), "the catalog was read");
     // The answer is read and shown in tasks of their own.
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+    await within(page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))), "a frame");
     await page.mouse.up();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.getByText("Customers must be 98 or older").waitFor();

@@ -6,7 +6,7 @@ import { after, before } from "node:test";
 
 import { browser, signedIn } from "./browser.mjs";
 import { demo } from "./program.mjs";
-import { eventually } from "./wait.mjs";
+import { eventually, within } from "./wait.mjs";
 
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
@@ -33,14 +33,17 @@ export function onHost(start, options) {
   return on;
 }
 
+/** How long a test may take on a page. What the browser is asked for has no deadline of its own. */
+const TEST_DEADLINE_MS = 300_000;
+
 /** Runs a test on a page that is signed in, and fails if the page logged an error. */
 export async function visit({ context, host }, hash, work) {
   const page = await signedIn(context, host, hash);
   try {
-    await work(page);
+    await within(work(page), `a test on ${hash} ends`, TEST_DEADLINE_MS);
     assert.deepEqual(page.faults, []);
   } finally {
-    await page.close();
+    await within(page.close(), `the page of ${hash} closes`);
   }
 }
 
