@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tillgate::clock::{StoppedClock, Timestamp};
+use tillgate::clock::{Clock, StoppedClock, Timestamp};
 use tillgate::data::records::{Change, Records};
 use tillgate::jobs::{Queue, Runner, Scope, Work};
 use tillgate::store::{MemoryStore, Partition, Store};
@@ -63,20 +63,26 @@ impl Shop {
 #[tokio::test(start_paused = true)]
 async fn a_job_that_does_not_end_is_stopped_before_its_lease_ends() {
     let shop = Shop::open();
-    let begin = tokio::time::Instant::now();
     shop.runner.register(shop.queue(), |_| {
         std::future::pending::<tillgate::error::Result<()>>()
     });
     shop.enqueue("endless", START).await;
-    shop.runner.run_due().await;
-    let took = begin.elapsed();
+    let clock_goes_on = async {
+        for _ in 0..60 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            shop.clock.advance(Duration::from_secs(1));
+        }
+    };
+    tokio::select! {
+        () = shop.runner.run_due() => {}
+        () = clock_goes_on => panic!("the job still runs after a minute"),
+    }
+    let took = shop.clock.now().since(START);
     assert!(
         took < Duration::from_secs(30),
         "its lease had ended: {took:?}"
     );
     assert_eq!(shop.runner.status()[0].failures, 1);
-    shop.clock.advance(Duration::from_secs(1));
-    drop(shop.runner);
 }
 
 #[tokio::test(start_paused = true)]

@@ -87,8 +87,12 @@ impl Attempts {
             job,
         } = &work;
         let mut span = AttemptSpan::begin(queue, partition.as_str(), &job.id, job.attempt);
-        let deadline = self.queue.lease.mul_f64(0.8);
-        let cause = match tokio::time::timeout(deadline, (self.handler)(work.clone())).await {
+        let handled = tokio::select! {
+            biased;
+            handled = (self.handler)(work.clone()) => Ok(handled),
+            () = self.lease_is_nearly_over() => Err(()),
+        };
+        let cause = match handled {
             // Another host has the job, or what it is about has changed meanwhile.
             Ok(Ok(()) | Err(Error::Conflict(..))) => return,
             // The store's failures are not the job's.
@@ -98,10 +102,22 @@ impl Attempts {
             }
             Ok(Err(Error::Bug(cause))) => cause,
             Ok(Err(cause)) => cause.to_string(),
-            Err(_) => "it did not finish in time".to_owned(),
+            Err(()) => "it did not finish in time".to_owned(),
         };
         span.fail(&cause);
         self.failed(&work, &cause).await;
+    }
+
+    /// Waits for most of a lease that has just begun, by the clock that leases go by.
+    async fn lease_is_nearly_over(&self) {
+        let end = self.clock.now().plus(self.queue.lease.mul_f64(0.8));
+        loop {
+            let left = end.since(self.clock.now());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
     }
 
     /// Schedules another attempt at a job that failed, or makes it a dead letter.
