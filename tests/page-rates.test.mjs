@@ -688,7 +688,10 @@ describe("messages", () => {
     await page.getByRole("button", { name: "Send initial state" }).click();
     await dialog(page).getByText(/^\d+ messages, one with all rates of each shop/).waitFor();
     await press(page, "Send");
-    await page.locator(".progress-list").getByText(/^Done: sent to all \d+ shops\.$/).waitFor();
+    const done = page.locator(".progress-list").getByText(/^Done: sent to all \d+ shops\.$/);
+    const [shops] = /\d+/.exec(await done.textContent());
+    // Each message that comes stands above those that are there.
+    await page.getByText(`${shops} messages received`).waitFor();
     const message = page.locator(".messages > li").first();
     await message.locator("summary").first().click();
     await message.getByRole("heading", { name: "Updated" }).waitFor();
