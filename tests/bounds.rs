@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::config::Config;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

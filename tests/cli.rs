@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::identity::TenantId;
-use tillgate::store::EmbeddedStore;
-use tillgate::tokens::Registration;
-use tillgate::tokens::client_id::{Claim, Claims, Software};
+use tillgate_base::identity::TenantId;
+use tillgate_store::EmbeddedStore;
+use tillgate_store::clock::SystemClock;
+use tillgate_tokens::Registration;
+use tillgate_tokens::client_id::{Claim, Claims, Software};
 
 use crate::support::ecb::{daily_xml, day};
 use crate::support::host::{Host, Program, client, read};

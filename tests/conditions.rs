@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::store::MemoryStore;
 use tillgate_engine::face::{Line, Prepared};
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use crate::support::host::{Host, read};
 use crate::support::wait::within;

@@ -10,7 +10,7 @@ use figment::Figment;
 use figment::error::Kind;
 use figment::providers::{Format, Toml};
 use serde_json::{Value, json};
-use tillgate::config::{Config, DEFAULTS};
+use tillgate_base::config::{Config, DEFAULTS};
 
 use crate::support::host::Program;
 use crate::support::wait::output;

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use tillgate::clock::SystemClock;
-use tillgate::store::MemoryStore;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::json;
-use tillgate::clock::SystemClock;
-use tillgate::store::MemoryStore;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use crate::support::host::Host;
 use crate::support::wire::{self, Headers, Response, message};
@@ -245,7 +245,7 @@ async fn a_star_lets_in_every_origin_without_credentials() {
 #[tokio::test]
 async fn the_address_for_operators_answers_no_other_origin() {
     let host = open_to(&["*"]).await;
-    let listener = tillgate::http::Listener::bind("127.0.0.1:0".parse().unwrap())
+    let listener = tillgate_http::Listener::bind("127.0.0.1:0".parse().unwrap())
         .await
         .unwrap();
     let url = format!("http://{}", listener.address().unwrap());
@@ -286,7 +286,7 @@ async fn pages_may_read_every_header_of_this_services_own() {
         .unwrap()
         .to_lowercase();
     let mut own = BTreeSet::new();
-    own_headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut own);
+    own_headers(Path::new(env!("CARGO_MANIFEST_DIR")), &mut own);
     assert!(own.len() >= 3, "{own:?}");
     for name in own {
         assert!(exposed.split(", ").any(|exposed| exposed == name), "{name}");

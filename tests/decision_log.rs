@@ -13,9 +13,9 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::config::Config;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{StoppedClock, Timestamp};
 use uuid::Uuid;
 
 use crate::support::host::{Host, HostStore, take_modifier};
@@ -153,7 +153,7 @@ impl Shop {
     fn line(&self, item: &str, correlation: Uuid, more: Value) -> Value {
         let mut line = json!({
             "at": AT, "tenantId": "acme", "clientId": self.client, "itemId": item,
-            "engine": tillgate::engine::MODULE_SHA256, "correlationId": correlation.to_string(),
+            "engine": tillgate_base::engine::MODULE_SHA256, "correlationId": correlation.to_string(),
         });
         for (name, value) in more.as_object().unwrap() {
             line[name] = value.clone();
@@ -364,11 +364,11 @@ async fn the_version_on_record_is_that_of_the_condition_that_decided() {
     shop.sell("1", 19).await;
     rule["enabled"] = json!(false);
     let own = shop.host.app.records(
-        tillgate::identity::TenantId::new("acme")
+        tillgate_base::identity::TenantId::new("acme")
             .unwrap()
             .partition(),
     );
-    let mut change = tillgate::data::records::Change::default();
+    let mut change = tillgate_base::data::records::Change::default();
     let off = json!({
         "id": "beer", "rule": "AGE_RESTRICTION", "scope": "TENANT", "enabled": false,
         "condition_value": { "minimum_age": 18 },

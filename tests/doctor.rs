@@ -13,9 +13,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::{Clock, StoppedClock, SystemClock, Timestamp};
-use tillgate::engine::MODULE_SHA256;
-use tillgate::store::{Commit, CommitId, EmbeddedStore, Op, Partition, Store};
+use tillgate_base::engine::MODULE_SHA256;
+use tillgate_store::clock::{Clock, StoppedClock, SystemClock, Timestamp};
+use tillgate_store::{Commit, CommitId, EmbeddedStore, Op, Partition, Store};
 
 use crate::support::authority::{Authority, Files};
 use crate::support::host::Program;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode, Url};
-use tillgate::egress::{
+use tillgate_base::egress::{
     Answer, Client, Destinations, EgressError, Event, EventStream, Limits, Opened, StreamLimits,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,26 +1,29 @@
 //! The module under wasmtime when it misbehaves: a module made for that traps, spins or grows as its input says.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::json;
-use tillgate::engine::{Call, CompiledModule, Document, EngineError, EnginePool};
-use tillgate::error::Error;
-use tillgate::http::Reply;
+use tillgate_base::engine::{Call, CompiledModule, Document, EngineError, EnginePool};
+use tillgate_base::error::Error;
 use tillgate_engine::Code;
+use tillgate_http::Reply;
 use uuid::Uuid;
 
 use crate::support::sizes::size;
 use crate::support::wait::DEADLINE;
 
-/// `misbehaving.wat`, as the build has compiled it.
-const MISBEHAVING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/misbehaving.cwasm"));
+/// `misbehaving.wat`, as the build has compiled it: in the target folder, beside that of the program.
+const MISBEHAVING: &str = "module/misbehaving.cwasm";
 
 #[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
 fn pool() -> EnginePool {
+    let target = Path::new(env!("CARGO_BIN_EXE_tillgate")).ancestors().nth(2);
+    let module = std::fs::read(target.unwrap().join(MISBEHAVING)).unwrap();
     // SAFETY: wasmtime's compiler has made these bytes in the build of these tests.
-    let module = unsafe { CompiledModule::load(MISBEHAVING) }.unwrap();
+    let module = unsafe { CompiledModule::load(&module) }.unwrap();
     EnginePool::new(module, 2).unwrap()
 }
 

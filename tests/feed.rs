@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::data::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
-use tillgate::error::Result;
-use tillgate::store::{Commit, CommitId, Partition, Store};
+use tillgate_base::data::feed::{Changed, Subscriber, Subscription, change_notice, keep_fresh};
+use tillgate_base::error::Result;
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{Commit, CommitId, Partition, Store};
 
 use crate::support::switched::Switched;
 

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::data::records::Change;
-use tillgate::error::Error;
-use tillgate::identity::TenantId;
-use tillgate::jobs::{Queue, Scope};
+use tillgate_base::data::records::Change;
+use tillgate_base::error::Error;
+use tillgate_base::identity::TenantId;
+use tillgate_base::jobs::{Queue, Scope};
+use tillgate_store::clock::SystemClock;
 
 use crate::metrics::scrape_until;
 use crate::support::exposition::Scrape;
@@ -47,7 +47,8 @@ impl Shop {
                 let mut change = Change::default();
                 change.put(&format!("done/{}", work.job.id), &"done")?;
                 work.settle(&mut change);
-                let records = tillgate::data::records::Records::new(store, work.partition.clone());
+                let records =
+                    tillgate_base::data::records::Records::new(store, work.partition.clone());
                 records.commit(change).await.map(drop)
             }
         });

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::data::feed::CHANGES;
-use tillgate::store::{Commit, CommitId, MemoryStore, Op, Partition, Store};
+use tillgate_base::data::feed::CHANGES;
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{Commit, CommitId, MemoryStore, Op, Partition, Store};
 
 use crate::support::host::Host;
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tillgate::clock::{StoppedClock, SystemClock};
-use tillgate::conditions::{Editor, OnFailingTests, Owner};
-use tillgate::config::Config;
-use tillgate::data::etag::Preconditions;
-use tillgate::identity::{By, TenantId};
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_base::data::etag::Preconditions;
+use tillgate_base::identity::{By, TenantId};
 use tillgate_engine::condition::ConditionId;
+use tillgate_rules::{Editor, OnFailingTests, Owner};
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{StoppedClock, SystemClock};
 
 use crate::metrics::scrape_until;
 use crate::support::host::{Host, token};

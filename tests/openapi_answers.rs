@@ -7,12 +7,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
-use tillgate::data::records::Change;
-use tillgate::error::Error;
-use tillgate::identity::TenantId;
-use tillgate::jobs::{Queue, Scope};
-use tillgate::store::MemoryStore;
+use tillgate_base::data::records::Change;
+use tillgate_base::error::Error;
+use tillgate_base::identity::TenantId;
+use tillgate_base::jobs::{Queue, Scope};
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::StoppedClock;
 
 use crate::support::documented::{Documented, Exchange};
 use crate::support::host::Host;

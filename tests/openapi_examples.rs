@@ -10,10 +10,10 @@ use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Map, Value, json};
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::egress::Names;
-use tillgate::store::MemoryStore;
-use tillgate::tokens::Credentials;
+use tillgate_base::egress::Names;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{StoppedClock, Timestamp};
+use tillgate_tokens::Credentials;
 
 use crate::support::documented::{Documented, Exchange};
 use crate::support::host::{Host, token};

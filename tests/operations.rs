@@ -22,7 +22,7 @@ const DASHBOARD: &str = include_str!("../host/operations/grafana.json");
 const UNIT: &str = include_str!("../host/operations/tillgate.service");
 const IMAGE: &str = include_str!("../host/operations/Containerfile");
 const INSTALL: &str = include_str!("../host/docs/install.md");
-const SETTINGS: &str = include_str!("../host/src/config/default.toml");
+const SETTINGS: &str = include_str!("../host/base/src/config/default.toml");
 const MANUAL: &str = include_str!("../host/docs/operate.md");
 
 /// What Prometheus adds to every series.

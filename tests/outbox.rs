@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::Timestamp;
-use tillgate::data::outbox::Action;
-use tillgate::error::Error;
-use tillgate::identity::TenantId;
-use tillgate::store::Position;
 use tillgate_api::problem::CHANGED_MEANWHILE;
+use tillgate_base::data::outbox::Action;
+use tillgate_base::error::Error;
+use tillgate_base::identity::TenantId;
+use tillgate_store::Position;
+use tillgate_store::clock::Timestamp;
 
 use crate::support::host::Host;
 

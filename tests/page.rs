@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use reqwest::header::{HeaderMap, HeaderValue};
-use tillgate::clock::SystemClock;
-use tillgate::config::SignIn;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::SignIn;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use crate::support::host::Host;
 

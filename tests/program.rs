@@ -296,5 +296,8 @@ fn what_a_command_tells_may_be_closed_too() {
 fn the_version_names_the_module() {
     let program = output(Program::command().arg("--version"));
     let told = String::from_utf8(program.stdout).unwrap();
-    assert!(told.contains(tillgate::engine::MODULE_SHA256), "{told}");
+    assert!(
+        told.contains(tillgate_base::engine::MODULE_SHA256),
+        "{told}"
+    );
 }

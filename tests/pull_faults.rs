@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl};
-use tillgate::tokens::Credentials;
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{EmbeddedStore, RedisStore, RedisUrl};
+use tillgate_tokens::Credentials;
 use tokio::time::timeout;
 
 use crate::support::receiver::Receiver;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::config::Config;
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use crate::support::host::Host;
 use crate::support::wait::until;
@@ -488,7 +488,7 @@ async fn tenants_without_data_cost_little_however_many_are_named() {
     host.send(Method::PUT, &condition_at(0), &token, &condition(18))
         .await;
     for number in 0..5_000 {
-        let id = tillgate::identity::TenantId::new(&format!("t{number}")).unwrap();
+        let id = tillgate_base::identity::TenantId::new(&format!("t{number}")).unwrap();
         let (tenant, _) = host.features.conditions.tenant(&id).await.unwrap();
         assert!(tenant.catalog().document_of("c0").text().len() < 100);
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::config::{Config, StoreIdentity};
-use tillgate::observe::readiness::{Found, Readiness, State, Status};
-use tillgate::store::{Store, StoreUrl};
+use tillgate_base::config::{Config, StoreIdentity};
+use tillgate_base::observe::readiness::{Found, Readiness, State, Status};
+use tillgate_store::clock::{StoppedClock, Timestamp};
+use tillgate_store::{Store, StoreUrl};
 
 use crate::support::host::{Host, Program, client};
 use crate::support::redis::Server;

@@ -1,8 +1,8 @@
 //! The documents of the European Central Bank: what is read from each. What is refused, and with which message, is in
 //! `damaged.rs`; what holds for all documents and all bytes is in `properties.rs`.
 
-use tillgate::rates::reference::DocumentType::{Csv, Xml, Zip};
-use tillgate::rates::reference::{Day, Document, DocumentType};
+use tillgate_rates::reference::DocumentType::{Csv, Xml, Zip};
+use tillgate_rates::reference::{Day, Document, DocumentType};
 
 use crate::support::ecb;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::config::{Config, Role, Roles};
-use tillgate::store::{CommitId, MemoryStore, RedisStore, RedisUrl};
+use tillgate_base::config::{Config, Role, Roles};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{CommitId, MemoryStore, RedisStore, RedisUrl};
 
 use crate::support::exposition::Scrape;
 use crate::support::host::{Host, HostStore, Program, client, read};

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::http::Describes;
-use tillgate::identity::TenantId;
-use tillgate::load::{Context, Requester};
-use tillgate::store::Store;
+use tillgate_base::identity::TenantId;
+use tillgate_base::load::{Context, Requester};
+use tillgate_http::Describes;
+use tillgate_store::Store;
+use tillgate_store::clock::SystemClock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::unbounded_channel;
@@ -110,7 +110,7 @@ async fn every_route_that_reads_much_says_how_much() {
 async fn small_host() -> (Host, Arc<Switched>) {
     let clock = Arc::new(SystemClock);
     let store = Switched::new(clock.clone());
-    let configure = |config: &mut tillgate::config::Config| {
+    let configure = |config: &mut tillgate_base::config::Config| {
         config.limits.answer_bytes = "100 KiB".parse().unwrap();
     };
     let opened: Arc<dyn Store> = store.clone();

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
 
 use self::shop::{BEER, GLOBAL_BEER, PROJECT, Shop, age, steps};
 use crate::support::issuer::{Issuer, SigningKey};
@@ -320,7 +320,7 @@ async fn a_person_is_told_by_their_name_however_hostile_that_is() {
         (json!({ "name": long }), Some(cut.as_str())),
     ];
     for (minimum, (more, name)) in (16..).zip(names) {
-        let mut claims = issuer.claims(tillgate::clock::Clock::now(shop.clock.as_ref()));
+        let mut claims = issuer.claims(tillgate_store::clock::Clock::now(shop.clock.as_ref()));
         let members = more.as_object().unwrap().clone();
         claims.as_object_mut().unwrap().extend(members);
         let (status, answer) = shop

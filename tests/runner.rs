@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::data::records::{Change, Records};
-use tillgate::jobs::{Queue, Runner, Scope, Work};
-use tillgate::store::{MemoryStore, Partition, Store};
+use tillgate_base::data::records::{Change, Records};
+use tillgate_base::jobs::{Queue, Runner, Scope, Work};
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{MemoryStore, Partition, Store};
 use tokio::runtime::Handle;
 
 use crate::support::switched::Switched;
@@ -64,7 +64,7 @@ impl Shop {
 async fn a_job_that_does_not_end_is_stopped_before_its_lease_ends() {
     let shop = Shop::open();
     shop.runner.register(shop.queue(), |_| {
-        std::future::pending::<tillgate::error::Result<()>>()
+        std::future::pending::<tillgate_base::error::Result<()>>()
     });
     shop.enqueue("endless", START).await;
     let clock_goes_on = async {
@@ -149,7 +149,7 @@ async fn jobs_are_found_of_a_store_that_did_not_answer_at_the_start() {
     let counted = begun.clone();
     runner.register(Queue::new(QUEUE, Scope::AllPartitions), move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
-        std::future::pending::<tillgate::error::Result<()>>()
+        std::future::pending::<tillgate_base::error::Result<()>>()
     });
     tokio::time::sleep(HOUR).await;
     assert_eq!(begun.load(Ordering::SeqCst), 0);
@@ -167,7 +167,7 @@ async fn a_host_that_stops_hands_back_what_takes_too_long() {
     let counted = begun.clone();
     shop.runner.register(shop.queue(), move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
-        std::future::pending::<tillgate::error::Result<()>>()
+        std::future::pending::<tillgate_base::error::Result<()>>()
     });
     shop.enqueue("endless", START).await;
     until("the job has begun", async || {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
-use tillgate::config::{Flags, Loaded};
-use tillgate::egress::{Client, Destinations, Limits};
-use tillgate::store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
+use tillgate_base::config::{Flags, Loaded};
+use tillgate_base::egress::{Client, Destinations, Limits};
+use tillgate_store::clock::{StoppedClock, SystemClock, Timestamp};
+use tillgate_store::{Commit, CommitId, EmbeddedStore, MemoryStore, Op, Partition, Store};
 
 use crate::support::host::{Host, Program};
 use crate::support::log;

@@ -10,10 +10,10 @@ use std::time::Duration;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
-use tillgate::data::records::Records;
-use tillgate::data::snapshot::{Contents, SnapshotWriter};
-use tillgate::store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
+use tillgate_base::data::records::Records;
+use tillgate_base::data::snapshot::{Contents, SnapshotWriter};
+use tillgate_store::clock::{StoppedClock, SystemClock, Timestamp};
+use tillgate_store::{MemoryStore, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::{Host, Program};
 use crate::support::redis::Server;
@@ -29,7 +29,7 @@ struct Shop {
     folder: TempDir,
     program: Program,
     http: Client,
-    client: tillgate::tokens::Credentials,
+    client: tillgate_tokens::Credentials,
     token: String,
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::config::Config;
-use tillgate::store::Store;
+use tillgate_base::config::Config;
+use tillgate_store::Store;
+use tillgate_store::clock::{StoppedClock, Timestamp};
 
 use crate::support::host::Host;
 use crate::support::switched::Switched;

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::SystemClock;
-use tillgate::store::EmbeddedStore;
-use tillgate::tokens::Credentials;
+use tillgate_store::EmbeddedStore;
+use tillgate_store::clock::SystemClock;
+use tillgate_tokens::Credentials;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -156,7 +156,7 @@ fn warned(log: &Path) -> Vec<String> {
 async fn tenant_on(folder: &Path) -> Credentials {
     let store = Arc::new(EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap());
     let host = Host::start_on(
-        store as Arc<dyn tillgate::store::Store>,
+        store as Arc<dyn tillgate_store::Store>,
         Arc::new(SystemClock),
     )
     .await;

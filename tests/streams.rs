@@ -8,10 +8,10 @@ use futures_util::{Stream, stream};
 use reqwest::{Method, Response};
 use serde_json::json;
 use tempfile::TempDir;
-use tillgate::http::{
+use tillgate_base::identity::Permission;
+use tillgate_http::{
     Access, Event, Listener as Socket, Reply, Request, Route, Server, Table, Takes,
 };
-use tillgate::identity::Permission;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Mutex, mpsc};
@@ -209,7 +209,7 @@ fn events(source: Source) -> impl Stream<Item = Event> {
     })
 }
 
-async fn subscribe(source: Source, request: Request) -> tillgate::error::Result<Reply> {
+async fn subscribe(source: Source, request: Request) -> tillgate_base::error::Result<Reply> {
     request.subscribe("large", || events(source))
 }
 

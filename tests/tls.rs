@@ -13,7 +13,7 @@ use reqwest::tls::{TlsInfo, Version};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::{Clock, SystemClock};
+use tillgate_store::clock::{Clock, SystemClock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use tillgate::clock::SystemClock;
-use tillgate::store::EmbeddedStore;
+use tillgate_store::EmbeddedStore;
+use tillgate_store::clock::SystemClock;
 
 use crate::support::hanging::{Hanging, unfinished};
 use crate::support::host::Program;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::config::UnknownMembers;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::UnknownMembers;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use crate::support::host::{Host, read};
 

@@ -1,14 +1,12 @@
 //! Every vector through the module's C ABI under wasmtime, as the host embeds it, and what the ABI promises beside.
 
+use tillgate_base::engine::MACHINE_CODE;
 use wasmtime::{Config, Engine, Instance, Linker, Module, Store};
 
 #[path = "support/vector.rs"]
 pub mod vector;
 
 use vector::Call;
-
-/// The machine code of the module that the build has laid in `js/engine/`.
-const MACHINE_CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tillgate.cwasm"));
 
 /// The module, with what it imports for its JavaScript face bound to traps: the C ABI calls none of it.
 struct Embedded {

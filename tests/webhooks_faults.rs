@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::identity::TenantId;
-use tillgate::store::portable::Portable;
-use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
-use tillgate::tokens::Credentials;
+use tillgate_base::identity::TenantId;
+use tillgate_store::clock::SystemClock;
+use tillgate_store::portable::Portable;
+use tillgate_store::{EmbeddedStore, RedisStore, RedisUrl, Store};
+use tillgate_tokens::Credentials;
 use tokio::runtime::Runtime;
 
 use crate::support::host::{Host, Program, client, read, token};

@@ -9,7 +9,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tillgate::engine::{Call, CompiledModule, Document, EnginePool};
+use tillgate_base::engine::{Call, CompiledModule, Document, EnginePool};
 
 #[path = "../../tests/support/samples.rs"]
 mod samples;

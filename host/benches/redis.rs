@@ -23,10 +23,8 @@ use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use reqwest::Method;
 use serde_json::json;
-use tillgate::clock::{Clock, SystemClock};
-use tillgate::store::{
-    Commit, CommitId, EmbeddedStore, Op, Partition, RedisStore, RedisUrl, Store,
-};
+use tillgate_store::clock::{Clock, SystemClock};
+use tillgate_store::{Commit, CommitId, EmbeddedStore, Op, Partition, RedisStore, RedisUrl, Store};
 use tokio::runtime::Runtime;
 
 #[path = "../../tests/support/host.rs"]

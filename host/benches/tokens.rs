@@ -23,12 +23,12 @@ use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use futures_util::FutureExt;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock, SystemClock};
-use tillgate::identity::{Secret, TenantId};
-use tillgate::keys::{KeyRing, NewKey, Schedule, StoredKeys};
-use tillgate::store::MemoryStore;
-use tillgate::tokens::client::StatusChange;
-use tillgate::tokens::{BasicCredentials, Credentials};
+use tillgate_base::identity::{Secret, TenantId};
+use tillgate_base::keys::{KeyRing, NewKey, Schedule, StoredKeys};
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
+use tillgate_tokens::client::StatusChange;
+use tillgate_tokens::{BasicCredentials, Credentials};
 use tokio::runtime::Runtime;
 
 #[path = "../../tests/support/host.rs"]

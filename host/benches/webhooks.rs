@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
-use tillgate::clock::SystemClock;
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
-use tillgate::store::{EmbeddedStore, RedisStore, RedisUrl, Store};
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{EmbeddedStore, RedisStore, RedisUrl, Store};
 use tokio::runtime::Runtime;
 
 #[path = "../../tests/support/host.rs"]

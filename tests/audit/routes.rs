@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::data::records::Change;
-use tillgate::error::Error;
-use tillgate::http::{Access, Audits, Reply, Request, Route, Table, Takes};
-use tillgate::identity::TenantId;
-use tillgate::jobs::{DEAD_LETTERS, DeadLetter};
-use tillgate::store::{MemoryStore, Store};
+use tillgate_base::data::records::Change;
+use tillgate_base::error::Error;
+use tillgate_base::identity::TenantId;
+use tillgate_base::jobs::{DEAD_LETTERS, DeadLetter};
+use tillgate_http::{Access, Audits, Reply, Request, Route, Table, Takes};
+use tillgate_store::clock::{StoppedClock, Timestamp};
+use tillgate_store::{MemoryStore, Store};
 use uuid::Uuid;
 
 use crate::support::ecb::{daily_xml, day};
@@ -224,7 +224,7 @@ async fn every_route_that_is_no_read_has_a_line_or_says_why_not() {
 
 #[tokio::test]
 async fn a_route_that_does_not_say_what_it_changes_does_not_start() {
-    async fn nothing(_: (), _: Request) -> tillgate::error::Result<Reply> {
+    async fn nothing(_: (), _: Request) -> tillgate_base::error::Result<Reply> {
         Ok(Reply::empty(reqwest::StatusCode::NO_CONTENT))
     }
     let host = Host::start().await;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::store::MemoryStore;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use super::{Shop, lines, record_in};
 use crate::support::host::{Host, take_modifier};
@@ -218,7 +218,7 @@ async fn a_tenant_that_has_only_made_a_choice_is_kept_in_memory_like_one_with_da
     );
     let held = shop.host.features.conditions.held_tenants();
     for number in 0..4_500 {
-        let id = tillgate::identity::TenantId::new(&format!("t{number}")).unwrap();
+        let id = tillgate_base::identity::TenantId::new(&format!("t{number}")).unwrap();
         shop.host.features.conditions.tenant(&id).await.unwrap();
     }
     assert!(held >= 2 && shop.host.features.conditions.held_tenants() <= 2_002 + held);

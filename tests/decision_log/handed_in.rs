@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
-use tillgate::store::{MemoryStore, Store};
+use tillgate_store::clock::StoppedClock;
+use tillgate_store::{MemoryStore, Store};
 
 use super::{AT, START, Shop, lines, record_in};
 use crate::support::host::{Host, Program};
@@ -356,7 +356,7 @@ async fn a_tenant_has_so_many_tills_and_no_more() {
 #[tokio::test]
 async fn what_cannot_be_written_is_refused_and_handed_in_later() {
     let full =
-        |config: &mut tillgate::config::Config| config.decisions.log = "/dev/full".to_owned();
+        |config: &mut tillgate_base::config::Config| config.decisions.log = "/dev/full".to_owned();
     let shop = Shop::configured(full).await;
     shop.choose("all").await;
     let one = report("t", [decision(1)]);
@@ -410,7 +410,7 @@ async fn what_was_written_and_not_acknowledged_is_on_record_twice_and_read_once(
 async fn a_till_that_hands_in_on_two_hosts_at_once_has_each_decision_on_record() {
     let clock = Arc::new(StoppedClock::at(START));
     let store = Arc::new(MemoryStore::new(clock.clone()));
-    let same = |config: &mut tillgate::config::Config| {
+    let same = |config: &mut tillgate_base::config::Config| {
         config.issuer = "https://tillgate.example/".to_owned();
     };
     let one = Shop::on(store.clone(), clock.clone(), same).await;

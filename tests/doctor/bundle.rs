@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::clock::SystemClock;
-use tillgate::engine::MODULE_SHA256;
+use tillgate_base::engine::MODULE_SHA256;
+use tillgate_store::clock::SystemClock;
 use zip::ZipArchive;
 
 use super::{doctor, filled, found, url_of};

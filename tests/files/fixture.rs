@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::config::Config;
-use tillgate::store::MemoryStore;
-use tillgate::tokens::Credentials;
+use tillgate_base::config::Config;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
+use tillgate_tokens::Credentials;
 
 use crate::support::host::{Host, HostStore, Program, token};
 use crate::support::wait::output;

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
+use tillgate_store::clock::SystemClock;
 
 use super::fixture::{SECRETS, Shop, command, done, failed, rate, text, tree};
 use super::proxy::{holding, holding_answer, lossy};
@@ -24,7 +24,7 @@ async fn a_run_that_is_killed_in_the_middle_is_finished_by_the_next() {
     done(&full.run(&["export", "DIR"]).await);
     for commits in [1, 3, 7, 12] {
         let store = Switched::new(Arc::new(SystemClock));
-        let there: Arc<dyn tillgate::store::Store> = store.clone();
+        let there: Arc<dyn tillgate_store::Store> = store.clone();
         let shop = Shop::open_on(there).await;
         // After so many commits the host takes no more, so the command waits.
         store.commits_left.store(commits, Ordering::SeqCst);

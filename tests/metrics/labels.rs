@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use reqwest::Method;
-use tillgate::clock::SystemClock;
-use tillgate::observe::metrics::{MAX_TENANTS, Metrics};
-use tillgate::store::MemoryStore;
+use tillgate_base::observe::metrics::{MAX_TENANTS, Metrics};
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use super::{EVALUATE, EVALUATE_ROUTE, ROLES, answers, put_alcohol, question, scrape_until};
 use crate::support::exposition::Scrape;

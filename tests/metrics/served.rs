@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::Value;
-use tillgate::clock::{StoppedClock, SystemClock, Timestamp};
-use tillgate::config::Config;
-use tillgate::http::Listener;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_http::Listener;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{StoppedClock, SystemClock, Timestamp};
 
 use super::{EVALUATE, ROLES, answers, get, put_alcohol, question, scrape_until};
 use crate::support::exposition::Scrape;

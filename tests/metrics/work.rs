@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{StoppedClock, Timestamp};
-use tillgate::store::Store;
+use tillgate_store::Store;
+use tillgate_store::clock::{StoppedClock, Timestamp};
 
 use super::{ALCOHOL, EVALUATE, ROLES, put_alcohol, question, scrape_until};
 use crate::rates::fixture::Shop as Company;

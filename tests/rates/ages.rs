@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use tillgate::store::Position;
+use tillgate_store::Position;
 
 use super::fixture::{ROLES, Shop};
 use crate::support::ecb;

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tillgate::store::Position;
+use tillgate_store::Position;
 
 use super::commands::{Command, IDS, KEYS};
 use super::consumer::{Consumer, messages};

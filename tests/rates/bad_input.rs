@@ -3,8 +3,8 @@
 
 use reqwest::Method;
 use serde_json::Value;
-use tillgate::identity::TenantId;
-use tillgate::store::portable::Portable;
+use tillgate_base::identity::TenantId;
+use tillgate_store::portable::Portable;
 
 use super::fixture::Shop;
 use crate::support::ecb;
@@ -461,7 +461,7 @@ fn faults(answer: &Value) -> Vec<String> {
 }
 
 /// What is stored of the tenant: its newest revision, and how far its logs and queues are.
-async fn stored(shop: &Shop) -> tillgate::store::portable::Metadata {
+async fn stored(shop: &Shop) -> tillgate_store::portable::Metadata {
     let partition = TenantId::new(shop.tenant).unwrap().partition();
     let HostStore::Memory(store) = &shop.store else {
         panic!("it is on a store in memory");

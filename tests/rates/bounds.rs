@@ -6,12 +6,12 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{StoppedClock, SystemClock};
-use tillgate::config::Config;
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
-use tillgate::store::{MemoryStore, Position};
+use tillgate_base::config::Config;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
 use tillgate_engine::rate::Currency;
+use tillgate_store::clock::{StoppedClock, SystemClock};
+use tillgate_store::{MemoryStore, Position};
 
 use super::fixture::{NOON, ROLES, Shop};
 use crate::support::host::Host;

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::Value;
-use tillgate::rates::reference::Day;
+use tillgate_rates::reference::Day;
 
 use super::fixture::Shop;
 use crate::support::ecb;

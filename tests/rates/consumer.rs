@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tillgate::identity::TenantId;
-use tillgate::rates::topic::TOPIC;
-use tillgate::store::Position;
+use tillgate_base::identity::TenantId;
+use tillgate_rates::topic::TOPIC;
+use tillgate_store::Position;
 
 use super::model::UsedRates;
 use crate::support::host::Host;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::config::Config;
-use tillgate::identity::TenantId;
-use tillgate::rates::topic::TOPIC;
-use tillgate::store::{MemoryStore, Position};
+use tillgate_base::config::Config;
+use tillgate_base::identity::TenantId;
+use tillgate_rates::topic::TOPIC;
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{MemoryStore, Position};
 
 use crate::support::host::{Host, HostStore, read};
 

@@ -4,8 +4,8 @@
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use tillgate::config::Config;
-use tillgate::store::Position;
+use tillgate_base::config::Config;
+use tillgate_store::Position;
 
 use super::fixture::Shop;
 use crate::support::ecb;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock};
-use tillgate::config::{Config, ReferenceRates};
-use tillgate::rates::reference::Day;
-use tillgate::store::{MemoryStore, Position};
+use tillgate_base::config::{Config, ReferenceRates};
+use tillgate_rates::reference::Day;
+use tillgate_store::clock::{Clock, StoppedClock};
+use tillgate_store::{MemoryStore, Position};
 
 use super::fixture::{NOON, ROLES, Shop};
 use crate::support::ecb;

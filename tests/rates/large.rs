@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use tillgate::store::Position;
+use tillgate_store::Position;
 
 use super::fixture::Shop;
 use crate::support::host::read;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use tillgate::store::Position;
+use tillgate_store::Position;
 
 use super::commands::{Command, IDS, KEYS, Step};
 use super::consumer::{Consumer, Message, messages};

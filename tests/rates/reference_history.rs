@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tillgate::identity::TenantId;
+use tillgate_base::identity::TenantId;
 
 use super::charts::{ALL, SALES, chart, chart_at, days, import, week};
 use super::fixture::{ROLES, Shop};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use tillgate::clock::{Clock, StoppedClock};
-use tillgate::rates::reference::Day;
-use tillgate::store::Store;
+use tillgate_rates::reference::Day;
+use tillgate_store::Store;
+use tillgate_store::clock::{Clock, StoppedClock};
 
 use super::charts::{ALL, SALES, chart, chart_at, import, send, week};
 use super::fixture::{NOON, ROLES, Shop};

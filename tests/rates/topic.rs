@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::Clock;
+use tillgate_store::clock::Clock;
 
 use super::fixture::Shop;
 use super::listener::Listener;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tillgate::identity::TenantId;
-use tillgate::store::Position;
+use tillgate_base::identity::TenantId;
+use tillgate_store::Position;
 
 use super::fixture::Shop;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use tillgate::clock::SystemClock;
-use tillgate::store::{Commit, CommitId, EmbeddedStore, Op, Partition, Store};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{Commit, CommitId, EmbeddedStore, Op, Partition, Store};
 
 use crate::support::host::Program;
 use crate::support::redis::shared;
@@ -26,7 +26,7 @@ fn commit(name: &str) -> Commit {
     let enqueue = Op::Enqueue {
         queue: "queue".to_owned(),
         job: text(),
-        due: tillgate::clock::Timestamp(u64::MAX),
+        due: tillgate_store::clock::Timestamp(u64::MAX),
         body,
     };
     Commit {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use tillgate::clock::SystemClock;
-use tillgate::store::{Commit, CommitId, Partition, RedisStore, RedisUrl, Store};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{Commit, CommitId, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::Host;
 use crate::support::redis::{shared, shared_cluster};
@@ -49,7 +49,7 @@ async fn a_commit_on_one_host_gives_a_hint_on_another() {
 async fn a_host_sees_its_own_writes_at_once_and_those_of_others_soon() {
     let url = url(&shared_cluster().url());
     let clock = Arc::new(SystemClock);
-    let issuer = |config: &mut tillgate::config::Config| {
+    let issuer = |config: &mut tillgate_base::config::Config| {
         "https://tillgate.example/".clone_into(&mut config.issuer)
     };
     let one = Host::start_configured(open(&url), clock.clone(), issuer).await;

@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tillgate::clock::SystemClock;
-use tillgate::store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Store};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{Commit, CommitId, Op, Partition, RedisStore, RedisUrl, Store};
 
 use crate::support::host::Program;
 use crate::support::redis::{Cluster, Server, free_port, shared, shared_cluster};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tillgate::store::{Partition, RedisUrl, Store};
+use tillgate_store::{Partition, RedisUrl, Store};
 use tokio::task::JoinHandle;
 
 use super::load::{open, with_prefix};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
+use tillgate_store::clock::SystemClock;
 
 use super::load::{open, with_prefix};
 use crate::support::host::Host;

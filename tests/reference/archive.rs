@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use tillgate::rates::reference::DocumentType::{Csv, Zip};
+use tillgate_rates::reference::DocumentType::{Csv, Zip};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

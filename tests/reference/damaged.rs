@@ -1,8 +1,8 @@
 //! Documents of reference rates that are refused, and with which messages: something else altogether, damaged ones, and
 //! those with too much of something.
 
-use tillgate::rates::reference::Day;
-use tillgate::rates::reference::DocumentType::{self, Csv, Xml};
+use tillgate_rates::reference::Day;
+use tillgate_rates::reference::DocumentType::{self, Csv, Xml};
 
 use super::{days, parse};
 use crate::support::ecb;

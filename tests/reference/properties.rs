@@ -1,9 +1,9 @@
 //! Laws of reading: what is written is read, and no bytes make the reader panic.
 
 use proptest::prelude::*;
-use tillgate::rates::reference::DocumentType::{Csv, Xml};
-use tillgate::rates::reference::{Day, Document, Quote};
 use tillgate_engine::rate::{Currency, Rate};
+use tillgate_rates::reference::DocumentType::{Csv, Xml};
+use tillgate_rates::reference::{Day, Document, Quote};
 
 use super::{codes, days, parse};
 use crate::support::ecb;

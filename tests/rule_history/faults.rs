@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
-use tillgate::store::Store;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
+use tillgate_store::Store;
 
 use super::shop::{BEER, GLOBAL_BEER, Shop, age, step, steps};
 use crate::support::host::{Program, client, read, token};
@@ -97,7 +97,10 @@ async fn what_was_set_aside_for_no_change_is_removed() {
     ];
     let mut change = Change::default();
     change
-        .put(&keys[0], &tillgate::clock::Clock::now(shop.clock.as_ref()))
+        .put(
+            &keys[0],
+            &tillgate_store::clock::Clock::now(shop.clock.as_ref()),
+        )
         .unwrap();
     change.put(&keys[1], &age(15)).unwrap();
     records.commit(change).await.unwrap();

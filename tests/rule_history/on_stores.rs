@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tillgate::identity::TenantId;
+use tillgate_base::identity::TenantId;
 
 use super::shop::{BEER, PROJECT, Shop, age, steps};
 use crate::support::stores::{self, Opened};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock};
-use tillgate::config::Config;
-use tillgate::store::MemoryStore;
-use tillgate::tokens::Credentials;
+use tillgate_base::config::Config;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{Clock, StoppedClock};
+use tillgate_tokens::Credentials;
 
 use crate::support::host::{self, Host, HostStore, read};
 use crate::support::stores::{Opened, clock};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use reqwest::Client;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::store::MemoryStore;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use super::{GAMES, ROLES, WITH_TESTS, condition, put, test, text};
 use crate::support::host::{Host, Program, client, read, token};

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tillgate_api::problem::CONDITION_NOT_FOUND;
+use tillgate_base::data::records::{Change, Records};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::jobs::dead_letters::{discard, list, retry};
+use tillgate_base::jobs::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
+use tillgate_store::clock::Timestamp;
+use tillgate_store::{Op, Partition, Store};
+
 use super::fixture::{self, *};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use tillgate::clock::Timestamp;
-use tillgate::data::records::{Change, Records};
-use tillgate::error::{Error, Result};
-use tillgate::jobs::dead_letters::{discard, list, retry};
-use tillgate::jobs::{DEAD_LETTERS, DeadLetter, Queue, Runner, Scope, Work};
-use tillgate::store::{Op, Partition, Store};
-use tillgate_api::problem::CONDITION_NOT_FOUND;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -78,7 +79,7 @@ fn shop(name: &str) -> Partition {
 
 async fn enqueue_in(on: &Opened, partition: &str, jobs: &[&str], due: Timestamp) {
     let ops: Vec<Op> = jobs.iter().map(|job| enqueue(QUEUE, job, due)).collect();
-    let commit = tillgate::store::Commit {
+    let commit = tillgate_store::Commit {
         partition: shop(partition),
         ..commit(ops)
     };
@@ -123,7 +124,7 @@ pub async fn a_due_job_is_done_once_and_is_gone(on: Opened) {
     runner.run_due().await;
     assert_eq!(counts(&on, "shop").await, once(&["a", "b"]));
     let left = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
-    assert_eq!(left.unwrap(), tillgate::store::Claimed::default());
+    assert_eq!(left.unwrap(), tillgate_store::Claimed::default());
 }
 
 pub async fn a_job_waits_until_it_is_due(on: Opened) {
@@ -314,7 +315,7 @@ async fn dead_letters(on: &Opened, jobs: &[(&str, &str)]) {
             due: START,
             body: Bytes::from(format!("what {job} is to do")),
         };
-        let commit = tillgate::store::Commit {
+        let commit = tillgate_store::Commit {
             partition: shop(partition),
             ..commit([op])
         };
@@ -416,7 +417,7 @@ pub async fn a_job_may_go_on_in_steps(on: Opened) {
                 return count(store, &work).await;
             }
             let mut change = Change::default();
-            let now = tillgate::clock::Clock::now(clock.as_ref());
+            let now = tillgate_store::clock::Clock::now(clock.as_ref());
             work.continue_at(&mut change, now, vec![b'x'; step + 1].into());
             Records::new(store, work.partition).commit(change).await?;
             Ok(())

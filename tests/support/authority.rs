@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use reqwest::{Certificate, ClientBuilder};
-use tillgate::clock::{Clock, SystemClock, Timestamp};
+use tillgate_store::clock::{Clock, SystemClock, Timestamp};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -3,8 +3,8 @@
 
 use std::io::{Cursor, Write};
 
-use tillgate::rates::reference::{Day, Quote};
 use tillgate_engine::rate::{Currency, Rate};
+use tillgate_rates::reference::{Day, Quote};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 

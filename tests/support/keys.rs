@@ -5,10 +5,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use tillgate::clock::{Clock, Timestamp};
-use tillgate::data::records::Records;
-use tillgate::keys::{NewKey, StoredKeys};
-use tillgate::store::{Partition, Store};
+use tillgate_base::data::records::Records;
+use tillgate_base::keys::{NewKey, StoredKeys};
+use tillgate_store::clock::{Clock, Timestamp};
+use tillgate_store::{Partition, Store};
 
 /// Where each ring of keys is stored.
 const TOKENS: &str = "iam";

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tillgate::clock::{Clock, Timestamp};
-use tillgate::store::{
+use tillgate_store::clock::{Clock, Timestamp};
+use tillgate_store::{
     Claimed, Commit, CommitError, Committed, Entry, Health, Hints, MemoryStore, Page, Partition,
     PartitionHints, Position, Slice, Store, Unavailable,
 };

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
-use tillgate::config::Config;
-use tillgate::store::Store;
+use tillgate_base::config::Config;
+use tillgate_store::Store;
+use tillgate_store::clock::StoppedClock;
 
 use super::fixture::{FORM, START, Service, registration};
 use crate::support::switched::Switched;

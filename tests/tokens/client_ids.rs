@@ -9,8 +9,8 @@ use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tillgate::identity::TenantId;
-use tillgate::tokens::client_id::{Claims, Software, encode};
+use tillgate_base::identity::TenantId;
+use tillgate_tokens::client_id::{Claims, Software, encode};
 
 use super::fixture::{Answer, Service, messages, part_text, registration};
 use crate::support::host::Host;

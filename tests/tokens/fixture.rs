@@ -10,11 +10,11 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::config::Config;
-use tillgate::identity::Secret;
-use tillgate::store::{MemoryStore, Partition, Store};
-use tillgate::tokens::Credentials;
+use tillgate_base::config::Config;
+use tillgate_base::identity::Secret;
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{MemoryStore, Partition, Store};
+use tillgate_tokens::Credentials;
 
 use crate::support::host::{Host, HostStore, keys, read};
 

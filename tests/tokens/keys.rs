@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tillgate::store::Partition;
+use tillgate_store::Partition;
 
 use super::fixture::{Answer, Service, part};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tillgate::config::Config;
+use tillgate_base::config::Config;
 
 use super::fixture::{FORM, Service, registration};
 
@@ -175,7 +175,7 @@ async fn ten_wrong_secrets_in_a_row_make_an_address_wait_longer_and_longer() {
         "another client does not wait: it is only pending"
     );
     let elsewhere = service.host.features.tokens.issue(
-        tillgate::tokens::BasicCredentials::from_header(&basic(id, secret)),
+        tillgate_tokens::BasicCredentials::from_header(&basic(id, secret)),
         FORM.as_bytes(),
         "192.0.2.1".parse().unwrap(),
     );

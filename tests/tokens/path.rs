@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::{Value, json};
-use tillgate::store::MemoryStore;
+use tillgate_store::MemoryStore;
 
 use super::fixture::{AUDIENCE, FORM, START, Service, part, registration};
 use crate::support::host::{Host, take_modifier};
@@ -173,10 +173,10 @@ async fn the_operator_is_made_once_even_by_hosts_that_share_a_store() {
 
 #[tokio::test]
 async fn nothing_is_made_when_the_operators_credentials_cannot_be_kept() {
-    let clock = std::sync::Arc::new(tillgate::clock::StoppedClock::at(START));
+    let clock = std::sync::Arc::new(tillgate_store::clock::StoppedClock::at(START));
     let store = std::sync::Arc::new(MemoryStore::new(clock.clone()));
     let host = Host::start_on(store, clock).await;
-    let full = |_: &tillgate::tokens::Credentials| Err(std::io::Error::other("the disk is full"));
+    let full = |_: &tillgate_tokens::Credentials| Err(std::io::Error::other("the disk is full"));
     assert!(host.features.tokens.ensure_operator(full).await.is_err());
     assert!(
         host.features
@@ -304,7 +304,7 @@ async fn an_old_token_stays_dead_on_a_host_that_learns_of_delete_and_return_at_o
     service.put(&authorize, &operator, Value::Null).await;
     let old = service.token_of(&till).await;
     let issuer = format!("{}/", service.host.url);
-    let configure = |config: &mut tillgate::config::Config| config.issuer = issuer;
+    let configure = |config: &mut tillgate_base::config::Config| config.issuer = issuer;
     let (store, clock) = (service.store.clone(), service.clock.clone());
     let other = Host::start_configured(store, clock, configure).await;
     assert!(other.features.tokens.verify(&old).await.is_ok());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::{Value, json};
-use tillgate::store::{Commit, CommitId, Op, Partition};
+use tillgate_store::{Commit, CommitId, Op, Partition};
 
 use super::fixture::{Answer, FORM, Service, messages, part, registration, template};
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use jsonwebtoken::Algorithm;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::app::App;
-use tillgate::clock::SystemClock;
-use tillgate::config::{Config, Flags, Loaded, TrustedIssuer};
 use tillgate::routes::Features;
-use tillgate::store::MemoryStore;
+use tillgate_base::app::App;
+use tillgate_base::config::{Config, Flags, Loaded, TrustedIssuer};
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::SystemClock;
 
 use super::fixture::Service;
 use crate::support::fifo::make_fifo;

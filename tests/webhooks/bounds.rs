@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::config::{Config, Deprecation};
-use tillgate::identity::TenantId;
+use tillgate_base::config::{Config, Deprecation};
+use tillgate_base::identity::TenantId;
 
 use super::shop::{DELIVERIES, Shop, TYPE, WEBHOOKS, local, minutes};
 use crate::support::receiver::{Answer, Received, Receiver};

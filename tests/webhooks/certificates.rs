@@ -9,11 +9,11 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::store::{MemoryStore, Partition, Store};
 use tillgate_engine::receiver::{
     Certificates, Delivery, Fetched, Next, Options, Refusal, Scheme, WebhookVerifier,
 };
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
+use tillgate_store::{MemoryStore, Partition, Store};
 use x509_cert::Certificate;
 use x509_cert::der::{DecodePem, Encode};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::Timestamp;
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
+use tillgate_store::clock::Timestamp;
 
 use super::shop::{KEY, Shop, TYPE, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};

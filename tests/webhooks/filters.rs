@@ -6,8 +6,8 @@ use reqwest::{Method, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
-use tillgate::store::MemoryStore;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::StoppedClock;
 
 use super::shop::{START, Shop, TYPE, WEBHOOKS, local, settings};
 use crate::support::host::read;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::Clock;
+use tillgate_store::clock::Clock;
 
 use super::shop::{DELIVERIES, KEY, Shop, WEBHOOKS, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};

@@ -2,8 +2,8 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::data::records::{Change, Records};
-use tillgate::identity::TenantId;
+use tillgate_base::data::records::{Change, Records};
+use tillgate_base::identity::TenantId;
 
 use super::shop::{KEY, Shop, WEBHOOKS, settings};
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
-use tillgate::data::records::{Change, Records};
-use tillgate::identity::TenantId;
-use tillgate::store::MemoryStore;
+use tillgate_base::data::records::{Change, Records};
+use tillgate_base::identity::TenantId;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::StoppedClock;
 
 use super::shop::{START, Shop, TYPE, WEBHOOKS, local, minutes, settings};
 use crate::support::receiver::{Answer, Receiver};
@@ -197,7 +197,7 @@ async fn two_webhooks_that_are_dead_do_not_tell_each_other_for_ever() {
 async fn several_hosts_tell_of_a_webhook_once_a_minute_together() {
     let clock = Arc::new(StoppedClock::at(START));
     let store = Arc::new(MemoryStore::new(clock.clone()));
-    let impatient = |config: &mut tillgate::config::Config| {
+    let impatient = |config: &mut tillgate_base::config::Config| {
         local(config);
         config.webhooks.retry_delays = Vec::new();
     };

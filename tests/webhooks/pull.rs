@@ -7,7 +7,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::config::Config;
+use tillgate_base::config::Config;
 
 use super::shop::{Shop, TYPE, WEBHOOKS, local, minutes};
 use crate::support::receiver::{Answer, Receiver};

@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::SystemClock;
-use tillgate::config::Config;
-use tillgate::store::{CommitId, EmbeddedStore, MemoryStore, RedisStore, RedisUrl, Store};
+use tillgate_base::config::Config;
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{CommitId, EmbeddedStore, MemoryStore, RedisStore, RedisUrl, Store};
 use tokio::runtime::Runtime;
 
 use super::pull::{CONSUMERS, EVENTS};

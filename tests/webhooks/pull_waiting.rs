@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::StoppedClock;
-use tillgate::config::Config;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::StoppedClock;
 use tokio::task::JoinHandle;
 
 use super::pull::{CONSUMERS, EVENTS};

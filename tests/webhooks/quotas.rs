@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::config::{Config, Quotas};
+use tillgate_base::config::{Config, Quotas};
 
 use super::shop::{DELIVERIES, Shop, TYPE, WEBHOOKS, local, settings};
 use crate::support::receiver::{Answer, Receiver};

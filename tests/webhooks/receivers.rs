@@ -15,7 +15,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
-use tillgate::egress::{Client, Destinations, EgressError, Head, Limits, Trust};
+use tillgate_base::egress::{Client, Destinations, EgressError, Head, Limits, Trust};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock, Timestamp};
-use tillgate::config::Config;
-use tillgate::store::MemoryStore;
+use tillgate_base::config::Config;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{Clock, StoppedClock, Timestamp};
 
 use crate::support::host::{Host, HostStore};
 use crate::support::stores::Opened;

@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::Method;
 use serde_json::json;
-use tillgate::clock::StoppedClock;
-use tillgate::egress::Names;
-use tillgate::store::MemoryStore;
+use tillgate_base::egress::Names;
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::StoppedClock;
 
 use super::shop::{START, Shop, WEBHOOKS, settings};
 use crate::support::host::Host;

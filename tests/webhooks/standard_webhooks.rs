@@ -7,13 +7,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tillgate::clock::{Clock, StoppedClock};
-use tillgate::data::records::Change;
-use tillgate::identity::TenantId;
-use tillgate::store::MemoryStore;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
 use tillgate_engine::receiver::{
     Certificates, Credentials, Delivery, Options, Scheme, Signatures, WebhookVerifier,
 };
+use tillgate_store::MemoryStore;
+use tillgate_store::clock::{Clock, StoppedClock};
 
 use super::deliveries::hs256;
 use super::kept_secrets::stored;

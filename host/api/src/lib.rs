@@ -1,7 +1,7 @@
 //! What the HTTP API says: a resource is described once, and the description does two things. It reads a body, with every
 //! fault and its place; and it makes the JSON Schema that `/openapi.json` and `/asyncapi.json` show.
 //!
-//! Read it in this order: [`body`] (how a body is read), [`value`] and [`fields`] (what a description is made of),
+//! Read it in this order: [`body`] (how a body is read), [`value`] (what a description is made of),
 //! [`values`] (values that many bodies have), [`schema`] (schemas of answers, which types derive), [`rules`] (what the module reads
 //! and writes), [`problem`] (codes of errors).
 //!
@@ -13,7 +13,6 @@
 )]
 
 pub mod body;
-pub mod fields;
 pub mod problem;
 pub mod rate;
 pub mod rules;
@@ -22,6 +21,5 @@ pub mod value;
 pub mod values;
 
 pub use self::body::{Body, ReadError, describe, read};
-pub use self::fields::{Fields, Member};
 pub use self::problem::Code;
-pub use self::value::{Kind, Value};
+pub use self::value::{Fields, Kind, Member, Value};

@@ -5,9 +5,9 @@ use std::fmt;
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, HeaderValue};
 use serde_json::Value;
+use tillgate_base::egress;
 
 use super::output::on_line;
-use crate::egress;
 
 /// Why a request to a host has failed.
 #[derive(Debug)]

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::Args;
+use tillgate_base::config::{Flags, Loaded, store_url};
+use tillgate_store::backup::{Contents, Progress, backup, restore};
+use tillgate_store::{StoreUrl, priority};
 
 use super::log_to_stderr;
 use super::output::print_line;
 use super::progress::ProgressLine;
-use crate::config::{Flags, Loaded, store_url};
-use crate::store::backup::{Contents, Progress, backup, restore};
-use crate::store::{StoreUrl, priority};
 
 #[derive(Args, Debug)]
 pub(super) struct Backup {

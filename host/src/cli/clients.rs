@@ -7,13 +7,13 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tillgate_tokens::client::Status;
 
 use super::answer::Json;
 use super::credentials::Credentials;
 use super::output::{print, print_line, print_on, shown_path, table, text};
 use super::session::{HostOptions, Requires, Session, segment};
 use crate::server::write_private;
-use crate::tokens::client::Status;
 
 /// The version of the software of a client that is created.
 const VERSION: &str = "1";

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use clap::Args;
+use tillgate_base::config::{Log, store_url};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::copy::{Progress, copy};
+use tillgate_store::{StoreUrl, open_portable};
 
 use super::log_to_stderr;
 use super::output::print_line;
 use super::progress::ProgressLine;
-use crate::clock::SystemClock;
-use crate::config::{Log, store_url};
-use crate::store::copy::{Progress, copy};
-use crate::store::{StoreUrl, open_portable};
 
 #[derive(Args, Debug)]
 pub(super) struct Copy {

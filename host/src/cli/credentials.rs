@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tillgate_base::identity::Secret;
 
 use super::output::shown_path;
-use crate::identity::Secret;
 
 /// A file of credentials (`platform.md`, "Command line").
 #[derive(Clone, Debug, Deserialize, Serialize)]

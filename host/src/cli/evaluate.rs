@@ -8,6 +8,9 @@ use bytes::Bytes;
 use clap::Args;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tillgate_base::engine::{
+    Call, CompiledModule, Document, EngineError, EnginePool, EvaluateOptions,
+};
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::face::Prepared;
 use tillgate_engine::{Code, Fault};
@@ -15,7 +18,6 @@ use tillgate_engine::{Code, Fault};
 use super::input::{is_stdin, read};
 use super::output::{on_line, print, shown_path, tell};
 use super::{FOUND, MALFORMED};
-use crate::engine::{Call, CompiledModule, Document, EngineError, EnginePool, EvaluateOptions};
 
 #[derive(Args, Debug)]
 pub(super) struct Evaluate {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use reqwest::{Method, Url};
 use serde::Deserialize;
+use tillgate_base::config::{Flags, Loaded};
+use tillgate_base::egress::{Client, Destinations, EgressError, Limits, Trust, shown};
 
 use super::output::{on_line, print_line};
 use super::session::{distrust, trust};
-use crate::config::{Flags, Loaded};
-use crate::egress::{Client, Destinations, EgressError, Limits, Trust, shown};
 
 /// What bounds the request. The caller chooses the host, so any address may be dialled.
 const LIMITS: Limits = Limits {

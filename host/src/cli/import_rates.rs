@@ -7,12 +7,12 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
 use tillgate_engine::rate::RateType;
+use tillgate_rates::reference::DocumentType;
 
 use super::changes::Changes;
 use super::deviation::Deviation;
 use super::output::{print, shown_path, text};
 use super::session::{HostOptions, Session, segment};
-use crate::rates::reference::DocumentType;
 
 /// The largest document that a host accepts.
 const MAX_DOCUMENT: u64 = 16 << 20;

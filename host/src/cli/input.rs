@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use tillgate_store::regular_file;
+
 use super::output::shown_path;
-use crate::store::regular_file;
 
 /// The most bytes of a file: more than a tenant may configure.
 const MAX_FILE: u64 = 512 << 20;

@@ -35,16 +35,18 @@ mod token;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use tillgate_base::engine::MODULE_SHA256;
+use tillgate_base::load::give_back;
 
 use self::serve::log_to_stderr;
-use crate::load::give_back;
 
 /// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
 #[derive(Debug, Parser)]
-#[command(name = "tillgate", version, long_version = LONG_VERSION, arg_required_else_help = true)]
+#[command(name = "tillgate", version, long_version = LONG_VERSION.as_str(), arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -271,11 +273,12 @@ struct Demo {
     env_file: Option<PathBuf>,
 }
 
-const LONG_VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\nengine sha256 ",
-    env!("ENGINE_SHA256")
-);
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{}\nengine sha256 {MODULE_SHA256}",
+        env!("CARGO_PKG_VERSION")
+    )
+});
 
 /// After a command is done, blocking work such as reading a file may take this long to end.
 const GRACE: Duration = Duration::from_secs(1);

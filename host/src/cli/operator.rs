@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use tillgate_base::app::App;
+use tillgate_base::config::{Flags, Loaded};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::{self as store, StoreUrl};
+use tillgate_tokens::{Credentials, Tokens};
 
 use super::log_to_stderr;
 use super::output::{print_line, shown_path};
-use crate::app::App;
-use crate::clock::SystemClock;
-use crate::config::{Flags, Loaded};
 use crate::server::{error_text, write_credentials};
-use crate::store::{self, StoreUrl};
-use crate::tokens::{Credentials, Tokens};
 
 #[derive(Args, Debug)]
 pub(super) struct Operator {

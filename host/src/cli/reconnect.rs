@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use tillgate_base::egress::EventStream;
 
 use super::answer::Failure;
 use super::output::tell;
-use crate::egress::EventStream;
 
 /// The pause before the first attempt.
 const MIN_PAUSE: Duration = Duration::from_millis(100);

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use tillgate_base::config::{Flags, Loaded, Log, TlsFlags};
+use tillgate_base::observe::traces::Traces;
 use tracing_subscriber::EnvFilter;
 
 use super::log_writer::LogWriter;
 use super::output;
-use crate::config::{Flags, Loaded, Log, TlsFlags};
-use crate::observe::traces::Traces;
 use crate::server;
 
 #[derive(Args, Debug)]

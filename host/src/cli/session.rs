@@ -11,15 +11,15 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
+use tillgate_base::egress::{
+    Client, Destinations, Distrust, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
+    shown,
+};
+use tillgate_base::identity::Secret;
 
 use super::answer::{Answer, Failure, Json};
 use super::credentials::Credentials;
 use super::output::{shown_path, text};
-use crate::egress::{
-    Client, Destinations, Distrust, EgressError, EventStream, Limits, Opened, StreamLimits, Trust,
-    shown,
-};
-use crate::identity::Secret;
 
 /// What bounds a request. The operator chooses the host, so any address may be dialled.
 const LIMITS: Limits = Limits {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use tillgate_base::egress::{Event, EventStream};
+use tillgate_rates::topic::TOPIC;
 
 use super::changes::Changes;
 use super::output::{on_line, print_on, tell};
 use super::reconnect::Reconnect;
 use super::session::{HostOptions, Session, segment};
 use super::signals::Signals;
-use crate::egress::{Event, EventStream};
-use crate::rates::topic::TOPIC;
 
 /// The longest pause before it connects again.
 const MAX_PAUSE: Duration = Duration::from_secs(30);

@@ -24,12 +24,11 @@ use flate2::write::GzEncoder;
 use include_dir::{Dir, File, include_dir};
 use sha2::{Digest, Sha256};
 use tillgate_api::problem::PATH_NOT_FOUND;
-
-use crate::app::App;
-use crate::data::etag::{self, Etag};
-use crate::engine::MODULE;
-use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
+use tillgate_base::app::App;
+use tillgate_base::data::etag::{self, Etag};
+use tillgate_base::engine::{ENGINE_JS, MODULE};
+use tillgate_base::error::{Error, Result};
+use tillgate_http::{Access, Reply, Request, Route, Takes};
 
 /// `engine.md`, "npm package": the policy under which everything works.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -179,9 +178,6 @@ fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
     let inner = folder.dirs().flat_map(files);
     folder.files().chain(inner).collect()
 }
-
-/// The name and the digest of the module, as the package has them.
-const ENGINE_JS: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js"));
 
 /// A file and its entity tag. It is compressed at its first use, where that makes it smaller.
 struct Asset {

@@ -2,9 +2,8 @@
 
 use ::http::HeaderValue;
 use serde_json::json;
-
-use crate::config::SignIn;
-use crate::error::{Error, Result};
+use tillgate_base::config::SignIn;
+use tillgate_base::error::{Error, Result};
 
 /// The element that tells the page where and as which client people sign in.
 pub(super) fn element(sign_in: &SignIn) -> String {

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use tillgate_api::problem::JOB_NOT_FOUND;
 use tillgate_api::schema::schema_of;
-
-use crate::app::App;
-use crate::error::Result;
-use crate::http::{
+use tillgate_base::app::App;
+use tillgate_base::error::Result;
+use tillgate_base::identity::Permission as P;
+use tillgate_base::jobs::dead_letters::{
+    DeadLetterAnswer, DeadLetterId, DeadLetterPage, discard, job_id, list, no_job, retry,
+};
+use tillgate_base::observe::audit::Line;
+use tillgate_http::{
     Access, Audited, CURSOR_RULE, LIMIT, Operation, Query, QueryParameter, Reply, Request, Route,
     Tag, Takes,
 };
-use crate::identity::Permission as P;
-use crate::jobs::dead_letters::{
-    DeadLetterAnswer, DeadLetterId, DeadLetterPage, discard, job_id, list, no_job, retry,
-};
-use crate::observe::audit::Line;
 
 const ALL: &str = "/v1/jobs/dead-letters";
 const ONE: &str = "/v1/jobs/dead-letters/{jobId}";

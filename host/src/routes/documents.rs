@@ -8,13 +8,13 @@ use bytes::Bytes;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 use tillgate_api::schema::{plain_enumerations, without_defaults};
+use tillgate_base::data::encoded::Encoded;
+use tillgate_base::data::etag::{self, Etag};
+use tillgate_base::error::Result;
+use tillgate_http::document::{Info, openapi};
+use tillgate_http::{Access, Described, Operation, Reply, Request, Route, Tag, Takes};
 
 use super::asyncapi::asyncapi;
-use crate::data::encoded::Encoded;
-use crate::data::etag::{self, Etag};
-use crate::error::Result;
-use crate::http::document::{Info, openapi};
-use crate::http::{Access, Described, Operation, Reply, Request, Route, Tag, Takes};
 
 const OPENAPI: &str = "/openapi.json";
 const ASYNCAPI: &str = "/asyncapi.json";
@@ -31,10 +31,10 @@ const INFO: Info = Info {
         parameter. `Prefer: handling=lenient` has unknown ones ignored. What \
         is changed is stored durably, and in force, when it is answered.",
     examples: &[
-        include_str!("../conditions/http/examples.json"),
-        include_str!("../rates/http/examples.json"),
-        include_str!("../tokens/http/examples.json"),
-        include_str!("../webhooks/http/examples.json"),
+        tillgate_rules::http::EXAMPLES,
+        tillgate_rates::http::EXAMPLES,
+        tillgate_tokens::http::EXAMPLES,
+        tillgate_webhooks::http::EXAMPLES,
         include_str!("examples.json"),
     ],
 };

@@ -10,18 +10,23 @@ mod usage;
 
 use std::sync::Arc;
 
+use tillgate_base::app::App;
+use tillgate_base::config::Role;
+use tillgate_base::egress::{Names, SystemNames};
+use tillgate_base::error::Result;
+use tillgate_http::{Route, Server, Table};
+use tillgate_rates as rates;
+use tillgate_rates::Rates;
+use tillgate_rules as conditions;
+use tillgate_rules::Conditions;
+use tillgate_rules::decision_log::DecisionLog;
+use tillgate_tokens as tokens;
+use tillgate_tokens::Tokens;
+use tillgate_webhooks as webhooks;
+use tillgate_webhooks::Webhooks;
+
 use self::documents::Documents;
-use crate::app::App;
-use crate::conditions::Conditions;
-use crate::config::Role;
-use crate::decision_log::DecisionLog;
-use crate::egress::{Names, SystemNames};
-use crate::error::Result;
-use crate::http::{Route, Server, Table};
-use crate::rates::Rates;
-use crate::tokens::Tokens;
-use crate::webhooks::Webhooks;
-use crate::{conditions, page, rates, tokens, webhooks};
+use crate::page;
 
 /// The features, started on what they share.
 #[derive(Clone, Debug)]

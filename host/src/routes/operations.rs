@@ -9,13 +9,13 @@ use bytes::Bytes;
 use schemars::{SchemaGenerator, json_schema};
 use tillgate_api::problem::{INTERNAL, OVERLOADED};
 use tillgate_api::schema::{schema_of, text};
+use tillgate_base::app::App;
+use tillgate_base::error::Result;
+use tillgate_base::observe::metrics::{OPEN_METRICS, TEXT};
+use tillgate_base::observe::readiness::Status;
+use tillgate_http::{Access, Operation, Reply, Request, Route, Tag, Takes};
 
 use super::ready::Ready;
-use crate::app::App;
-use crate::error::Result;
-use crate::http::{Access, Operation, Reply, Request, Route, Tag, Takes};
-use crate::observe::metrics::{OPEN_METRICS, TEXT};
-use crate::observe::readiness::Status;
 
 /// The formats of metrics with their versions.
 const OPEN_METRICS_1: HeaderValue =

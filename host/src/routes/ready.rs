@@ -2,9 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::config::{Role, Roles, StoreIdentity};
-use crate::observe::readiness::Report;
+use tillgate_base::config::{Role, Roles, StoreIdentity};
+use tillgate_base::observe::readiness::Report;
 
 /// See the module's documentation.
 #[derive(Serialize, JsonSchema)]

@@ -6,15 +6,14 @@ use ::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_api::schema::{schema_of, tenant_id};
-
-use crate::conditions::{Conditions, Configured};
-use crate::data::quota::Usage;
-use crate::error::{Error, Result};
-use crate::http::{Access, Operation, Reply, Request, Route, Tag, Takes};
-use crate::identity::{TENANT_RULE, TenantId};
-use crate::rates::{Rates, RatesUsage};
-use crate::tokens::{Provisions, Tokens};
-use crate::webhooks::{Sending, Webhooks};
+use tillgate_base::data::quota::Usage;
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::{TENANT_RULE, TenantId};
+use tillgate_http::{Access, Operation, Reply, Request, Route, Tag, Takes};
+use tillgate_rates::{Rates, RatesUsage};
+use tillgate_rules::{Conditions, Configured};
+use tillgate_tokens::{Provisions, Tokens};
+use tillgate_webhooks::{Sending, Webhooks};
 
 /// The features that have quotas.
 type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>, Arc<Webhooks>);

@@ -11,16 +11,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tillgate_base::app::App;
+use tillgate_base::config::Config;
+use tillgate_base::observe::metrics::{MetricFamily, Sample};
+use tillgate_base::observe::readiness::{State, Warning};
+use tillgate_http::{Certificate, Tls};
+use tillgate_store::clock::{Clock, Timestamp};
+use tillgate_store::regular_file;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, timeout};
-
-use crate::app::App;
-use crate::clock::{Clock, Timestamp};
-use crate::config::Config;
-use crate::http::{Certificate, Tls};
-use crate::observe::metrics::{MetricFamily, Sample};
-use crate::observe::readiness::{State, Warning};
-use crate::store::regular_file;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(1);

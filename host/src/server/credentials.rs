@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use tillgate_base::app::App;
+use tillgate_base::config::Config;
+use tillgate_store::StoreUrl;
+use tillgate_tokens::Credentials;
+
 use super::start::error_text;
-use crate::app::App;
-use crate::config::Config;
 use crate::routes::Features;
-use crate::store::StoreUrl;
-use crate::tokens::Credentials;
 
 /// The file for the operator's credentials: in the store's folder, if it has one.
 pub(crate) fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> {

@@ -10,6 +10,10 @@ mod start;
 
 use std::sync::Arc;
 
+use tillgate_base::config::{Config, Role};
+use tillgate_store::StoreUrl;
+use tillgate_store::clock::SystemClock;
+
 pub use self::certificate::CertificateFiles;
 use self::credentials::write_operator;
 pub(crate) use self::credentials::{operator_file_of, write_credentials, write_private};
@@ -17,9 +21,6 @@ pub use self::serving::Serving;
 pub(crate) use self::start::{
     bind, error_text, listening, open_decision_log, open_store, start_on,
 };
-use crate::clock::SystemClock;
-use crate::config::{Config, Role};
-use crate::store::StoreUrl;
 
 /// Runs a host until a signal ends it.
 ///

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
+use tillgate_base::config::Config;
+use tillgate_base::data::snapshot::SnapshotStore;
+use tillgate_store::{Store, StoreUrl};
 
 use super::credentials::write_operator;
 use super::{Serving, open_store, start_on};
-use crate::config::Config;
-use crate::data::snapshot::SnapshotStore;
-use crate::store::{Store, StoreUrl};
 
 /// The pauses between attempts to open the store: the first, and the longest.
 const MIN_PAUSE: Duration = Duration::from_millis(250);

@@ -6,15 +6,15 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use tillgate_base::app::App;
+use tillgate_http::{ConnectionLimits, Current, Listener, Route};
+use tillgate_rules::decision_log::DecisionLog;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::certificate::CertificateFiles;
 use super::start::{bind, error_text};
-use crate::app::App;
-use crate::decision_log::DecisionLog;
-use crate::http::{ConnectionLimits, Current, Listener, Route};
 use crate::routes::Features;
 
 /// The app that serves, which another may replace.

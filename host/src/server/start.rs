@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::app::App;
-use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
-use crate::decision_log::DecisionLog;
-use crate::error::Error;
-use crate::http::Listener;
+use tillgate_base::app::App;
+use tillgate_base::config::Config;
+use tillgate_base::error::Error;
+use tillgate_http::Listener;
+use tillgate_rules::decision_log::DecisionLog;
+use tillgate_store::clock::{Clock, SystemClock};
+use tillgate_store::{self as store, Store, StoreUrl};
+
 use crate::routes::Features;
-use crate::store::{self, Store, StoreUrl};
 
 /// An error with its cause, for the operator. Callers of the API must not see it.
 pub(crate) fn error_text(error: Error) -> String {

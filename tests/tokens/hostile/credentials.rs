@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
 use serde_json::{Value, json};
-use tillgate::config::Config;
-use tillgate::tokens::{BasicCredentials, Credentials};
+use tillgate_base::config::Config;
+use tillgate_tokens::{BasicCredentials, Credentials};
 
 use super::super::fixture::{FORM, Service};
 use super::{assert_answer, rows};

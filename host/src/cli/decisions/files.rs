@@ -7,9 +7,10 @@ use std::io::{BufRead, BufReader, Error, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use tillgate_rules::decision_log::open_files;
+
 use crate::cli::input::is_stdin;
 use crate::cli::output::shown_path;
-use crate::decision_log::open_files;
 
 /// The most bytes of a line: far more than any has.
 const MAX_LINE: u64 = 1 << 20;

@@ -11,15 +11,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use tillgate_base::body::parse_time;
 use tillgate_engine::decision::Decision;
+use tillgate_rules::decision_log::Line;
+use tillgate_store::clock::Timestamp;
 
 use self::files::Files;
 use self::output::Output;
 use super::MALFORMED;
 use super::output::tell;
-use crate::body::parse_time;
-use crate::clock::Timestamp;
-use crate::decision_log::Line;
 
 #[derive(Args, Debug)]
 pub(super) struct Decisions {

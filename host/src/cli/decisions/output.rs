@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use tillgate_engine::decision::Reason;
+use tillgate_rules::decision_log::Line;
 
 use crate::cli::output::print_on;
-use crate::decision_log::Line;
 
 /// About how much is printed at once.
 const CHUNK: usize = 64 << 10;

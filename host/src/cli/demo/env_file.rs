@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use tillgate_base::config::Config;
+use tillgate_tokens::Credentials;
+
 use crate::cli::output::shown_path;
-use crate::config::Config;
 use crate::server::{write_credentials, write_private};
-use crate::tokens::Credentials;
 
 /// What only a file of a demo has.
 const CREDENTIALS: &str = "export TILLGATE_CREDENTIALS";

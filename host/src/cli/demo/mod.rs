@@ -9,28 +9,28 @@ mod webhooks;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use tillgate_base::app::App;
+use tillgate_base::config::{Flags, Loaded, Tls};
+use tillgate_base::data::etag::Preconditions;
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::{By, TenantId};
+use tillgate_base::observe::traces::Traces;
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
+use tillgate_http::Listener;
+use tillgate_rules::{Editor, OnFailingTests, Owner};
+use tillgate_store::StoreUrl;
+use tillgate_tokens::Credentials;
 
 use self::env_file::EnvFile;
 use self::sign_in::SignIn;
 use self::webhooks::Receivers;
 use super::output::{print, tell};
 use super::{Demo, log_to_stderr};
-use crate::app::App;
-use crate::conditions::{Editor, OnFailingTests, Owner};
-use crate::config::{Flags, Loaded, Tls};
-use crate::data::etag::Preconditions;
-use crate::error::{Error, Result};
-use crate::http::Listener;
-use crate::identity::{By, TenantId};
-use crate::observe::traces::Traces;
 use crate::routes::Features;
 use crate::server::{
     Serving, bind, error_text, listening, open_decision_log, open_store, start_on,
 };
-use crate::store::StoreUrl;
-use crate::tokens::Credentials;
 
 /// The demo's tenant.
 const TENANT: &str = "demo";

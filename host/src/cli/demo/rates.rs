@@ -7,15 +7,14 @@ use std::fmt::Write;
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
+use tillgate_base::app::App;
+use tillgate_base::data::etag::Preconditions;
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::TenantId;
 use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
+use tillgate_rates::reference::{Document, DocumentType};
+use tillgate_rates::{Editor, Import, NewRate, Rates, UnitId, UnitSettings, UnitType};
 use uuid::Uuid;
-
-use crate::app::App;
-use crate::data::etag::Preconditions;
-use crate::error::{Error, Result};
-use crate::identity::TenantId;
-use crate::rates::reference::{Document, DocumentType};
-use crate::rates::{Editor, Import, NewRate, Rates, UnitId, UnitSettings, UnitType};
 
 const COMPANY: &str = "nordic-retail";
 

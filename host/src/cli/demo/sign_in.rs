@@ -11,14 +11,13 @@ use http::{HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
-
-use crate::app::App;
-use crate::clock::{Clock, Timestamp};
-use crate::error::{Error, Result};
-use crate::http::{Access, Reply, Request, Route, Takes};
-use crate::identity::Secret;
-use crate::tokens::client::random_secret;
-use crate::tokens::{BasicCredentials, Credentials, TokenError, Tokens};
+use tillgate_base::app::App;
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::Secret;
+use tillgate_http::{Access, Reply, Request, Route, Takes};
+use tillgate_store::clock::{Clock, Timestamp};
+use tillgate_tokens::client::random_secret;
+use tillgate_tokens::{BasicCredentials, Credentials, TokenError, Tokens};
 
 /// How long the link is of use.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);

@@ -13,17 +13,17 @@ use base64::prelude::BASE64_STANDARD;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tillgate_api::problem::OVERLOADED;
+use tillgate_base::app::App;
+use tillgate_base::config;
+use tillgate_base::error::Result;
+use tillgate_base::identity::{By, TenantId};
+use tillgate_http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, Table, Takes};
+use tillgate_webhooks::Webhooks;
 
 use super::SOFTWARE;
-use crate::app::App;
 use crate::cli::output::{on_line, print_on, text};
-use crate::config;
-use crate::error::Result;
-use crate::http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, Table, Takes};
-use crate::identity::{By, TenantId};
 use crate::routes::Features;
 use crate::server::bind;
-use crate::webhooks::Webhooks;
 
 /// The key with which deliveries are signed.
 pub(super) const SHARED_KEY: &str = "a shared key for the demo";

@@ -14,6 +14,10 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
+use tillgate_base::config::{Config, Loaded};
+use tillgate_base::engine::MODULE_SHA256;
+use tillgate_store::StoreUrl;
+use tillgate_store::clock::{Clock, SystemClock};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -22,10 +26,6 @@ use super::own_lines::own_lines;
 use super::report::Report;
 use super::{host, store};
 use crate::cli::output::{on_line, shown_path};
-use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, Loaded};
-use crate::engine::MODULE_SHA256;
-use crate::store::StoreUrl;
 
 /// What is in a bundle.
 const MANIFEST: &str = "manifest.json";

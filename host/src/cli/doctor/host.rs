@@ -8,13 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::{Method, Url};
 use serde::Deserialize;
+use tillgate_base::config::StoreIdentity;
+use tillgate_base::egress::{Answer, Client, Destinations, EgressError, Limits, Trust};
+use tillgate_base::engine::MODULE_SHA256;
+use tillgate_store::StoreUrl;
 
 use super::report::{Finding, fail, ok, warn};
 use crate::cli::health::reachable;
-use crate::config::StoreIdentity;
-use crate::egress::{Answer, Client, Destinations, EgressError, Limits, Trust};
-use crate::engine::MODULE_SHA256;
-use crate::store::StoreUrl;
 
 const PORT: &str = "port";
 const HOST: &str = "host";

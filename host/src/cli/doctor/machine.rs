@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
+use tillgate_store::clock::{Clock, SystemClock};
 
 use super::folder::space;
-use crate::clock::{Clock, SystemClock};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

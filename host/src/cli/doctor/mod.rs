@@ -17,14 +17,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
+use tillgate_base::config::{Config, Examined, Flags, Loaded};
+use tillgate_store::{StoreUrl, priority};
 
 use self::bundle::Bundle;
 use self::host::Listener;
 use self::report::{Finding, Report, Verdict, ok};
 use super::output::print;
-use crate::config::{Config, Examined, Flags, Loaded};
 use crate::server::operator_file_of;
-use crate::store::{StoreUrl, priority};
 
 #[derive(Args, Debug)]
 pub(super) struct Doctor {

@@ -31,7 +31,7 @@ fn is_own(line: &str) -> bool {
     if let Ok(json) = serde_json::from_str::<Json>(line) {
         return is_head(&json.timestamp, &json.level, &json.target);
     }
-    // "2026-01-01T00:00:00.000000Z  INFO tillgate::jobs: …"
+    // "2026-01-01T00:00:00.000000Z  INFO tillgate_base::jobs: …"
     let mut words = line.split_ascii_whitespace();
     let (time, level, target) = (words.next(), words.next(), words.next());
     let target = target.and_then(|target| target.strip_suffix(':'));

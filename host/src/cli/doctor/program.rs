@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use tillgate_base::config::Fault;
+use tillgate_base::engine::{CompiledModule, EnginePool, MODULE, MODULE_SHA256};
 
 use super::report::{Finding, fail, ok};
-use crate::config::Fault;
-use crate::engine::{CompiledModule, EnginePool, MODULE, MODULE_SHA256};
 
 /// Whether the settings are understood.
 pub(super) fn configuration(file: Option<&Path>, faults: Vec<Fault>) -> Vec<Finding> {

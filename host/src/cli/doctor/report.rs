@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use tillgate_base::engine::MODULE_SHA256;
 
 use crate::cli::output::on_line;
-use crate::engine::MODULE_SHA256;
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

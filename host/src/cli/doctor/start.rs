@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tillgate_base::config::{Config, Source};
+use tillgate_base::egress::{Client, Destinations, Limits};
+use tillgate_store::clock::SystemClock;
+use tillgate_store::regular_file;
+use tillgate_tokens::issuers_without_keys;
 use tracing_subscriber::EnvFilter;
 
 use super::report::{Finding, fail, ok, warn};
-use crate::clock::SystemClock;
-use crate::config::{Config, Source};
-use crate::egress::{Client, Destinations, Limits};
 use crate::server::CertificateFiles;
-use crate::store::regular_file;
-use crate::tokens::issuers_without_keys;
 
 /// For a client that sends nothing.
 const LIMITS: Limits = Limits {

@@ -5,13 +5,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
+use tillgate_base::config::Config;
+use tillgate_store::backup::{Contents, inspect};
+use tillgate_store::clock::{Clock, SystemClock, Timestamp};
+use tillgate_store::inspection::{Issue, Listing, MAX_CLOCK_SKEW, Server};
+use tillgate_store::{RedisUrl, StoreUrl, list_folder, list_servers, servers};
+
 use super::report::{Finding, fail, ok, warn};
 use crate::cli::backup::describe;
-use crate::clock::{Clock, SystemClock, Timestamp};
-use crate::config::Config;
-use crate::store::backup::{Contents, inspect};
-use crate::store::inspection::{Issue, Listing, MAX_CLOCK_SKEW, Server};
-use crate::store::{RedisUrl, StoreUrl, list_folder, list_servers, servers};
 
 const STORE: &str = "store";
 const CLOCK: &str = "clock";

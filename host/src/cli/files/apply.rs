@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use reqwest::header::HeaderValue;
+use tillgate_base::data::managed_by;
 
 use super::changes::Differences;
 use super::document::Named;
@@ -24,7 +25,6 @@ use crate::cli::answer::Failure;
 use crate::cli::output::on_line;
 use crate::cli::progress::ProgressLine;
 use crate::cli::session::{Requires, segment};
-use crate::data::managed_by;
 
 /// How a plan is made.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,12 @@
 //! its version, and planned again if it has changed since the lists were read. A write then names that version.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use tillgate_base::identity::Permission;
 
 use super::existing::Present;
 use super::host::{AT_ONCE, Host};
 use super::kind::Kind;
 use super::plan::{Action, Options, Plan};
-use crate::identity::Permission;
 
 /// The plan with versions.
 ///

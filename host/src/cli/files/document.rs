@@ -5,21 +5,22 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use tillgate_base::error::Error;
+use tillgate_base::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
 use tillgate_engine::Fault;
 use tillgate_engine::condition::{ConditionId, Scope};
 use tillgate_engine::json::{self, Faults, Node};
 use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests;
+use tillgate_rates::{self as rates, UnitId};
+use tillgate_tokens as tokens;
+use tillgate_webhooks as webhooks;
 
 use super::form::{self, Origin};
 use super::kind::Kind;
 use super::members::Members;
 use super::secrets::{Secrets, json as to_json, read_secrets};
 use super::unit_rates::UnitRates;
-use crate::error::Error;
-use crate::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
-use crate::rates::{self, UnitId};
-use crate::{tokens, webhooks};
 
 /// A resource: what it is called among those of its kind, and its members in the one form.
 #[derive(Clone, Debug)]

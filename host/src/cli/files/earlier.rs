@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
+use tillgate_store::unfinished::is_unfinished;
+
 use super::document::id_of;
 use super::folder::{has_extension, is_hidden, is_shown};
 use super::kind::Kind;
 use super::open_folder::OpenFolder;
-use crate::store::unfinished::is_unfinished;
 
 /// The file that keeps a folder without resources in version control.
 pub(super) const KEPT: &str = ".gitkeep";

@@ -13,11 +13,13 @@ use serde_json::{Map, Value, json};
 use tillgate_api::rules;
 use tillgate_engine::json::{Faults, Node, Scalar};
 use tillgate_engine::rate::Percentage;
+use tillgate_http::document::generator;
+use tillgate_rates as rates;
+use tillgate_tokens as tokens;
+use tillgate_webhooks as webhooks;
 
 use super::kind::Kind;
 use super::members::{Members, write_list};
-use crate::http::document::generator;
-use crate::{rates, tokens, webhooks};
 
 /// Members of requests that are no part of files: who manages a resource, and the id that the host gives a webhook.
 const NOT_IN_FILES: [&str; 2] = ["managedBy", "id"];

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 use serde::Deserialize;
+use tillgate_base::egress::{Destinations, Limits};
+use tillgate_base::identity::{Permission, Permissions};
 use tokio::sync::Mutex;
 
 use super::kind::Kind;
 use crate::cli::answer::{Answer, Failure};
 use crate::cli::output::tell;
 use crate::cli::session::{HostOptions, Requires, Session, segment};
-use crate::egress::{Destinations, Limits};
-use crate::identity::{Permission, Permissions};
 
 /// What bounds a request: all projects of a tenant may be 256 MiB.
 const WITHIN: Limits = Limits {

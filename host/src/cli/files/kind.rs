@@ -3,9 +3,8 @@
 use std::fmt;
 
 use clap::ValueEnum;
-
-use crate::identity::Permission as P;
-use crate::identity::Permissions;
+use tillgate_base::identity::Permission as P;
+use tillgate_base::identity::Permissions;
 
 /// A kind of resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]

@@ -38,6 +38,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use tillgate_base::data::managed_by::ManagedBy;
+use tillgate_base::identity::NAME_RULE;
 
 use self::apply::Manner;
 pub(super) use self::export::{Export, run as export};
@@ -50,8 +52,6 @@ use self::print::{About, Became, Counts, DONE};
 use super::output::{print, shown_path, tell};
 use super::session::HostOptions;
 use super::{FOUND, MALFORMED};
-use crate::data::managed_by::ManagedBy;
-use crate::identity::NAME_RULE;
 
 /// The exit code of `diff` where something differs.
 const DIFFERS: u8 = 2;

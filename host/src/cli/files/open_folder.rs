@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
+use tillgate_store::unfinished::{PREFIX, is_unfinished};
 use uuid::Uuid;
 
 use crate::cli::output::shown_path;
-use crate::store::unfinished::{PREFIX, is_unfinished};
 
 /// Who may use folders and files, but for those whom the mask of the process leaves out.
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use tillgate_base::egress::with_urls_shown;
 
 use super::apply::Outcome;
 use super::changes::{Difference, Differences};
@@ -12,7 +13,6 @@ use super::kind::Kind;
 use super::order::Rank;
 use super::plan::{Action, Left, Plan, Step};
 use crate::cli::output::on_line;
-use crate::egress::with_urls_shown;
 
 /// How many differences of a resource are printed, how many names of what stays, and how much of a value.
 const MAX_DIFFERENCES: usize = 10;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
+use tillgate_base::egress::{Client, Destinations, EgressError, Head, Limits};
 
 use super::Event;
 use crate::cli::output::{on_line, print_on};
-use crate::egress::{Client, Destinations, EgressError, Head, Limits};
 
 /// The limits of a request to the local address.
 const LIMITS: Limits = Limits {

@@ -16,6 +16,7 @@ use reqwest::{Method, Url};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tillgate_base::egress::shown;
 use uuid::Uuid;
 
 use self::forward::Forwarder;
@@ -23,7 +24,6 @@ use super::answer::{Failure, Json};
 use super::output::{print_on, tell};
 use super::session::{HostOptions, Requires, Session, segment};
 use super::signals::Signals;
-use crate::egress::shown;
 
 /// The longest pause before it asks a host again that did not answer.
 const MAX_PAUSE: Duration = Duration::from_secs(15);

@@ -7,9 +7,10 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use tillgate_api::rules;
 use tillgate_api::schema::{SchemaOf, component};
+use tillgate_rates as rates;
+use tillgate_webhooks as webhooks;
 
 use super::{Channel, Message};
-use crate::{rates, webhooks};
 
 pub(super) fn all(generator: &mut SchemaGenerator) -> [Channel; 3] {
     [

@@ -5,8 +5,7 @@ mod channels;
 
 use schemars::Schema;
 use serde_json::{Map, Value, json};
-
-use crate::http::document::{Info, generator};
+use tillgate_http::document::{Info, generator};
 
 /// A message of a channel.
 struct Message {

@@ -1,0 +1,61 @@
+//! The URL of a store as it is given: the URL, or `@FILE` for the file that it stands in, so that its password is neither in
+//! the process list nor in the configuration. And what tells stores from each other without saying where they are.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tillgate_store::StoreUrl;
+
+/// The digits of a digest that are shown.
+const DIGITS: usize = 16;
+
+/// What names the file of a URL.
+const FILE: char = '@';
+
+/// The URL that is given.
+///
+/// # Errors
+/// Why the file cannot be read.
+pub fn store_url(given: &str) -> Result<String, String> {
+    let Some(file) = given.strip_prefix(FILE) else {
+        return Ok(given.to_owned());
+    };
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|cause| format!("store: {file} cannot be read: {cause}"))?;
+    Ok(text.trim().to_owned())
+}
+
+/// Which store it is, for whoever asks a host: the same for all who name it alike, and nothing of where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct StoreIdentity {
+    /// `embedded`, `redis` or `memory`.
+    pub kind: String,
+    /// A digest of the folder, or of the servers, the database and the prefix.
+    pub id: String,
+}
+
+impl StoreIdentity {
+    /// The identity of the store that a URL names.
+    #[must_use]
+    pub fn of(url: &StoreUrl) -> Self {
+        let (kind, place) = match url {
+            StoreUrl::Memory => ("memory", String::new()),
+            StoreUrl::Embedded { folder, .. } => {
+                let absolute = folder.canonicalize();
+                let absolute = absolute.or_else(|_| std::path::absolute(folder));
+                ("embedded", format!("{absolute:?}"))
+            }
+            StoreUrl::Redis(url) => {
+                let mut addresses = url.addresses.clone();
+                addresses.sort();
+                let place = (&url.topology, addresses, url.database, &url.prefix);
+                ("redis", format!("{place:?}"))
+            }
+        };
+        let digest = hex::encode(Sha256::digest(place));
+        Self {
+            kind: kind.to_owned(),
+            id: digest.chars().take(DIGITS).collect(),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Dead letters, which are jobs that failed too often (`attempt.rs`): listing them, trying them again, and dropping them.
+//!
+//! Each is a record in the partition of its job, so that it took the job's place in one commit, and a job takes its place again
+//! in one. There is no list of them all: partitions are looked at in turn, so many for each page.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use tillgate_api::problem::JOB_NOT_FOUND;
+use tillgate_api::schema::{tenant_id, time};
+use tillgate_store::clock::Timestamp;
+use tillgate_store::{MAX_NAME_BYTES, Partition, Store};
+
+use super::queue::{DEAD_LETTERS, DeadLetter};
+use crate::data::records::{Change, Records, decode_entry};
+use crate::egress::with_urls_shown;
+use crate::error::{Error, Result};
+use crate::identity::TenantId;
+
+/// How many partitions are looked at for one page.
+const PARTITIONS: usize = 500;
+
+/// The most bytes of an error that are shown.
+const MAX_ERROR: usize = 2 << 10;
+
+/// Where a dead letter is kept; as text, its id. Without a name it is before the first job of its partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetterId {
+    partition: Partition,
+    /// The queue, a slash, and the job.
+    name: String,
+}
+
+/// A dead letter, without what the job was to do: that may be a secret.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeadLetter")]
+pub struct DeadLetterAnswer {
+    /// What names it here.
+    #[schemars(schema_with = "job_id")]
+    pub id: DeadLetterId,
+    /// The queue.
+    pub queue: String,
+    /// The job's id in the queue.
+    pub job: String,
+    /// The tenant, if it is a tenant's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "tenant_id")]
+    pub tenant_id: Option<TenantId>,
+    /// The partition that it is in.
+    pub partition: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When the last attempt failed.
+    #[schemars(schema_with = "time")]
+    pub failed_at: String,
+    /// Why.
+    pub error: String,
+}
+
+/// A page of jobs.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DeadLetters")]
+pub struct DeadLetterPage {
+    /// Jobs; there may be none although there are more.
+    pub items: Vec<DeadLetterAnswer>,
+    /// After which the next page begins, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "job_id")]
+    pub next: Option<DeadLetterId>,
+}
+
+/// The schema of an id, with an example.
+pub fn job_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{2,1400}$", "examples": ["dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE3"] })
+}
+
+impl DeadLetterId {
+    /// Before the first job of a partition.
+    const fn before(partition: Partition) -> Self {
+        Self {
+            partition,
+            name: String::new(),
+        }
+    }
+
+    /// The key of its record.
+    fn key(&self) -> String {
+        format!("{DEAD_LETTERS}{}", self.name)
+    }
+
+    fn job(&self, letter: &DeadLetter) -> DeadLetterAnswer {
+        let mut error = with_urls_shown(&letter.cause);
+        error.truncate(error.floor_char_boundary(MAX_ERROR));
+        DeadLetterAnswer {
+            id: self.clone(),
+            queue: letter.queue.clone(),
+            job: letter.job.clone(),
+            tenant_id: TenantId::of_partition(&self.partition),
+            partition: self.partition.as_str().to_owned(),
+            attempts: letter.attempts,
+            failed_at: letter.at.clone(),
+            error,
+        }
+    }
+}
+
+impl fmt::Display for DeadLetterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // No partition has a control character in its name.
+        let text = format!("{}\n{}", self.partition.as_str(), self.name);
+        f.write_str(&BASE64_URL_SAFE_NO_PAD.encode(text))
+    }
+}
+
+impl FromStr for DeadLetterId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let text = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| ())?;
+        let text = String::from_utf8(text).map_err(|_| ())?;
+        let (partition, name) = text.split_once('\n').ok_or(())?;
+        let id = Self {
+            partition: Partition::new(partition).ok_or(())?,
+            name: name.to_owned(),
+        };
+        // A key of the store is not longer, and has no NUL.
+        let fits = id.key().len() <= MAX_NAME_BYTES && !name.contains('\0');
+        fits.then_some(id).ok_or(())
+    }
+}
+
+impl Serialize for DeadLetterId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// Up to `limit` dead letters, of all partitions, after one of them.
+///
+/// # Errors
+/// When the store is unavailable; [`Error::Bug`] when a record is damaged.
+pub async fn list(
+    store: &Arc<dyn Store>,
+    after: Option<DeadLetterId>,
+    limit: usize,
+) -> Result<DeadLetterPage> {
+    let name = after.as_ref().map(|after| after.partition.as_str());
+    let following = store.partitions(name, PARTITIONS).await?;
+    let is_last = following.len() < PARTITIONS;
+    let following = following.into_iter().map(DeadLetterId::before);
+    let mut items: Vec<DeadLetterAnswer> = Vec::new();
+    let mut place = None;
+    for mut id in after.into_iter().chain(following) {
+        let records = Records::new(Arc::clone(store), id.partition.clone());
+        let from = (!id.name.is_empty()).then(|| id.key());
+        let room = limit.saturating_sub(items.len());
+        let page = records.scan(DEAD_LETTERS, from.as_deref(), room).await?;
+        for (key, entry) in &page.entries {
+            let letter = decode_entry::<DeadLetter>(key, entry)?.record;
+            id.name = key.strip_prefix(DEAD_LETTERS).unwrap_or(key).to_owned();
+            items.push(id.job(&letter));
+        }
+        let next = Some(id);
+        if page.more || items.len() >= limit {
+            return Ok(DeadLetterPage { items, next });
+        }
+        place = next;
+    }
+    let next = place.filter(|_| !is_last);
+    Ok(DeadLetterPage { items, next })
+}
+
+/// Puts a job back on its queue, to be tried as if it never was; one of the same id that waits there is replaced. Answers what
+/// it was.
+///
+/// # Errors
+/// [`Error::NotFound`] when it is no dead letter any more; when the store is unavailable.
+pub async fn retry(
+    store: &Arc<dyn Store>,
+    id: &DeadLetterId,
+    now: Timestamp,
+) -> Result<DeadLetterAnswer> {
+    let enqueue = |change: &mut Change, letter: &DeadLetter| {
+        let body = BASE64_STANDARD.decode(&letter.body);
+        let body = body.map_err(|cause| Error::Bug(format!("{} is damaged: {cause}", id.key())))?;
+        change.enqueue(&letter.queue, &letter.job, now, body.into());
+        Ok(())
+    };
+    take(store, id, enqueue).await
+}
+
+/// Drops a job for good. Answers what it was.
+///
+/// # Errors
+/// As [`retry`].
+pub async fn discard(store: &Arc<dyn Store>, id: &DeadLetterId) -> Result<DeadLetterAnswer> {
+    take(store, id, |_, _| Ok(())).await
+}
+
+/// No dead letter has an id.
+#[must_use]
+pub fn no_job(id: impl std::fmt::Display) -> Error {
+    Error::missing(JOB_NOT_FOUND, id)
+}
+
+/// Removes the record of a job, together with another change.
+async fn take(
+    store: &Arc<dyn Store>,
+    id: &DeadLetterId,
+    more: impl Fn(&mut Change, &DeadLetter) -> Result<()>,
+) -> Result<DeadLetterAnswer> {
+    let records = Records::new(Arc::clone(store), id.partition.clone());
+    let key = id.key();
+    let plan = async || {
+        let read = records.get::<DeadLetter>(&key).await?;
+        let none = || no_job(id);
+        let read = read.ok_or_else(none)?;
+        let mut change = Change::default();
+        change.expect(&key, Some(&read));
+        change.delete(&key);
+        more(&mut change, &read.record)?;
+        Ok((change, id.job(&read.record)))
+    };
+    records.change(plan).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeadLetterId, Partition};
+
+    #[test]
+    fn an_id_is_read_as_it_was_written_and_nothing_else_is_one() {
+        for (partition, name) in [
+            ("tenant:acme", "webhook-deliveries/1"),
+            ("iam", ""),
+            ("a/b", "q/a\nb"),
+        ] {
+            let id = DeadLetterId {
+                partition: Partition::named(partition),
+                name: name.to_owned(),
+            };
+            assert_eq!(id.to_string().parse::<DeadLetterId>(), Ok(id));
+        }
+        // No base64, no UTF-8, no line break, no partition, a NUL, and a key that is too long.
+        let long = format!("YQox{}", "eHh4".repeat(400));
+        for text in ["", "*", "_w", "YWJj", "CmE", "YQoA", &long] {
+            assert_eq!(text.parse::<DeadLetterId>(), Err(()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Budgets: how much of something scarce is taken, in all and by each key, such as the bytes of bodies by each tenant.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// How much may be taken at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// In all.
+    pub all: usize,
+    /// By one key.
+    pub each: usize,
+}
+
+impl Limit {
+    /// So much, of which each key may take half.
+    pub const fn half_each(all: usize) -> Self {
+        Self { all, each: all / 2 }
+    }
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Budget<K: Eq + Hash> {
+    limit: Limit,
+    taken: Mutex<Taken<K>>,
+    /// Notified when something is given back that another may wait for.
+    returned: Notify,
+}
+
+#[derive(Debug)]
+struct Taken<K> {
+    all: usize,
+    by_key: HashMap<K, usize>,
+}
+
+/// What was taken for a key, until this is dropped.
+#[derive(Debug)]
+pub struct Reservation<K: Eq + Hash> {
+    budget: Arc<Budget<K>>,
+    /// `None` for what only the whole limits.
+    key: Option<K>,
+    amount: usize,
+}
+
+impl<K: Clone + Eq + Hash> Budget<K> {
+    pub fn new(limit: Limit) -> Arc<Self> {
+        let taken = Taken {
+            all: 0,
+            by_key: HashMap::new(),
+        };
+        Arc::new(Self {
+            limit,
+            taken: Mutex::new(taken),
+            returned: Notify::new(),
+        })
+    }
+
+    /// A reservation of nothing, which can grow.
+    pub fn empty(self: &Arc<Self>, key: Option<K>) -> Reservation<K> {
+        Reservation {
+            budget: Arc::clone(self),
+            key,
+            amount: 0,
+        }
+    }
+
+    /// A reservation, unless that is too much now.
+    pub fn reserve(self: &Arc<Self>, key: Option<K>, amount: usize) -> Option<Reservation<K>> {
+        let mut reservation = self.empty(key);
+        reservation.grow(amount).then_some(reservation)
+    }
+
+    /// How much may be taken.
+    pub const fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// How much is taken in all.
+    pub fn reserved(&self) -> usize {
+        self.lock().all
+    }
+
+    /// How much a key has.
+    pub fn reserved_by(&self, key: &K) -> usize {
+        self.lock().by_key.get(key).copied().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken<K>> {
+        self.taken.lock()
+    }
+}
+
+impl<K: Clone + Eq + Hash> Reservation<K> {
+    /// Takes more; whether there was so much.
+    pub fn grow(&mut self, more: usize) -> bool {
+        let limit = self.budget.limit;
+        let mut taken = self.budget.lock();
+        if more > limit.all.saturating_sub(taken.all) {
+            return false;
+        }
+        if let Some(key) = &self.key {
+            let of_key = taken.by_key.get(key).copied().unwrap_or_default();
+            if more > limit.each.saturating_sub(of_key) {
+                return false;
+            }
+            taken.by_key.insert(key.clone(), of_key + more);
+        }
+        taken.all += more;
+        self.amount += more;
+        true
+    }
+
+    /// Takes more when there is so much, at the latest within `patience`; whether there was.
+    pub async fn grow_within(&mut self, more: usize, patience: Duration) -> bool {
+        let budget = Arc::clone(&self.budget);
+        let growing = async {
+            loop {
+                let mut returned = pin!(budget.returned.notified());
+                // From now on nothing is missed.
+                returned.as_mut().enable();
+                if self.grow(more) {
+                    return;
+                }
+                returned.await;
+            }
+        };
+        timeout(patience, growing).await.is_ok()
+    }
+}
+
+impl<K: Eq + Hash> Reservation<K> {
+    /// How much it is.
+    pub const fn amount(&self) -> usize {
+        self.amount
+    }
+
+    /// Gives back what is more than this amount.
+    pub fn shrink_to(&mut self, amount: usize) {
+        let less = self.amount.saturating_sub(amount);
+        let budget = &self.budget;
+        let mut taken = budget.taken.lock();
+        taken.all = taken.all.saturating_sub(less);
+        if let Some(key) = &self.key
+            && let Some(of_key) = taken.by_key.get_mut(key)
+        {
+            *of_key = of_key.saturating_sub(less);
+            if *of_key == 0 {
+                taken.by_key.remove(key);
+            }
+        }
+        drop(taken);
+        self.amount -= less;
+        budget.returned.notify_waiters();
+    }
+}
+
+impl<K: Eq + Hash> Drop for Reservation<K> {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+/// Bytes that hold a reservation for as long as any of them is in use.
+pub fn counted<K: Eq + Hash + Send + Sync + 'static>(
+    bytes: Bytes,
+    reservation: Reservation<K>,
+) -> Bytes {
+    struct Held<K: Eq + Hash>(Bytes, Reservation<K>);
+    impl<K: Eq + Hash> AsRef<[u8]> for Held<K> {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    Bytes::from_owner(Held(bytes, reservation))
+}

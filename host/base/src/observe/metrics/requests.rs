@@ -1,0 +1,111 @@
+//! What is measured of requests: how many there were by route, method and status, and how long their answers took.
+//!
+//! A route is its template, and a path that is none counts with all others that are none, so no request makes a label. What
+//! a route has never answered takes no place.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prometheus_client::registry::Registry;
+
+use super::{Counter, Counters, Histogram, Histograms, counters, histograms};
+
+/// What requests are counted under that no route takes.
+const NONE: &str = "none";
+
+/// The statuses that are counted apart; the last are all others.
+const STATUSES: [(u16, &str); 23] = [
+    (200, "200"),
+    (201, "201"),
+    (202, "202"),
+    (204, "204"),
+    (304, "304"),
+    (400, "400"),
+    (401, "401"),
+    (403, "403"),
+    (404, "404"),
+    (405, "405"),
+    (406, "406"),
+    (408, "408"),
+    (409, "409"),
+    (410, "410"),
+    (412, "412"),
+    (413, "413"),
+    (415, "415"),
+    (422, "422"),
+    (429, "429"),
+    (499, "499"),
+    (500, "500"),
+    (503, "503"),
+    (0, "other"),
+];
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    counts: Counters<3>,
+    durations: Histograms<2>,
+}
+
+impl Requests {
+    pub fn new(registry: &Mutex<Registry>) -> Self {
+        Self {
+            counts: counters(
+                registry,
+                "tillgate_http_requests",
+                "Requests by route, method and status",
+                ["route", "method", "status"],
+            ),
+            durations: histograms(
+                registry,
+                "tillgate_http_request_duration",
+                "How long it took until the answer was ready; streams go on after that",
+                ["route", "method"],
+                Histogram::long,
+            ),
+        }
+    }
+
+    /// What records the requests of a route.
+    #[must_use]
+    pub fn of(&self, route: &'static str, method: &'static str) -> Recorder {
+        Recorder {
+            route,
+            method,
+            families: self.clone(),
+            counts: std::array::from_fn(|_| OnceLock::new()),
+            duration: OnceLock::new(),
+        }
+    }
+
+    /// What records the requests that no route takes.
+    #[must_use]
+    pub fn of_none(&self) -> Recorder {
+        self.of(NONE, NONE)
+    }
+}
+
+/// Records the requests of a route.
+#[derive(Debug)]
+pub struct Recorder {
+    route: &'static str,
+    method: &'static str,
+    families: Requests,
+    counts: [OnceLock<Counter>; STATUSES.len()],
+    duration: OnceLock<Histogram>,
+}
+
+impl Recorder {
+    /// Records a request that was answered with a status, and how long that took.
+    pub fn record(&self, status: u16, took: Duration) {
+        let index = STATUSES.iter().position(|(known, _)| *known == status);
+        let index = index.unwrap_or(STATUSES.len() - 1);
+        if let (Some(count), Some((_, text))) = (self.counts.get(index), STATUSES.get(index)) {
+            let new = || self.families.counts.with([self.route, self.method, text]);
+            count.get_or_init(new).inc();
+        }
+        let new = || self.families.durations.with([self.route, self.method]);
+        self.duration.get_or_init(new).record(took);
+    }
+}

@@ -1,0 +1,368 @@
+//! Whether this host can decide: the checks behind `/readyz`, each with since when it is as it is.
+//!
+//! While the store is unavailable a host goes on deciding from memory (`data/feed.rs`): it is degraded, and still ready. It is
+//! unavailable once memory is too old, when it has no keys, or when the module does not run. It needs no token, so what is
+//! answered says nothing of servers, folders or addresses; the log does, once each way.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use tillgate_store::clock::{Clock, Timestamp};
+use tillgate_store::{Health, Store};
+
+/// How often it is looked whether something has changed, for the log.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The check of the store.
+const STORE: &str = "store";
+
+/// Whether a host can decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename = "ReadinessStatus", rename_all = "kebab-case")]
+pub enum Status {
+    /// All is well.
+    Ready,
+    /// It decides, and something does not work.
+    Degraded,
+    /// It cannot decide.
+    Unavailable,
+}
+
+impl Status {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Ready, Self::Degraded, Self::Unavailable];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Degraded => "degraded",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// How a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename = "PartStatus", rename_all = "kebab-case")]
+pub enum State {
+    /// It works.
+    Up,
+    /// It serves what is there and takes nothing new: a store that cannot be written, keys that verify and do not sign.
+    ReadOnly,
+    /// It does not work.
+    Away,
+}
+
+impl State {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Up, Self::ReadOnly, Self::Away];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::ReadOnly => "read-only",
+            Self::Away => "away",
+        }
+    }
+}
+
+impl Serialize for Status {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+/// What a check has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ReadinessCheck")]
+pub struct Found {
+    /// How the part is.
+    #[serde(rename = "status")]
+    pub state: State,
+    /// Since when.
+    #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub since: Timestamp,
+    /// Why, in words that tell nothing of the inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub why: Option<Cow<'static, str>>,
+}
+
+/// What does not work as it should, and keeps no host from deciding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ReadinessWarning")]
+pub struct Warning {
+    /// Of how many.
+    pub count: usize,
+    /// What it is, in words that tell nothing of the inside.
+    pub why: &'static str,
+}
+
+/// What `/readyz` says of the parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Report {
+    /// Whether this host can decide.
+    pub status: Status,
+    /// Since when.
+    #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub since: Timestamp,
+    /// What each check has found.
+    pub checks: BTreeMap<&'static str, Found>,
+    /// What does not work as it should besides: it changes no status.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub warnings: BTreeMap<&'static str, Warning>,
+}
+
+fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&at.to_millis_text())
+}
+
+/// How a part is that does not work as it should, and why, in words that tell nothing of the inside.
+pub type CheckFault = Option<(State, Cow<'static, str>)>;
+
+/// Looks whether a part works as it should.
+type Check = Box<dyn Fn() -> CheckFault + Send + Sync>;
+
+/// What there is to warn of at a time.
+type Warns = Box<dyn Fn(Timestamp) -> Option<Warning> + Send + Sync>;
+
+/// How old memory is that decisions rest on.
+type Age = Box<dyn Fn(Timestamp) -> Duration + Send + Sync>;
+
+/// See the module's documentation.
+pub struct Readiness {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    checks: Mutex<Vec<(&'static str, Check)>>,
+    warnings: Mutex<Vec<(&'static str, Warns)>>,
+    /// What decisions rest on, and how old that may be.
+    memories: Mutex<Vec<(Duration, Age)>>,
+    last: Mutex<Report>,
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readiness")
+            .field("last", &self.last)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Readiness {
+    /// The readiness of a host that has no other parts yet than a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let mut last = Report {
+            status: Status::Ready,
+            since: clock.now(),
+            checks: BTreeMap::new(),
+            warnings: BTreeMap::new(),
+        };
+        // A host that starts with a snapshot has said why.
+        if let Some(since) = store.snapshot_of() {
+            let away = Found {
+                since,
+                ..found(Some((State::Away, "".into())))
+            };
+            last.checks.insert(STORE, away);
+        }
+        Arc::new(Self {
+            store,
+            clock,
+            checks: Mutex::default(),
+            warnings: Mutex::default(),
+            memories: Mutex::default(),
+            last: Mutex::new(last),
+        })
+    }
+
+    /// Checks a part: nothing can be decided while it is away.
+    pub fn check(
+        &self,
+        part: &'static str,
+        check: impl Fn() -> CheckFault + Send + Sync + 'static,
+    ) {
+        lock(&self.checks).push((part, Box::new(check)));
+    }
+
+    /// Warns of something that keeps no host from deciding.
+    pub fn warn(
+        &self,
+        of: &'static str,
+        warns: impl Fn(Timestamp) -> Option<Warning> + Send + Sync + 'static,
+    ) {
+        lock(&self.warnings).push((of, Box::new(warns)));
+    }
+
+    /// Decisions rest on this memory, which may be `max_stale` old while the store is unavailable.
+    pub fn rests_on(
+        &self,
+        max_stale: Duration,
+        age: impl Fn(Timestamp) -> Duration + Send + Sync + 'static,
+    ) {
+        lock(&self.memories).push((max_stale, Box::new(age)));
+    }
+
+    /// How this host is now.
+    pub fn report(&self) -> Report {
+        let now = self.clock.now();
+        let mut last = lock(&self.last);
+        let (store, can_decide, cause) = self.store(now);
+        let mut checks: BTreeMap<&'static str, Found> = lock(&self.checks)
+            .iter()
+            .map(|(part, check)| (*part, found(check())))
+            .collect();
+        let is_broken = checks.values().any(|found| found.state == State::Away);
+        checks.insert(STORE, store);
+        let is_well = checks.values().all(|found| found.state == State::Up);
+        let status = match (is_broken || !can_decide, is_well) {
+            (true, _) => Status::Unavailable,
+            (false, true) => Status::Ready,
+            (false, false) => Status::Degraded,
+        };
+        for (part, found) in &mut checks {
+            let before = last.checks.get(part);
+            // A part that was never checked is as it is since the start.
+            let since = before.map_or(last.since, |before| {
+                if before.state == found.state {
+                    before.since
+                } else {
+                    now
+                }
+            });
+            // The store knows by itself when it went away.
+            found.since = if found.since == NOT_KNOWN {
+                since
+            } else {
+                found.since
+            };
+        }
+        let report = Report {
+            status,
+            since: if last.status == status {
+                last.since
+            } else {
+                now
+            },
+            checks,
+            warnings: self.warnings(now),
+        };
+        log(&last, &report, cause.as_deref(), now);
+        *last = report.clone();
+        report
+    }
+
+    fn warnings(&self, now: Timestamp) -> BTreeMap<&'static str, Warning> {
+        let warnings = lock(&self.warnings);
+        let found = warnings.iter().map(|(of, warns)| Some((*of, warns(now)?)));
+        found.flatten().collect()
+    }
+
+    /// How the store is, whether memory is young enough to decide from meanwhile, and the cause for the operator.
+    fn store(&self, now: Timestamp) -> (Found, bool, Option<String>) {
+        let (state, since, cause) = match self.store.health() {
+            Health::Up => return (found(None), true, None),
+            Health::ReadOnly { since, why } => (State::ReadOnly, since, why),
+            Health::Away { since, why } => (State::Away, since, why),
+        };
+        let memories = lock(&self.memories);
+        let is_young = state == State::ReadOnly
+            || memories.iter().all(|(max_stale, age)| {
+                let age = age(now);
+                age <= crate::data::feed::MAX_AGE || age <= *max_stale
+            });
+        let why = match (state, is_young) {
+            (State::Away, true) => "the store does not answer, decisions are made from memory",
+            (State::Away, false) => "the store does not answer, and what is in memory is too old",
+            _ => "nothing can be written to the store",
+        };
+        let found = Found {
+            since,
+            ..found(Some((state, why.into())))
+        };
+        (found, is_young, Some(cause))
+    }
+
+    /// Looks from time to time whether something has changed, and logs it, for as long as it is in use.
+    pub fn watch(self: &Arc<Self>) {
+        let weak = Arc::downgrade(self);
+        tokio::spawn(async move {
+            while let Some(readiness) = weak.upgrade() {
+                readiness.report();
+                drop(readiness);
+                tokio::time::sleep(INTERVAL).await;
+            }
+        });
+    }
+}
+
+/// Stands for a time that is yet to be found out.
+const NOT_KNOWN: Timestamp = Timestamp(0);
+
+fn found(fault: CheckFault) -> Found {
+    let (state, why) = fault.map_or((State::Up, None), |(state, why)| (state, Some(why)));
+    Found {
+        state,
+        since: NOT_KNOWN,
+        why,
+    }
+}
+
+/// Says once each way that the store is unavailable, and that this host cannot decide.
+fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
+    let cause = cause.unwrap_or_default();
+    let before = last.checks.get(STORE);
+    let is_away = |found: Option<&Found>| found.is_some_and(|found| found.state == State::Away);
+    // A store that takes no writes says so by itself, and what is wrong with which folder.
+    match (is_away(before), is_away(report.checks.get(STORE))) {
+        (false, true) => {
+            tracing::error!(
+                cause,
+                "the store is unavailable: writes are refused, decisions go on from memory"
+            );
+        }
+        (true, false) => {
+            let since = before.map_or(now, |before| before.since);
+            let after_ms = now.since(since).as_millis();
+            tracing::info!(after_ms, "the store is back");
+        }
+        _ => {}
+    }
+    let why = || {
+        report
+            .checks
+            .values()
+            .find_map(|found| found.why.as_deref())
+    };
+    match (last.status, report.status) {
+        (Status::Unavailable, Status::Unavailable) => {}
+        (_, Status::Unavailable) => tracing::error!(why = why(), "this host cannot decide"),
+        (Status::Unavailable, _) => {
+            let after_ms = now.since(last.since).as_millis();
+            tracing::info!(after_ms, "this host can decide again");
+        }
+        _ => {}
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
+}

@@ -1,0 +1,219 @@
+//! The errors of operations: those that follow from what a route asks of a request, and those of its own.
+
+use std::collections::BTreeMap;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+use tillgate_api::Code;
+use tillgate_api::problem::{
+    ALREADY_EXISTS, BODY_TOO_LARGE, BODY_TOO_SLOW, BUSY, INTERNAL, INVALID, NOT_ACCEPTABLE,
+    OTHER_TENANT, OVERLOADED, PERMISSION_MISSING, QUOTA_EXCEEDED, STORE_UNAVAILABLE,
+    TENANT_UNKNOWN, UNAUTHENTICATED, UNKNOWN_MEMBER, UNSUPPORTED_MEDIA_TYPE, VERSION_OUTDATED,
+};
+use tillgate_api::rate::Deviation;
+use tillgate_api::schema::{component, schema_of};
+
+use crate::problem::phrase;
+use crate::route::Described;
+use crate::route::access::{Access, Takes};
+use crate::route::operation::Operation;
+
+/// An answer that many operations have: its name in the document, and its codes.
+struct Common {
+    name: &'static str,
+    codes: &'static [Code],
+}
+
+/// They have one status each, and stand in ascending order.
+const COMMON: [Common; 10] = [
+    Common {
+        name: "BadRequest",
+        codes: &[INVALID, UNKNOWN_MEMBER],
+    },
+    Common {
+        name: "Unauthorized",
+        codes: &[UNAUTHENTICATED],
+    },
+    Common {
+        name: "Forbidden",
+        codes: &[PERMISSION_MISSING, OTHER_TENANT, TENANT_UNKNOWN],
+    },
+    Common {
+        name: "NotAcceptable",
+        codes: &[NOT_ACCEPTABLE],
+    },
+    Common {
+        name: "RequestTimeout",
+        codes: &[BODY_TOO_SLOW],
+    },
+    Common {
+        name: "PreconditionFailed",
+        codes: &[VERSION_OUTDATED, ALREADY_EXISTS],
+    },
+    Common {
+        name: "ContentTooLarge",
+        codes: &[BODY_TOO_LARGE],
+    },
+    Common {
+        name: "UnsupportedMediaType",
+        codes: &[UNSUPPORTED_MEDIA_TYPE],
+    },
+    Common {
+        name: "InternalServerError",
+        codes: &[INTERNAL],
+    },
+    Common {
+        name: "ServiceUnavailable",
+        codes: &[STORE_UNAVAILABLE, OVERLOADED, BUSY],
+    },
+];
+
+/// The answers that operations refer to.
+pub(super) fn responses(generator: &mut SchemaGenerator) -> Value {
+    problem_schema(generator);
+    let mut all: Map<String, Value> = COMMON
+        .iter()
+        .map(|common| (common.name.to_owned(), problem(common.codes)))
+        .collect();
+    let not_modified = json!({
+        "description": "The caller has this version already.",
+        "headers": {
+            "Correlation-Id": { "$ref": "#/components/headers/Correlation-Id" },
+            "ETag": { "$ref": "#/components/headers/ETag" },
+        },
+    });
+    all.insert("NotModified".to_owned(), not_modified);
+    Value::Object(all)
+}
+
+/// What an operation refuses requests with, by status.
+pub(super) fn refusals_of(route: &Described, operation: &Operation) -> BTreeMap<u16, Value> {
+    let takes_body = !matches!(route.takes, Takes::Nothing);
+    let is_private = !matches!(route.access, Access::Public);
+    let names_something = !operation.parameters.is_empty();
+    // Files that the program has in it cannot fail.
+    let does_something = is_private || takes_body;
+    let follows = |status| match status {
+        // Each private route refuses a query that has a parameter twice.
+        400 => is_private || names_something || takes_body,
+        401 | 403 => is_private,
+        406 => true,
+        408 | 413 => takes_body,
+        412 => operation.has_preconditions,
+        415 => matches!(route.takes, Takes::Json(_)),
+        500 | 503 => does_something,
+        _ => false,
+    };
+    let status_of = |codes: &[Code]| codes.first().map_or(0, |code| code.status);
+    let mut own: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    for code in &operation.refusals {
+        own.entry(code.status).or_default().push(*code);
+    }
+    let mut all = BTreeMap::new();
+    for common in COMMON
+        .iter()
+        .filter(|common| follows(status_of(common.codes)))
+    {
+        match own.get_mut(&status_of(common.codes)) {
+            Some(codes) => codes.extend_from_slice(common.codes),
+            None => {
+                let reference = format!("#/components/responses/{}", common.name);
+                all.insert(status_of(common.codes), json!({ "$ref": reference }));
+            }
+        }
+    }
+    all.extend(
+        own.into_iter()
+            .map(|(status, codes)| (status, problem(&codes))),
+    );
+    all
+}
+
+/// An answer with problem documents of these codes, which have one status. The schema is a component.
+fn problem(codes: &[Code]) -> Value {
+    let Some(first) = codes.first() else {
+        return Value::Null;
+    };
+    let mut headers =
+        json!({ "Correlation-Id": { "$ref": "#/components/headers/Correlation-Id" } });
+    let more = match first.status {
+        401 | 403 => Some("WWW-Authenticate"),
+        429 | 503 => Some("Retry-After"),
+        _ => None,
+    };
+    if let (Some(name), Some(headers)) = (more, headers.as_object_mut()) {
+        let reference = format!("#/components/headers/{name}");
+        headers.insert(name.to_owned(), json!({ "$ref": reference }));
+    }
+    let meanings = codes
+        .iter()
+        .map(|code| format!("`{}`: {}", code.name, code.meaning));
+    json!({
+        "description": meanings.collect::<Vec<_>>().join("\n\n"),
+        "headers": headers,
+        "content": { "application/problem+json": {
+            "schema": { "$ref": "#/components/schemas/Problem" },
+            "examples": { "Example": { "value": example(*first) } },
+        } },
+        "x-problem-codes": codes.iter().map(|code| code.name).collect::<Vec<_>>(),
+    })
+}
+
+fn example(code: Code) -> Value {
+    let detail = match code {
+        INVALID => "$.item.id must be a string of 1 to 256 characters",
+        UNKNOWN_MEMBER => "$.items[0].conditionId is unknown: is conditionIds meant?",
+        PERMISSION_MISSING => {
+            "the permission ecs.condition.write is needed, which the role ecs.editor has"
+        }
+        QUOTA_EXCEEDED => "a tenant may have at most 10000 conditions",
+        code => code.meaning,
+    };
+    let (detail, message) = match code.status {
+        400 => (format!("the request has faults: {detail}"), json!([detail])),
+        _ => (detail.to_owned(), json!(detail)),
+    };
+    json!({
+        "type": "about:blank",
+        "title": phrase(code),
+        "status": code.status,
+        "code": code.name,
+        "detail": detail,
+        "instance": "urn:uuid:6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3",
+        "statusCode": code.status,
+        "error": phrase(code),
+        "message": message,
+    })
+}
+
+/// A problem document (RFC 9457) with the members that existing clients of such a platform read.
+fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
+    component(generator, "Problem", |generator| {
+        json_schema!({
+            "type": "object",
+            "description": "An error (RFC 9457), with `code`, `statusCode`, `error` and `message` beside its members.",
+            "required": ["type", "title", "status", "code", "detail", "instance", "statusCode", "error", "message"],
+            "properties": {
+                "type": { "type": "string", "const": "about:blank" },
+                "title": { "type": "string", "description": "The status in words." },
+                "status": { "type": "integer", "minimum": 400, "maximum": 599 },
+                "code": {
+                    "type": "string", "pattern": "^[a-z][a-z_]*$",
+                    "description": "What kind of error it is, for programs. Each operation lists its codes and what they mean. More may be added.",
+                },
+                "detail": { "type": "string", "description": "What is wrong, as a sentence." },
+                "instance": { "type": "string", "description": "The correlation id of the request, as a URN." },
+                "statusCode": { "type": "integer", "description": "The same as `status`." },
+                "error": { "type": "string", "description": "The same as `title`." },
+                "message": {
+                    "description": "Each fault with its place, for 400 and for tests that fail; otherwise the same as `detail`.",
+                    "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+                },
+                "deviations": {
+                    "type": "array", "items": schema_of::<Deviation>(generator),
+                    "description": "Only with `rate_deviates`: the rates that would move by more than they may.",
+                },
+            },
+        })
+    })
+}

@@ -1,0 +1,363 @@
+//! An edit of one business unit: its settings, the rates that are set at it, its place in the tree, its removal.
+//!
+//! An edit is one commit: the unit, its rates and its history; for a shop also what it uses from then on and its message;
+//! for a unit above shops the job that visits them (`fan_out.rs`). What is to become of the unit is planned (`plan.rs`),
+//! checked (`check.rs`, `place.rs`, `guard.rs`) and committed, and planned again when others have changed the unit
+//! meanwhile. A dry run goes the same way up to the commit.
+
+use std::sync::Arc;
+
+use tillgate_api::rate::Deviation;
+use tillgate_base::app::App;
+use tillgate_base::data::records::{Change, Records};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::By;
+use tillgate_base::observe::audit::Line;
+use tillgate_store::clock::Timestamp;
+
+use super::dry_run::{self, DryRun};
+use super::editor::Editor;
+use super::guard;
+use super::passes::{self, Passes};
+use super::place::{self, Planned};
+use super::plan::After;
+use super::progress::Reach;
+use super::{audit, bound, check};
+use crate::shop::differences::Differences;
+use crate::shop::history::{Entry, Made};
+use crate::shop::math::{self, DifferenceCall};
+use crate::shop::publishing::{Publisher, Shared, remove_used};
+use crate::shop::used_record::read_used;
+use crate::units::reference_dates;
+use crate::units::tree::{Node, Tree, expect_above};
+use crate::units::unit::{UnitId, UnitType, no_unit};
+use crate::units::usage::{self, Quotas};
+
+/// How often a dry run is made when units change meanwhile.
+const MAX_DRY_RUNS: usize = 32;
+
+/// What an edit answers.
+#[derive(Debug)]
+pub enum Edited<T> {
+    /// It was made; what the audit log says of it, if it has changed something.
+    Made(T, Option<Box<Line>>),
+    /// What it would publish, and what it would answer.
+    Dry(Box<DryRun>, T),
+}
+
+/// Edits of a tenant's units by an editor.
+#[derive(Clone, Debug)]
+pub(crate) struct Edits<'a> {
+    pub(crate) app: &'a Arc<App>,
+    pub(crate) records: Records,
+    pub(crate) passes: &'a Passes,
+    pub(crate) editor: Editor<'a>,
+}
+
+/// What becomes of rates that would move by more than they may.
+#[derive(Clone, Copy, Debug)]
+enum Guard {
+    /// The edit is refused.
+    Refuses,
+    /// They are left out.
+    LeavesOut,
+}
+
+/// What an edit does to a unit, once it is known that it may.
+enum Step {
+    Leave(Option<Arc<Node>>),
+    Put(Planned),
+    Remove(Arc<Node>),
+}
+
+impl Edits<'_> {
+    /// Changes a unit as `plan` says, which is given the unit as it is and the time in text.
+    ///
+    /// # Errors
+    /// What the plan fails with; [`Error::Invalid`] for rates that cannot be set together;
+    /// [`Error::Conflict`] for a unit that may not stand there;
+    /// [`Error::ConflictList`] for rates that would move by more than they may;
+    /// [`Error::Busy`] when others keep changing it;
+    /// [`Error::TooMany`] when the tenant has too many changes with shops left to visit;
+    /// [`Error::Unavailable`].
+    pub(crate) async fn edit<'r, T>(
+        &self,
+        id: &UnitId,
+        plan: impl Fn(Option<&Node>, &str) -> Result<(After<'r>, T)>,
+    ) -> Result<Edited<T>> {
+        let plan = |before: Option<&Node>, at: &str, _: &[Deviation]| plan(before, at);
+        self.edit_guarded(id, Guard::Refuses, plan).await
+    }
+
+    /// The same, where rates that would move by more than they may are left out: `plan` is asked again, and given them.
+    ///
+    /// # Errors
+    /// Those of [`edit`](Self::edit).
+    pub(crate) async fn edit_within_tolerance<'r, T>(
+        &self,
+        id: &UnitId,
+        plan: impl Fn(Option<&Node>, &str, &[Deviation]) -> Result<(After<'r>, T)>,
+    ) -> Result<Edited<T>> {
+        self.edit_guarded(id, Guard::LeavesOut, plan).await
+    }
+
+    async fn edit_guarded<'r, T>(
+        &self,
+        id: &UnitId,
+        guard: Guard,
+        plan: impl Fn(Option<&Node>, &str, &[Deviation]) -> Result<(After<'r>, T)>,
+    ) -> Result<Edited<T>> {
+        let attempt = async || {
+            let mut tree = Tree::new(&self.records);
+            let before = tree.node(id).await?;
+            let now = self.now(before.as_deref());
+            let at = now.to_millis_text();
+            let (after, mut answer) = plan(before.as_deref(), &at, &[])?;
+            let mut step = self.step(&mut tree, id, before.clone(), after, now).await?;
+            let deviations = self.deviations(&mut tree, &step).await?;
+            let is_guarded = !deviations.is_empty() && !self.editor.accept_deviation;
+            match guard {
+                Guard::LeavesOut if is_guarded => {
+                    let after;
+                    (after, answer) = plan(before.as_deref(), &at, &deviations)?;
+                    step = self.step(&mut tree, id, before, after, now).await?;
+                }
+                Guard::Refuses if is_guarded && !self.editor.dry_run => {
+                    return Err(guard::refused(&deviations));
+                }
+                Guard::LeavesOut | Guard::Refuses => {}
+            }
+            let mut change = Change::default();
+            if self.editor.dry_run {
+                let mut dry = self.dry_run(&mut tree, &step).await?;
+                dry.deviations = guard::listed(&deviations).to_vec();
+                return Ok((change, Edited::Dry(Box::new(dry), answer)));
+            }
+            let accepted = if self.editor.accept_deviation {
+                deviations.len()
+            } else {
+                0
+            };
+            let tenant = self.editor.tenant;
+            let line = match step {
+                Step::Leave(_) => {
+                    self.record(&mut change, Reach::Nothing, now).await?;
+                    None
+                }
+                Step::Put(planned) => {
+                    self.put(&mut change, &mut tree, &planned).await?;
+                    let before = planned.before.as_deref();
+                    Some(audit::put(tenant, before, &planned.after, accepted)?)
+                }
+                Step::Remove(unit) => {
+                    self.remove(&mut change, &unit, now).await?;
+                    Some(audit::deleted(tenant, &unit)?)
+                }
+            };
+            let note = self.editor.note.clone();
+            let line = line.map(|line| Box::new(Line { note, ..line }));
+            Ok((change, Edited::Made(answer, line)))
+        };
+        if !self.editor.dry_run {
+            let change = || self.records.change(&attempt);
+            return self.passes.make(&self.records, change).await;
+        }
+        // It commits nothing, so it waits for no other change, and none waits for it.
+        for _ in 0..MAX_DRY_RUNS {
+            match attempt().await {
+                Err(Error::Busy) => {}
+                dry => return dry.map(|(_, edited)| edited),
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// The time of a change: later than any change of the unit before.
+    fn now(&self, before: Option<&Node>) -> Timestamp {
+        let now = self.app.clock.now();
+        before.map_or(now, |before| {
+            now.max(Timestamp(before.unit().changed_at.saturating_add(1)))
+        })
+    }
+
+    async fn step(
+        &self,
+        tree: &mut Tree<'_>,
+        id: &UnitId,
+        before: Option<Arc<Node>>,
+        after: After<'_>,
+        now: Timestamp,
+    ) -> Result<Step> {
+        let (settings, rates) = match after {
+            After::Same => return Ok(Step::Leave(before)),
+            After::Removed => return Ok(Step::Remove(before.ok_or_else(|| no_unit(id))?)),
+            After::Settings(settings) => {
+                let rates = before.as_ref().map(|before| Arc::clone(&before.rates));
+                (settings, rates.unwrap_or_default())
+            }
+            After::Rates(rates, places) => {
+                let unit = before.as_ref().ok_or_else(|| no_unit(id))?.unit();
+                let rates = check::together(self.app, rates, places)?;
+                (unit.settings.clone(), Arc::new(rates))
+            }
+        };
+        let by = self.made().by;
+        let planned = place::plan(tree, id, before, settings, rates, now, by).await?;
+        bound::check(&self.records, tree, &planned).await?;
+        Ok(Step::Put(planned))
+    }
+
+    /// The rates that a step would move by more than they may.
+    async fn deviations(&self, tree: &mut Tree<'_>, step: &Step) -> Result<Vec<Deviation>> {
+        match step {
+            Step::Put(planned) => guard::deviations(self.app, &self.editor, tree, planned).await,
+            Step::Leave(_) | Step::Remove(_) => Ok(Vec::new()),
+        }
+    }
+
+    async fn dry_run(&self, tree: &mut Tree<'_>, step: &Step) -> Result<DryRun> {
+        match step {
+            Step::Leave(unit) => dry_run::nothing(&self.records, unit.as_deref()).await,
+            // Not offered: a unit is removed only when no shop is below it.
+            Step::Remove(unit) => dry_run::nothing(&self.records, Some(unit)).await,
+            Step::Put(planned) => {
+                let entry = Entry::between(planned.before.as_deref(), Some(&planned.after));
+                let changed = entry.changed_rates();
+                let (before, after) = (planned.before.as_deref(), &planned.after);
+                dry_run::run(self.app, &self.records, tree, before, after, &changed).await
+            }
+        }
+    }
+
+    /// Adds a planned unit to a change, with all that follows from it.
+    async fn put(&self, change: &mut Change, tree: &mut Tree<'_>, planned: &Planned) -> Result<()> {
+        let (before, after, now) = (planned.before.as_deref(), &planned.after, planned.now);
+        change.expect(&after.id.key(), before.map(|before| &before.stored));
+        expect_above(change, std::iter::once(planned.path.as_ref()));
+        put_rates(change, before, after);
+        usage::count(&self.records, change, before, Some(after), &self.quotas()).await?;
+        reference_dates::plan(change, before, Some(after));
+        place::put(change, planned)?;
+        let entry = Entry::between(before, Some(after));
+        entry.record(change, &after.id, now, &self.made())?;
+        let reach = match after.unit().settings.unit_type {
+            UnitType::Store => Reach::Shop {
+                published: self.publish(change, tree, after, now).await?,
+            },
+            above => {
+                change.put(&after.id.key(), after.unit())?;
+                if before.is_some_and(|before| reaches_shops(before, after)) {
+                    Reach::Below(after.id.clone(), above)
+                } else {
+                    Reach::Nothing
+                }
+            }
+        };
+        self.record(change, reach, now).await
+    }
+
+    /// Adds to a change what a shop uses from now on; whether there is a message.
+    async fn publish(
+        &self,
+        change: &mut Change,
+        tree: &mut Tree<'_>,
+        shop: &Arc<Node>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let mut differences = Differences::new(self.app, &self.records, now);
+        let computed = differences.of(tree, vec![Arc::clone(shop)]).await?.pop();
+        let computed = computed.ok_or_else(math::no_answer)?;
+        let shared = &mut Shared::default();
+        let publisher = self.publisher(now);
+        let (unit, has_message) = publisher.publish(change, shared, shop, &computed.difference);
+        change.put(&shop.id.key(), unit.as_ref().unwrap_or(shop.unit()))?;
+        Ok(has_message)
+    }
+
+    /// Adds to a change that a unit is removed.
+    async fn remove(&self, change: &mut Change, unit: &Node, now: Timestamp) -> Result<()> {
+        place::remove(&self.records, change, unit).await?;
+        unit.expect(change);
+        change.delete(&unit.id.key());
+        change.delete(&unit.id.rates_key());
+        usage::count(&self.records, change, Some(unit), None, &self.quotas()).await?;
+        reference_dates::plan(change, Some(unit), None);
+        let entry = Entry::between(Some(unit), None);
+        entry.record(change, &unit.id, now, &self.made())?;
+        let reach = match unit.unit().settings.unit_type {
+            UnitType::Store => Reach::Shop {
+                published: self.publish_removal(change, unit, now).await?,
+            },
+            UnitType::Company | UnitType::Group => Reach::Nothing,
+        };
+        self.record(change, reach, now).await
+    }
+
+    /// Adds to a change that a shop uses nothing any more; whether there is a message.
+    async fn publish_removal(
+        &self,
+        change: &mut Change,
+        shop: &Node,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let call = DifferenceCall {
+            before: read_used(&self.records, shop.unit().used_rates.as_deref()).await?,
+            levels: Vec::new(),
+            at: now.to_millis_text(),
+        };
+        let difference = math::differences(self.app, vec![call]).await?.pop();
+        remove_used(change, shop.unit());
+        let Some(lists) = difference.ok_or_else(math::no_answer)?.lists else {
+            return Ok(false);
+        };
+        let shared = &mut Shared::default();
+        self.publisher(now).send(change, shared, &shop.id, &lists);
+        Ok(true)
+    }
+
+    async fn record(&self, change: &mut Change, reach: Reach, now: Timestamp) -> Result<()> {
+        let (correlation, quotas) = (self.editor.correlation, &self.app.config.quotas);
+        let max_passes = quotas.rate_passes;
+        passes::record(&self.records, change, correlation, reach, now, max_passes).await
+    }
+
+    /// Who makes the changes, as the history tells it.
+    fn made(&self) -> Made {
+        Made {
+            by: By::new(self.editor.by, self.editor.name),
+            note: self.editor.note.clone(),
+        }
+    }
+
+    fn quotas(&self) -> Quotas {
+        Quotas::of(&self.app.config)
+    }
+
+    fn publisher(&self, now: Timestamp) -> Publisher<'_> {
+        Publisher {
+            tenant: self.editor.tenant,
+            correlation: self.editor.correlation,
+            now,
+        }
+    }
+}
+
+/// Adds to a change the record of a unit's rates, if it is another.
+fn put_rates(change: &mut Change, before: Option<&Node>, after: &Node) {
+    let (key, rates) = (after.id.rates_key(), &after.rates);
+    match before {
+        Some(before) if before.rates.record == rates.record => {}
+        Some(_) if rates.rates.is_empty() => change.delete(&key),
+        None if rates.rates.is_empty() => {}
+        _ => change.put_bytes(&key, rates.record.clone()),
+    }
+}
+
+/// Whether a change of a unit may change what shops below it use.
+fn reaches_shops(before: &Node, after: &Node) -> bool {
+    let (old, new) = (&before.unit().settings, &after.unit().settings);
+    before.rates.record != after.rates.record
+        || old.parent_id != new.parent_id
+        || old.markup_percentage != new.markup_percentage
+        || old.markups != new.markups
+}

@@ -1,0 +1,99 @@
+//! The fan-out: a change above the shops visits each of them in the background, a page at a time (`page.rs`).
+//!
+//! A job goes on with a change for some pages, then lets the other changes of the tenant have theirs. How far it has come is
+//! in the record of the change (`progress.rs`), which is written in the commit of each page.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tillgate_base::app::App;
+use tillgate_base::data::records::{Change, Records, Versioned};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::TenantId;
+use tillgate_base::jobs::Work;
+use tillgate_store::Revision;
+use uuid::Uuid;
+
+use super::page::{Counters, Pages, Visit};
+use super::progress::{Pass, Progress, change_key};
+
+/// How many pages are visited before the other changes of the tenant go on.
+const PAGES_AT_ONCE: usize = 16;
+
+/// How long that may take. Another host goes on with the change of one that was killed after that.
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
+
+/// How many shops are counted at once.
+const COUNTED_AT_ONCE: usize = 5_000;
+
+/// Goes on with a change for some pages.
+///
+/// # Errors
+/// [`Error::Conflict`] when another host goes on with it; [`Error::Busy`] when shops keep changing;
+/// [`Error::Unavailable`].
+pub(crate) async fn run(app: Arc<App>, counters: Counters, work: Work) -> Result<()> {
+    let tenant = TenantId::of_partition(&work.partition);
+    let (Some(tenant), Ok(correlation)) = (tenant, Uuid::try_parse(&work.job.id)) else {
+        return Err(Error::Bug(format!("{} is not a change", work.job.id)));
+    };
+    let visit = Visit {
+        records: app.records(work.partition.clone()),
+        key: change_key(correlation),
+        app,
+        tenant,
+        correlation,
+        work,
+        counters,
+    };
+    let Some(mut progress) = count(&visit).await? else {
+        return end(&visit).await;
+    };
+    let Some(pass) = progress.record.passes.front() else {
+        return end(&visit).await;
+    };
+    let (mut pages, begin) = (Pages::new(&visit, pass.at), Instant::now());
+    for page in 1..=PAGES_AT_ONCE {
+        let is_last = || page == PAGES_AT_ONCE || begin.elapsed() > LEASE / 4;
+        let next = pages.visit(&progress, is_last).await?;
+        let Some(next) = next else { return Ok(()) };
+        progress = next;
+    }
+    Ok(())
+}
+
+/// The record of the change, with the shops of its first pass counted.
+async fn count(visit: &Visit) -> Result<Option<Versioned<Progress>>> {
+    let read: Option<Versioned<Progress>> = visit.records.get(&visit.key).await?;
+    let Some(mut read) = read else {
+        return Ok(None);
+    };
+    let mut change = Change::default();
+    change.expect(&visit.key, Some(&read));
+    let uncounted = |pass: &&mut Pass| pass.counted_at.is_none();
+    let Some(pass) = read.record.passes.front_mut().filter(uncounted) else {
+        return Ok(Some(read));
+    };
+    pass.counted_at = Some(read.revision.0);
+    let mut walk = pass.walk.clone();
+    let mut count = 0;
+    while !walk.is_done() {
+        count += walk.next(&visit.records, COUNTED_AT_ONCE).await?.len();
+    }
+    read.record.total += u64::try_from(count).unwrap_or(u64::MAX);
+    change.put(&visit.key, &read.record)?;
+    read.revision = commit(&visit.records, change).await?;
+    Ok(Some(read))
+}
+
+/// Ends the job: no shop is left to visit.
+async fn end(visit: &Visit) -> Result<()> {
+    let mut change = Change::default();
+    visit.work.settle(&mut change);
+    commit(&visit.records, change).await.map(drop)
+}
+
+async fn commit(records: &Records, change: Change) -> Result<Revision> {
+    let committed = records.commit(change).await?;
+    let committed = committed.ok_or_else(super::page::another_goes_on)?;
+    Ok(committed.revision)
+}

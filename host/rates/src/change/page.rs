@@ -1,0 +1,332 @@
+//! A page of the fan-out: one commit with what its shops use from now on, their messages, and how far the change has come.
+//!
+//! It expects the versions of everything that it was computed from, the shops and all units above them, so a message never
+//! tells of a state that was not there. A shop is compared with what was published to it last, so visiting it twice
+//! publishes once (`rates.md`, "The topic").
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tillgate_api::problem::CHANGED_MEANWHILE;
+use tillgate_base::app::App;
+use tillgate_base::data::records::{Change, Records, Versioned};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::TenantId;
+use tillgate_base::jobs::Work;
+use tillgate_base::observe::metrics::{Counter, Metrics};
+use tillgate_store::Revision;
+use tillgate_store::clock::Timestamp;
+use uuid::Uuid;
+
+use super::progress::{Progress, Task};
+use crate::shop::content::Content;
+use crate::shop::differences::{Differences, how_many_fit};
+use crate::shop::publishing::{Publisher, Shared, all_rates};
+use crate::shop::used_record::read_used;
+use crate::units::tree::{Node, Tree, expect_above};
+use crate::units::unit::UnitId;
+
+/// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most: as few at first,
+/// and as many as long as they are small.
+const FIRST_PAGE: usize = 16;
+const PAGE: usize = 100;
+
+/// After a page that took longer, the next one is half as large, so that the job ends before its lease does.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// How large a page may become, in bytes: shops that are not alike each have all of their rates in it.
+const MAX_BYTES: usize = 8 << 20;
+
+/// How often a page is computed again when shops or units above them have changed meanwhile.
+const MAX_ATTEMPTS: usize = 32;
+
+/// In which attempt at the job a shop that fails is passed over.
+const GIVE_UP: u32 = 3;
+
+/// How far changes have come on this host.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    shops: Counter,
+    messages: Counter,
+}
+
+impl Counters {
+    pub(crate) fn new(metrics: &Metrics) -> Self {
+        Self {
+            shops: metrics.counter(
+                "tillgate_rate_changes_shops",
+                "Shops that changes of rates have visited on this host",
+            ),
+            messages: metrics.counter(
+                "tillgate_rate_changes_messages",
+                "Messages that changes of rates have published on this host",
+            ),
+        }
+    }
+}
+
+/// A job that visits shops for a change.
+pub(super) struct Visit {
+    pub(super) app: Arc<App>,
+    pub(super) records: Records,
+    pub(super) tenant: TenantId,
+    pub(super) correlation: Uuid,
+    /// The key of the change's record.
+    pub(super) key: String,
+    pub(super) work: Work,
+    pub(super) counters: Counters,
+}
+
+/// The pages of a visit, and what they have in common.
+pub(super) struct Pages<'v> {
+    visit: &'v Visit,
+    tree: Tree<'v>,
+    differences: Differences<'v>,
+    shared: Shared,
+    /// How many shops the next page has.
+    size: usize,
+}
+
+/// A page that is computed and not committed.
+struct Computed {
+    change: Change,
+    /// The record of the change with this page.
+    next: Progress,
+    /// How many shops it visits.
+    shops: usize,
+    is_pass_done: bool,
+    /// How many messages it has.
+    published: u64,
+}
+
+impl<'v> Pages<'v> {
+    /// The pages of a change that was made at a time.
+    pub(super) fn new(visit: &'v Visit, at: Timestamp) -> Self {
+        // The attempt before may not have finished its first page in time.
+        let halvings = visit.work.job.attempt.saturating_sub(1);
+        Self {
+            visit,
+            tree: Tree::new(&visit.records),
+            differences: Differences::new(&visit.app, &visit.records, at),
+            shared: Shared::default(),
+            size: FIRST_PAGE >> halvings.min(FIRST_PAGE.ilog2()),
+        }
+    }
+
+    /// Visits the next page of shops. Answers the record of the change from then on, unless the job is over. `is_last` is
+    /// asked after the page is computed, which takes long on a busy host.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when another host goes on with the change; [`Error::Busy`] when shops keep changing.
+    pub(super) async fn visit(
+        &mut self,
+        progress: &Versioned<Progress>,
+        is_last: impl Fn() -> bool,
+    ) -> Result<Option<Versioned<Progress>>> {
+        let Visit { records, key, .. } = self.visit;
+        let begin = Instant::now();
+        for _ in 0..MAX_ATTEMPTS {
+            let page = match self.compute(progress).await {
+                // What was read does not fit together: others were writing meanwhile.
+                Err(Error::Busy) => {
+                    self.clear();
+                    continue;
+                }
+                // One of the shops: which one is found by visiting them one by one.
+                Err(Error::Bug(_) | Error::Invalid(_)) if self.size > 1 => {
+                    self.size = 1;
+                    continue;
+                }
+                // It may have been a fault that passes.
+                Err(cause @ (Error::Bug(_) | Error::Invalid(_)))
+                    if self.visit.work.job.attempt >= GIVE_UP =>
+                {
+                    self.fail(progress, &cause).await?
+                }
+                page => page?,
+            };
+            let bytes = page.change.bytes();
+            if bytes > MAX_BYTES && page.shops > 1 {
+                self.size = page.shops / 2;
+                continue;
+            }
+            let is_over = page.is_pass_done || is_last();
+            let (next, published) = (page.next, page.published);
+            let mut change = page.change;
+            change.put(key, &next)?;
+            self.settle(&mut change, &next, is_over);
+            if let Some(committed) = records.commit(change).await? {
+                self.shared.committed(committed.revision);
+                let counters = &self.visit.counters;
+                counters.messages.inc_by(published);
+                counters
+                    .shops
+                    .inc_by(next.done.saturating_sub(progress.record.done));
+                if begin.elapsed() > SLOW {
+                    self.size = (self.size / 2).max(1);
+                } else if bytes < MAX_BYTES / 4 {
+                    self.size = (self.size * 2).min(PAGE);
+                }
+                return Ok((!is_over).then_some(Versioned {
+                    revision: committed.revision,
+                    record: next,
+                }));
+            }
+            // Something has changed: a shop, a unit above it, or the change's own record.
+            let now: Option<Versioned<Progress>> = records.get(key).await?;
+            if now.is_none_or(|now| now.revision != progress.revision) {
+                return Err(another_goes_on());
+            }
+            self.clear();
+        }
+        Err(Error::Busy)
+    }
+
+    /// Drops what was computed from units that have changed, and what is known of records that may be gone.
+    fn clear(&mut self) {
+        self.tree.clear();
+        self.differences.clear();
+        self.shared.clear();
+    }
+
+    /// Adds to a change what becomes of the job: it ends, goes on after the others of the tenant, or goes on now.
+    fn settle(&self, change: &mut Change, next: &Progress, is_over: bool) {
+        let (work, clock) = (&self.visit.work, &self.visit.app.clock);
+        if next.passes.is_empty() {
+            work.settle(change);
+        } else if is_over {
+            work.continue_at(change, clock.now(), Bytes::new());
+        }
+    }
+
+    /// The next page, without the record of the change and without what becomes of the job.
+    async fn compute(&mut self, progress: &Versioned<Progress>) -> Result<Computed> {
+        let (mut page, ids) = self.next(progress, self.size).await?;
+        let pass = progress.record.passes.front();
+        let pass = pass.ok_or_else(no_shops)?;
+        let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
+        let shops = self.tree.shops(&ids).await?;
+        // What is read for them is known before anything is computed.
+        let fitting = how_many_fit(&mut self.tree, &shops, MAX_BYTES).await?;
+        if fitting < shops.len() {
+            self.size = fitting;
+            return Box::pin(self.compute(progress)).await;
+        }
+        self.shared.plan();
+        let change = &mut page.change;
+        let published = match task {
+            Task::Difference => {
+                // Edited since, and brought up to date by that: a shop that is edited all the time holds up no other.
+                let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
+                let shops = shops.into_iter().filter(is_behind).collect();
+                self.publish(change, shops).await?
+            }
+            Task::InitialState => self.send_all(change, &shops).await?,
+        };
+        page.published = published;
+        page.next.published += published;
+        Ok(page)
+    }
+
+    /// A page of the next shops, `max` at most, in which nothing is done with them.
+    async fn next(
+        &self,
+        progress: &Versioned<Progress>,
+        max: usize,
+    ) -> Result<(Computed, Vec<UnitId>)> {
+        let Visit { records, key, .. } = self.visit;
+        let mut next = progress.record.clone();
+        let pass = next.passes.front_mut().ok_or_else(no_shops)?;
+        let ids = pass.walk.next(records, max).await?;
+        let is_pass_done = pass.walk.is_done();
+        if is_pass_done {
+            next.passes.pop_front();
+        }
+        next.done += u64::try_from(ids.len()).unwrap_or(0);
+        // A walk may meet shops that were created since they were counted.
+        next.total = next.total.max(next.done);
+        let mut change = Change::default();
+        change.expect(key, Some(progress));
+        let page = Computed {
+            change,
+            next,
+            shops: ids.len(),
+            is_pass_done,
+            published: 0,
+        };
+        Ok((page, ids))
+    }
+
+    /// The next page, whose one shop failed: the others do not wait for it.
+    async fn fail(&mut self, progress: &Versioned<Progress>, cause: &Error) -> Result<Computed> {
+        // What was planned for it is not in this page.
+        self.shared.plan();
+        let (mut page, ids) = self.next(progress, 1).await?;
+        let (tenant, correlation) = (&self.visit.tenant, self.visit.correlation);
+        for id in ids {
+            let shop = id.as_str();
+            tracing::error!(%tenant, %correlation, shop, ?cause, "a change of rates failed for a shop");
+            page.next.fail(id);
+        }
+        Ok(page)
+    }
+
+    /// Adds to a change what has changed for shops; answers how many messages that is.
+    async fn publish(&mut self, change: &mut Change, shops: Vec<Arc<Node>>) -> Result<u64> {
+        let computed = self.differences.of(&mut self.tree, shops).await?;
+        let (publisher, mut published) = (self.publisher(), 0);
+        expect_above(change, computed.iter().map(|shop| shop.path.as_ref()));
+        for computed in &computed {
+            // A page takes a millisecond, for which no decision should wait.
+            tokio::task::yield_now().await;
+            let shop = &computed.shop;
+            shop.expect(change);
+            let (unit, has_message) =
+                publisher.publish(change, &mut self.shared, shop, &computed.difference);
+            if let Some(unit) = unit {
+                change.put(&shop.id.key(), &unit)?;
+            }
+            published += u64::from(has_message);
+        }
+        Ok(published)
+    }
+
+    /// Adds to a change a message with all that each shop uses.
+    async fn send_all(&mut self, change: &mut Change, shops: &[Arc<Node>]) -> Result<u64> {
+        let publisher = self.publisher();
+        // Shops that use the same mostly follow each other.
+        let mut latest: Option<(Option<String>, Content)> = None;
+        for shop in shops {
+            shop.expect(change);
+            let key = &shop.unit().used_rates;
+            let lists = match &latest {
+                Some((same, lists)) if same == key => lists.clone(),
+                _ => {
+                    let used = read_used(&self.visit.records, key.as_deref()).await?;
+                    all_rates(&used)?
+                }
+            };
+            publisher.send(change, &mut self.shared, &shop.id, &lists);
+            latest = Some((key.clone(), lists));
+        }
+        Ok(u64::try_from(shops.len()).unwrap_or(0))
+    }
+
+    fn publisher(&self) -> Publisher<'v> {
+        Publisher {
+            tenant: &self.visit.tenant,
+            correlation: self.visit.correlation,
+            now: self.visit.app.clock.now(),
+        }
+    }
+}
+
+fn no_shops() -> Error {
+    Error::Bug("a change has no shops to visit".to_owned())
+}
+
+pub(super) fn another_goes_on() -> Error {
+    let detail = "the change has been taken on by another host";
+    Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
+}

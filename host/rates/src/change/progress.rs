@@ -1,0 +1,224 @@
+//! Changes, by their correlation id: which shops one still has to reach, and how many it has reached (`rates.md`, "The
+//! topic").
+//!
+//! The record of a change is written in the same commit as the messages of each page of shops, so that each shop is visited
+//! once whichever host goes on with it. Several changes may have the same correlation id: the record is then of all of
+//! them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tillgate_api::problem::CHANGE_NOT_FOUND;
+use tillgate_api::schema::{nullable, uuid};
+use tillgate_base::data::records::{Change, Records, Versioned};
+use tillgate_base::error::{Error, Result};
+use tillgate_store::clock::Timestamp;
+use uuid::Uuid;
+
+use crate::units::unit::{UnitId, UnitType};
+use crate::units::walk::Walk;
+
+/// The records of changes.
+pub(crate) const CHANGES: &str = "rates-change/";
+
+/// The queue of the changes that have shops left to visit.
+pub(crate) const FAN_OUT: &str = "rates-fan-out";
+
+/// The queue of what changes leave behind, to be removed in time (`retention.rs`): one job a tenant.
+pub(crate) const RETENTION: &str = "rates-retention";
+const RETENTION_JOB: &str = "retention";
+
+/// How many shops that failed are named.
+const MAX_FAILED: usize = 100;
+
+/// How often that job runs while there are changes.
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// The key of a change's record.
+pub(crate) fn change_key(correlation: Uuid) -> String {
+    format!("{CHANGES}{correlation}")
+}
+
+/// What is done with each shop of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Task {
+    /// Compares what it uses now with what was published last.
+    Difference,
+    /// Sends all that it uses.
+    InitialState,
+}
+
+/// Shops that a change has to visit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pass {
+    pub(crate) task: Task,
+    /// How far it has come.
+    pub(crate) walk: Walk,
+    /// The revision at which its shops were counted, once they are part of the total. Shops that were written later are
+    /// up to date: whatever is written of a shop rests on all that is set above it then.
+    pub(crate) counted_at: Option<u64>,
+    /// When the change was made: the date of what is new.
+    pub(crate) at: Timestamp,
+}
+
+/// The record of a change.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Progress {
+    /// The first is under way.
+    pub(crate) passes: VecDeque<Pass>,
+    pub(crate) total: u64,
+    pub(crate) done: u64,
+    pub(crate) published: u64,
+    /// Shops that could not be brought up to date: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failed: Vec<UnitId>,
+    /// When it was made, microseconds since the epoch.
+    pub(crate) made_at: u64,
+}
+
+impl Progress {
+    /// Notes a shop that could not be brought up to date.
+    pub(crate) fn fail(&mut self, shop: UnitId) {
+        if self.failed.len() < MAX_FAILED && !self.failed.contains(&shop) {
+            self.failed.push(shop);
+        }
+    }
+}
+
+/// How many shops a change has reached, and how many it has still to reach.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RateChange")]
+pub(crate) struct ChangeAnswer {
+    #[schemars(schema_with = "uuid")]
+    correlation_id: Uuid,
+    state: State,
+    business_units: Visited,
+    /// Shops that could not be brought up to date: the first hundred.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    failed: Vec<UnitId>,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(rename = "RateChangeState")]
+enum State {
+    Running,
+    Done,
+}
+
+/// How many shops a change has reached.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "VisitedShops")]
+struct Visited {
+    /// Shops to visit; null until they are counted.
+    #[schemars(schema_with = "nullable::<u64>")]
+    total: Option<u64>,
+    done: u64,
+    /// Shops that have got a message.
+    published: u64,
+}
+
+/// What a change has to do with shops.
+#[derive(Debug)]
+pub(crate) enum Reach {
+    /// Nothing: no shop uses other rates for it.
+    Nothing,
+    /// One shop, in the change's own commit; whether it has a message.
+    Shop {
+        /// Whether it has a message.
+        published: bool,
+    },
+    /// The shops below a unit, in the background.
+    Below(UnitId, UnitType),
+    /// All shops of a walk, whose rates are sent again.
+    InitialState(Walk),
+}
+
+/// A change as it is answered: `{ correlationId, state, businessUnits: { total, done, published }, failed? }`.
+///
+/// # Errors
+/// [`Error::NotFound`] for an unknown change; [`Error::Unavailable`].
+pub(crate) async fn answer(records: &Records, correlation: Uuid) -> Result<ChangeAnswer> {
+    let read = records.get::<Progress>(&change_key(correlation)).await?;
+    let progress = read.ok_or_else(|| no_change(correlation))?.record;
+    let state = if progress.passes.is_empty() {
+        State::Done
+    } else {
+        State::Running
+    };
+    let is_counted = |pass: &Pass| pass.counted_at.is_some();
+    Ok(ChangeAnswer {
+        correlation_id: correlation,
+        state,
+        business_units: Visited {
+            total: (progress.passes.iter().all(is_counted)).then_some(progress.total),
+            done: progress.done,
+            published: progress.published,
+        },
+        failed: progress.failed,
+    })
+}
+
+/// No change has the correlation id of a request.
+pub(crate) fn no_change(correlation: impl std::fmt::Display) -> Error {
+    Error::missing(CHANGE_NOT_FOUND, correlation)
+}
+
+/// Adds the record of a change to it, and the job that visits shops if there are more than one.
+///
+/// # Errors
+/// [`Error::Unavailable`].
+pub(super) async fn record(
+    records: &Records,
+    change: &mut Change,
+    correlation: Uuid,
+    reach: Reach,
+    made_at: Timestamp,
+) -> Result<()> {
+    let key = change_key(correlation);
+    let read: Option<Versioned<Progress>> = records.get(&key).await?;
+    change.expect(&key, read.as_ref());
+    let mut progress = read.map(|read| read.record).unwrap_or_default();
+    progress.made_at = made_at.0;
+    let pass = match reach {
+        Reach::Nothing => None,
+        Reach::Shop { published } => {
+            progress.total += 1;
+            progress.done += 1;
+            progress.published += u64::from(published);
+            None
+        }
+        Reach::Below(unit, unit_type) => Some((Task::Difference, Walk::below(&unit, unit_type))),
+        Reach::InitialState(walk) => Some((Task::InitialState, walk)),
+    };
+    if let Some((task, walk)) = pass {
+        progress.passes.push_back(Pass {
+            task,
+            walk,
+            counted_at: None,
+            at: made_at,
+        });
+    }
+    if !progress.passes.is_empty() {
+        // Due at once, whatever the clocks say.
+        let due = Timestamp(0);
+        change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
+    }
+    schedule_retention(change, made_at);
+    change.put(&key, &progress)
+}
+
+/// Has the job of what is to be removed run at the end of the hour. All changes of an hour schedule the same.
+pub(crate) fn schedule_retention(change: &mut Change, now: Timestamp) {
+    let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
+    let due = Timestamp((now.0 / hour + 1) * hour);
+    change.enqueue(RETENTION, RETENTION_JOB, due, Bytes::new());
+}

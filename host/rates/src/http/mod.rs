@@ -1,0 +1,237 @@
+//! The routes of exchange rates (`rates.md`, `given.md` 4.3): those of business units in `units.rs`, of the rates that are
+//! set at them in `set_rates.rs`, the topic in `topic.rs`, reference rates in `import.rs`; reading and converting here. Paths and queries
+//! are read in `query.rs`, bodies in `rates/body.rs`.
+
+mod import;
+mod query;
+mod set_rates;
+mod topic;
+mod units;
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use bytes::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use tillgate_api::problem::{
+    BUSINESS_UNIT_NOT_FOUND, CHANGE_NOT_FOUND, QUOTA_EXCEEDED, RATE_DEVIATES, RATE_NOT_FOUND,
+    TOO_MANY_RATES, TOO_MUCH_WAITING, UNIT_MISPLACED,
+};
+use tillgate_api::schema::{schema_of, uuid};
+use tillgate_api::{describe, read};
+use tillgate_base::data::etag;
+use tillgate_base::error::Result;
+use tillgate_base::identity::Permission as P;
+use tillgate_http::{
+    Access, Audited, LIMIT, MAX_BODY, Operation, QueryParameter, Reply, Request, Route, Tag, Takes,
+};
+use uuid::Uuid;
+
+use self::query::{
+    BUSINESS_UNIT, CURSOR, FROM, RATE_TYPE, SINCE, TO, history_query, unit_of_query,
+};
+use super::change::progress;
+use super::shop::{history_page, used};
+use super::units::rate_answers::UsedRateAnswer;
+use super::units::unit::unit_id_schema;
+use super::{DryRun, Edited, Editor, Rates, body};
+
+/// Examples of the bodies of its operations, by their ids.
+pub const EXAMPLES: &str = include_str!("examples.json");
+
+/// The most characters of the name of who set a rate.
+const MAX_NAME: usize = 256;
+
+/// The routes.
+pub fn routes() -> Vec<Route<Arc<Rates>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let read = Access::With(P::RateRead);
+    let mut routes = vec![
+        Route::new(Method::GET, "/api/v1/exchange-rates", read, none, used)
+            .described(describe_used),
+        Route::new(
+            Method::GET,
+            "/api/v1/exchange-rates/history",
+            read,
+            none,
+            history,
+        )
+        .described(describe_history),
+        Route::new(
+            Method::POST,
+            "/api/v1/exchange-rates/convert",
+            read,
+            json,
+            convert,
+        )
+        .described(describe_convert)
+        .unaudited("a conversion changes nothing"),
+        Route::new(
+            Method::GET,
+            "/api/v1/exchange-rates/changes/{correlationId}",
+            read,
+            none,
+            change,
+        )
+        .described(describe_change),
+    ];
+    routes.extend(units::routes());
+    routes.extend(set_rates::routes());
+    routes.extend(topic::routes());
+    routes.extend(import::routes());
+    routes
+}
+
+async fn used(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let id = unit_of_query(&request)?;
+    let reading = rates.reading(&request.caller()?.tenant);
+    let used = used::used_rates(&reading, &id).await?;
+    let json = || Reply::json(StatusCode::OK, used.json().clone());
+    Ok(request.answer(used.etag().clone(), json))
+}
+
+async fn convert(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let conversion = read(&request.body, body::conversion)?;
+    let reading = rates.reading(&request.caller()?.tenant);
+    let converted = used::convert(&reading, &conversion).await?;
+    Ok(Reply::json(StatusCode::OK, converted))
+}
+
+async fn change(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let correlation = request.param(0)?;
+    let correlation = Uuid::try_parse(correlation).map_err(|_| progress::no_change(correlation))?;
+    let records = rates.records(&request.caller()?.tenant);
+    Reply::of(
+        StatusCode::OK,
+        &progress::answer(&records, correlation).await?,
+    )
+}
+
+async fn history(rates: Arc<Rates>, request: Request) -> Result<Reply> {
+    let query = history_query(&rates, &request)?;
+    let reading = rates.reading(&request.caller()?.tenant);
+    let page = history_page::page(&reading, &query).await?;
+    Reply::of(StatusCode::OK, &page)
+}
+
+/// Who changes something, whether that is a dry run, and whether rates may move by more than their tolerance.
+fn editor(request: &Request) -> Result<Editor<'_>> {
+    let caller = request.caller()?;
+    Ok(Editor {
+        tenant: &caller.tenant,
+        by: name_of(&caller.subject),
+        name: caller.name.as_ref(),
+        note: request.note()?,
+        correlation: request.correlation,
+        dry_run: request.flag(&DRY_RUN)?,
+        accept_deviation: request.flag(&ACCEPT_DEVIATION)?,
+    })
+}
+
+/// The name of who set a rate: a user's may be longer than a rate carries.
+fn name_of(subject: &str) -> &str {
+    let end = subject.char_indices().nth(MAX_NAME).map(|(at, _)| at);
+    end.and_then(|end| subject.get(..end)).unwrap_or(subject)
+}
+
+/// The answer to an edit: what was made, or what it would publish.
+fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result<Audited> {
+    match edited {
+        Edited::Made(done, line) => Ok(made(done)?.audited_if(line)),
+        Edited::Dry(dry, _) => Ok(Reply::of(StatusCode::OK, &dry)?.unchanged()),
+    }
+}
+
+/// The answer to a GET of JSON whose entity tag has still to be made.
+fn tagged(request: &Request, json: Bytes) -> Reply {
+    let etag = etag::of_text(&json);
+    request.answer(etag, || Reply::json(StatusCode::OK, json))
+}
+
+const DRY_RUN: QueryParameter<bool> = QueryParameter::flag(
+    "dryRun",
+    "Whether to change nothing, and to answer 200 with what the change would publish.",
+);
+const ACCEPT_DEVIATION: QueryParameter<bool> = QueryParameter::flag(
+    "acceptDeviation",
+    "Whether rates may move by more than their tolerance.",
+);
+
+fn with_unit_id(operation: Operation) -> Operation {
+    operation.path(
+        "businessUnitId",
+        "The id of the business unit.",
+        unit_id_schema,
+    )
+}
+
+/// What all changes have in common.
+fn changing(operation: Operation) -> Operation {
+    operation
+        .query(&DRY_RUN)
+        .query(&ACCEPT_DEVIATION)
+        .with_note()
+        .refuses(&[
+            UNIT_MISPLACED,
+            TOO_MANY_RATES,
+            QUOTA_EXCEEDED,
+            RATE_DEVIATES,
+            TOO_MUCH_WAITING,
+        ])
+}
+
+fn describe_used() -> Operation {
+    Operation::new("listUsedRates", Tag::Rates, "List the rates that a business unit uses")
+        .says("In both directions, by type and currencies. A company or group is answered as a shop directly below it would see it.")
+        .required_query(&BUSINESS_UNIT)
+        .answers(200, "The rates", schema_of::<Vec<UsedRateAnswer<'_>>>)
+        .with_entity_tag()
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND])
+}
+
+fn describe_history() -> Operation {
+    Operation::new("getRateHistory", Tag::Rates, "Get the values of a rate that a business unit used over time")
+        .says("A page may have fewer values than its `limit`, even none, and still have a `next`. `by` and `note` say who has made the change that brought a value, and why; values that were published by a source of reference rates have neither.")
+        .required_query(&BUSINESS_UNIT)
+        .required_query(&RATE_TYPE)
+        .required_query(&FROM)
+        .required_query(&TO)
+        .reads_earlier_names(&["type", "from", "to"])
+        .query(&SINCE)
+        .query(&LIMIT)
+        .query(&CURSOR)
+        .answers(
+            200,
+            "The values, the oldest first",
+            schema_of::<history_page::HistoryPage>)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND])
+}
+
+fn describe_convert() -> Operation {
+    Operation::new("convertAmount", Tag::Rates, "Convert an amount")
+        .changes_nothing()
+        .says("With the rate that the business unit uses. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
+        .takes(
+            |generator| describe(generator, body::conversion))
+        .answers(200, "The amount, and the rate that was applied", schema_of::<used::Converted<'_>>)
+        .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND])
+}
+
+fn describe_change() -> Operation {
+    Operation::new(
+        "getRateChange",
+        Tag::Rates,
+        "Get how many shops a change of rates has reached",
+    )
+    .says("Kept as long as messages of the topic.")
+    .path("correlationId", "The `Correlation-Id` of the change.", uuid)
+    .answers(200, "How far it is", schema_of::<progress::ChangeAnswer>)
+    .refuses(&[CHANGE_NOT_FOUND])
+}
+
+/// What a change answers, or what a dry run says with the same status.
+fn or_dry_run<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    let answer = schema_of::<T>(generator);
+    let dry_run = schema_of::<DryRun>(generator);
+    json_schema!({ "oneOf": [answer, dry_run] })
+}

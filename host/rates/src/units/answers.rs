@@ -1,0 +1,100 @@
+//! What is answered of units and of the rates that are set at them: JSON, whose digest is the entity tag.
+
+use bytes::Bytes;
+use tillgate_api::problem::RATE_NOT_FOUND;
+use tillgate_api::rate::key;
+use tillgate_base::data::records::{Records, decode_entry};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::By;
+use tillgate_engine::rate::RateKey;
+
+use super::json::to_json;
+use super::rate_answers::SetRateAnswer;
+use super::rate_list::RateList;
+use super::set_rates::{SetRate, SetRates};
+use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
+
+/// How many units are read at once: one of a thousand markups has 100 KB.
+const READ_AT_ONCE: usize = 50;
+
+/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy?,
+/// lastModifiedBy? }`.
+pub(crate) fn unit_json(
+    id: &UnitId,
+    settings: &UnitSettings,
+    last_modified_by: Option<&By>,
+) -> Result<Bytes> {
+    to_json(&UnitAnswer::new(id, settings, last_modified_by)?)
+}
+
+/// The rates that are set at a unit: a list of what [`rate_json`] writes.
+pub(crate) fn set_list(rates: &SetRates) -> Result<RateList> {
+    RateList::new(rates.iter().map(|(key, rate)| rate.text(key)), |rate| {
+        Ok(SetRateAnswer::from(rate))
+    })
+}
+
+/// A rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate, createdBy?,
+/// lastModified?, reference?, managedBy? }`.
+pub(crate) fn rate_json(key: RateKey, rate: &SetRate) -> Result<Bytes> {
+    to_json(&SetRateAnswer::from(rate.text(key)))
+}
+
+/// A list of units by id, of what [`unit_json`] writes.
+#[derive(Debug)]
+pub(crate) struct UnitPage {
+    /// JSON.
+    pub(crate) list: Vec<u8>,
+    /// The last unit of it, if there are more.
+    pub(crate) next: Option<UnitId>,
+}
+
+/// The units of a tenant that come after one: `max` at most, and no more when the list has so many bytes.
+///
+/// # Errors
+/// [`Error::Unavailable`]; [`Error::Bug`] when a unit is damaged.
+pub(crate) async fn units(
+    records: &Records,
+    after: Option<&UnitId>,
+    max: usize,
+    max_bytes: usize,
+) -> Result<UnitPage> {
+    let (mut list, mut count) = (Vec::from(*b"["), 0);
+    let mut after = after.map(UnitId::key);
+    loop {
+        let read = READ_AT_ONCE.min(max - count);
+        let page = records.scan(units_prefix(), after.as_deref(), read).await?;
+        for (index, (key, entry)) in page.entries.iter().enumerate() {
+            let unit = decode_entry::<Unit>(key, entry)?.record;
+            let id = key.strip_prefix(units_prefix()).and_then(UnitId::new);
+            let id = id.ok_or_else(|| Error::Bug(format!("{key} is not a unit")))?;
+            if list.len() > 1 {
+                list.push(b',');
+            }
+            list.extend(unit_json(
+                &id,
+                &unit.settings,
+                unit.last_modified_by.as_ref(),
+            )?);
+            count += 1;
+            let is_full = count == max || list.len() >= max_bytes;
+            if is_full && (page.more || index + 1 < page.entries.len()) {
+                list.push(b']');
+                return Ok(UnitPage {
+                    list,
+                    next: Some(id),
+                });
+            }
+        }
+        after = page.entries.last().map(|(key, _)| key.clone());
+        if !page.more || after.is_none() {
+            list.push(b']');
+            return Ok(UnitPage { list, next: None });
+        }
+    }
+}
+
+/// A unit does not set the rate of a request.
+pub(crate) fn not_set(key: RateKey) -> Error {
+    Error::missing(RATE_NOT_FOUND, key::text(key))
+}

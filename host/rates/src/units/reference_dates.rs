@@ -1,0 +1,59 @@
+//! Of which day the reference rates of a unit are: beside the units of all tenants, so that a host can say how many are
+//! old (`rates.md`, "Guard against slips").
+//!
+//! An edit that changes the day of a unit's rates has a job of that unit in its commit, since no commit writes for two
+//! tenants; the job writes what the unit has by then (`reference/ages.rs`).
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use tillgate_base::data::records::Change;
+use tillgate_base::identity::TenantId;
+use tillgate_store::clock::Timestamp;
+
+use super::set_rates::SetRates;
+use super::tree::Node;
+use super::unit::UnitId;
+
+/// The queue of the jobs.
+pub(crate) const QUEUE: &str = "reference-dates";
+
+/// The partition of the records of all tenants, and their prefix.
+pub(crate) const PARTITION: &str = "reference-dates";
+pub(crate) const DATES: &str = "dates/";
+
+/// The newest day of each type of reference rate: `{ "SALES": "2026-11-20" }`. Single currencies may be of earlier days,
+/// and those that a source has no more always are.
+pub(crate) type Dates = BTreeMap<String, String>;
+
+/// The key of a unit's record.
+pub(crate) fn key(tenant: &TenantId, unit: &UnitId) -> String {
+    format!("{DATES}{tenant}/{}", unit.as_str())
+}
+
+/// The days of the reference rates that are set at a unit.
+pub(crate) fn dates(rates: &SetRates) -> Dates {
+    let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
+    for (key, rate) in rates.iter() {
+        if let Some(reference) = &rate.reference {
+            let day = newest.entry(key.rate_type.as_str()).or_default();
+            *day = (*day).max(reference.date.as_str());
+        }
+    }
+    let owned = newest.into_iter();
+    owned
+        .map(|(of, day)| (of.to_owned(), day.to_owned()))
+        .collect()
+}
+
+/// Adds to a change of a unit the job that writes the days of its rates, if they are others.
+pub(crate) fn plan(change: &mut Change, before: Option<&Node>, after: Option<&Node>) {
+    let of = |node: Option<&Node>| {
+        node.map(|node| dates(&node.rates.rates))
+            .unwrap_or_default()
+    };
+    let unit = after.or(before);
+    if let Some(unit) = unit.filter(|_| of(before) != of(after)) {
+        change.enqueue(QUEUE, unit.id.as_str(), Timestamp(0), Bytes::new());
+    }
+}

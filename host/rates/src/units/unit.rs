@@ -1,0 +1,312 @@
+//! Business units: the tree that rates are set in, COMPANY above any number of GROUPs above STOREs (`rates.md`,
+//! "Business units").
+//!
+//! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: a
+//! commit that expects the version of the one expects that of the other.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
+use tillgate_api::rate::{Key, key, number, percentage};
+use tillgate_api::schema::{made_by, title};
+use tillgate_base::data::managed_by::ManagedBy;
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::By;
+use tillgate_engine::rate::RateKey;
+
+use super::json::exact;
+
+/// The most levels of a tree, the company and the store included.
+pub(crate) const MAX_DEPTH: usize = 32;
+
+/// What the id of a business unit must be, for messages.
+pub const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
+
+/// The ids of business units, as a pattern.
+pub(crate) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
+
+/// The most characters of a unit's name.
+pub(crate) const MAX_NAME: usize = 256;
+
+const UNITS: &str = "unit/";
+const RATES: &str = "unit-rates/";
+const CHILDREN: &str = "unit-child/";
+
+/// The id of a business unit.
+#[derive(
+    Clone, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct UnitId(String);
+
+impl UnitId {
+    /// The id, if the text is one.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
+        let fits = (1..=128).contains(&text.len()) && text.bytes().all(allowed);
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key of its record.
+    pub(crate) fn key(&self) -> String {
+        format!("{UNITS}{}", self.0)
+    }
+
+    /// The key of the rates that are set at it.
+    pub(crate) fn rates_key(&self) -> String {
+        format!("{RATES}{}", self.0)
+    }
+}
+
+/// The prefix of all units' records.
+pub(crate) const fn units_prefix() -> &'static str {
+    UNITS
+}
+
+/// The prefix of the entries of what stands directly below a unit; with `None`, of the roots.
+pub(crate) fn children_prefix(parent: Option<&UnitId>) -> String {
+    format!("{CHILDREN}{}/", parent.map_or("", UnitId::as_str))
+}
+
+/// The key of a unit among those of its parent.
+pub(crate) fn child_key(parent: Option<&UnitId>, child: &UnitId) -> String {
+    format!("{}{}", children_prefix(parent), child.as_str())
+}
+
+/// The level of a business unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum UnitType {
+    /// The root of a tree.
+    Company,
+    /// Any level between.
+    Group,
+    /// A shop: a leaf, which has messages.
+    Store,
+}
+
+impl UnitType {
+    /// The type of a name.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "COMPANY" => Some(Self::Company),
+            "GROUP" => Some(Self::Group),
+            "STORE" => Some(Self::Store),
+            _ => None,
+        }
+    }
+}
+
+/// A markup of a single pair, in both directions (`rates.md`, "Business units").
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PairMarkup {
+    /// Type and currencies.
+    #[serde(flatten, with = "key")]
+    pub key: RateKey,
+    /// Percent, a decimal: 0 to less than 100, at most four decimals.
+    pub markup_percentage: String,
+}
+
+/// By how much a single pair may move, in both directions (`rates.md`, "Guard against slips").
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PairTolerance {
+    /// Type and currencies.
+    #[serde(flatten, with = "key")]
+    pub key: RateKey,
+    /// Percent, a decimal: 0 to less than 100, at most four decimals; 0 for any step.
+    pub tolerance_percentage: String,
+}
+
+/// What a PUT says of a business unit. Percentages are decimals in text, 0 to less than 100, at most four decimals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnitSettings {
+    /// Its level.
+    #[serde(rename = "type")]
+    pub unit_type: UnitType,
+    /// The unit above; a COMPANY has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<UnitId>,
+    /// Its name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The markup of all pairs that have none of their own here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub markup_percentage: Option<String>,
+    /// The markups of single pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub markups: Vec<PairMarkup>,
+    /// By how much a rate of any pair may move that has no tolerance of its own here; 0 for any step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance_percentage: Option<String>,
+    /// The tolerances of single pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tolerances: Vec<PairTolerance>,
+    /// Which program manages it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
+}
+
+impl UnitSettings {
+    /// One of which nothing but its place is known.
+    #[must_use]
+    pub const fn new(unit_type: UnitType, parent_id: Option<UnitId>) -> Self {
+        Self {
+            unit_type,
+            parent_id,
+            name: None,
+            markup_percentage: None,
+            markups: Vec::new(),
+            tolerance_percentage: None,
+            tolerances: Vec::new(),
+            managed_by: None,
+        }
+    }
+
+    /// Whether it says anything of markups.
+    #[must_use]
+    pub fn has_markups(&self) -> bool {
+        self.markup_percentage.is_some() || !self.markups.is_empty()
+    }
+}
+
+/// The record of a business unit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Unit {
+    #[serde(flatten)]
+    pub(crate) settings: UnitSettings,
+    /// Whether any rates are set at it.
+    pub(crate) has_rates: bool,
+    /// Of a shop: the key of the rates that it uses, as last published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) used_rates: Option<String>,
+    /// When anything that is set at it was last changed, microseconds since the epoch; increases with every change.
+    pub(crate) changed_at: u64,
+    /// Who last changed its settings. Records of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_modified_by: Option<By>,
+}
+
+/// A business unit.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "BusinessUnit")]
+pub(crate) struct UnitAnswer<'a> {
+    #[schemars(schema_with = "unit_id_schema")]
+    id: &'a UnitId,
+    #[serde(rename = "type")]
+    unit_type: UnitType,
+    /// The unit above; a COMPANY has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = UNIT_ID))]
+    parent_id: Option<&'a UnitId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "name_schema")]
+    name: Option<&'a str>,
+    /// Of all pairs that have no markup of their own here: at most four decimals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "percentage")]
+    markup_percentage: Option<&'a RawValue>,
+    /// Of single pairs, one for both directions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    markups: Vec<MarkupAnswer<'a>>,
+    /// By how many percent a rate may move at once; 0 for any step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "percentage")]
+    tolerance_percentage: Option<&'a RawValue>,
+    /// Of single pairs, one for both directions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    tolerances: Vec<ToleranceAnswer<'a>>,
+    /// Which program manages it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_by: Option<&'a ManagedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
+    last_modified_by: Option<&'a By>,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct MarkupAnswer<'a> {
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
+    key: RateKey,
+    /// At most four decimals.
+    #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "percentage")]
+    markup_percentage: &'a str,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct ToleranceAnswer<'a> {
+    #[serde(flatten, with = "key")]
+    #[schemars(with = "Key<'_>")]
+    key: RateKey,
+    /// At most four decimals.
+    #[serde(serialize_with = "number")]
+    #[schemars(schema_with = "percentage")]
+    tolerance_percentage: &'a str,
+}
+
+/// The id of a business unit in a path.
+pub(crate) fn unit_id_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
+}
+
+fn name_schema(_: &mut SchemaGenerator) -> Schema {
+    title(MAX_NAME)
+}
+
+impl<'a> UnitAnswer<'a> {
+    pub(crate) fn new(
+        id: &'a UnitId,
+        settings: &'a UnitSettings,
+        last_modified_by: Option<&'a By>,
+    ) -> Result<Self> {
+        let markups = settings.markups.iter().map(|markup| MarkupAnswer {
+            key: markup.key,
+            markup_percentage: &markup.markup_percentage,
+        });
+        let tolerances = settings.tolerances.iter().map(|tolerance| ToleranceAnswer {
+            key: tolerance.key,
+            tolerance_percentage: &tolerance.tolerance_percentage,
+        });
+        let markup = settings.markup_percentage.as_deref();
+        let tolerance = settings.tolerance_percentage.as_deref();
+        Ok(Self {
+            id,
+            unit_type: settings.unit_type,
+            parent_id: settings.parent_id.as_ref(),
+            name: settings.name.as_deref(),
+            markup_percentage: markup.map(exact).transpose()?,
+            markups: markups.collect(),
+            tolerance_percentage: tolerance.map(exact).transpose()?,
+            tolerances: tolerances.collect(),
+            managed_by: settings.managed_by.as_ref(),
+            last_modified_by,
+        })
+    }
+}
+
+/// No unit has the id of a request.
+pub(crate) fn no_unit(id: &UnitId) -> Error {
+    Error::missing(BUSINESS_UNIT_NOT_FOUND, id.as_str())
+}

@@ -1,0 +1,67 @@
+//! Which of a tenant's decisions go into the log: the tenant's own choice. It is a record of its partition, read and kept fresh
+//! with its conditions, so that a decision finds it where it finds its rule.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tillgate_api::Value;
+use tillgate_api::schema::made_by;
+use tillgate_base::identity::By;
+
+/// The record of the choice.
+pub const CHOICE: &str = "decision-log";
+
+/// Which decisions go into the log.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Choice {
+    /// None: nobody has chosen otherwise.
+    #[default]
+    None,
+    /// Those that do not allow the item.
+    Denials,
+    /// All.
+    All,
+}
+
+impl Choice {
+    /// What a choice must be, for messages.
+    pub const RULE: &str = "must be none, denials or all";
+
+    /// The choice of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "denials" => Some(Self::Denials),
+            "all" => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+/// The choice as it is stored and answered.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "DecisionLog")]
+pub struct Chosen {
+    /// Which decisions go into the log.
+    pub decision_log: Choice,
+    /// Who chose it last, if anyone did since there is this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "made_by")]
+    pub last_modified_by: Option<By>,
+}
+
+/// Reads `{ decisionLog }`.
+pub fn read_choice(value: Value<'_, '_, '_>) -> Option<Choice> {
+    value.component("DecisionLogPut", |value| {
+        value.object(|fields| {
+            fields.may_have(&["lastModifiedBy"]);
+            let about = "Which of the tenant's decisions go into the log.";
+            fields.required("decisionLog", about, |value| {
+                value.name_of(&["none", "denials", "all"], Choice::from_name, Choice::RULE)
+            })
+        })
+    })
+}

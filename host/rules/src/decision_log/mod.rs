@@ -1,0 +1,135 @@
+//! The decision log: a line of JSON about each item and rule that was decided, in a file or on standard output, for the tenants
+//! that have chosen that (`choice.rs`).
+//!
+//! No decision waits for the log. Lines go into a queue, and a thread writes them (`writer.rs`, `file.rs`). What the queue has no
+//! room for is counted, and a line says how many decisions are missing. Tills hand in what they have decided themselves
+//! (`handed_in/`). This room knows nothing of rules: whoever decides makes the lines (`line.rs`).
+
+mod choice;
+mod file;
+mod handed_in;
+mod line;
+mod metrics;
+mod queue;
+mod writer;
+
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, atomic::Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tillgate_base::config;
+use tillgate_base::error::{Error, Result};
+use tillgate_store::clock::{Clock, Timestamp};
+use tokio::sync::oneshot;
+
+pub use self::choice::{CHOICE, Choice, Chosen, read_choice};
+use self::file::{RotatingFile, Sink};
+pub use self::file::{old_file, open_files};
+pub use self::handed_in::{
+    HandIn, NO_LOG, Receipt, Report, TillPage, TillQuery, forget_till, is_till_cursor, report,
+    till_cursor, till_schema, tills, tills_used,
+};
+pub use self::line::Line;
+pub use self::metrics::measure;
+use self::queue::{Entry, Queue};
+use self::writer::{Message, Writer};
+
+/// How long the end of a host waits for what is not written yet.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The log that a host writes. When it is dropped, what waits is still written.
+#[derive(Debug)]
+pub struct DecisionLog {
+    messages: Sender<Message>,
+    queue: Arc<Queue>,
+}
+
+impl DecisionLog {
+    /// Opens the log that the configuration names, if it names one.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] when it cannot be written.
+    pub fn open(settings: &config::Decisions, clock: &Arc<dyn Clock>) -> Result<Option<Arc<Self>>> {
+        if settings.log.is_empty() {
+            return Ok(None);
+        }
+        let cannot =
+            |cause: std::io::Error| Error::Bug(format!("decisions.log, {}: {cause}", settings.log));
+        let sink = if settings.to_stdout() {
+            Sink::Stdout
+        } else {
+            let (path, bytes) = (Path::new(&settings.log), settings.file_bytes.as_u64());
+            let file = RotatingFile::open(path, bytes, settings.old_files);
+            Sink::File(file.map_err(cannot)?)
+        };
+        let max_bytes = usize::try_from(settings.queue_bytes.as_u64()).unwrap_or(usize::MAX);
+        let queue = Arc::new(Queue::new(max_bytes));
+        let (messages, received) = channel();
+        let writer = Writer::new(received, sink, Arc::clone(&queue), Arc::clone(clock));
+        let thread = thread::Builder::new().name("decision-log".to_owned());
+        thread.spawn(|| writer.run()).map_err(cannot)?;
+        Ok(Some(Arc::new(Self { messages, queue })))
+    }
+
+    /// Adds the lines of a decision that was made at a time, unless there is no room.
+    pub fn add(&self, lines: Vec<u8>, count: u64, at: Timestamp) {
+        let entry = Entry {
+            lines,
+            count,
+            written: None,
+        };
+        if !self.put(entry) {
+            self.miss(at);
+        }
+    }
+
+    /// Whether lines of so many bytes would fit if nothing else waited.
+    pub fn may_have_room(&self, bytes: usize) -> bool {
+        bytes <= self.queue.max_bytes
+    }
+
+    /// A decision that was made at a time is missing.
+    pub fn miss(&self, at: Timestamp) {
+        self.queue.miss(at);
+    }
+
+    /// Adds lines, and waits until they are on disk. Answers whether they are.
+    async fn write(&self, lines: Vec<u8>, count: u64, patience: Duration) -> bool {
+        let (written, is_written) = oneshot::channel();
+        let entry = Entry {
+            lines,
+            count,
+            written: Some(written),
+        };
+        let is_written = tokio::time::timeout(patience, is_written);
+        self.put(entry) && matches!(is_written.await, Ok(Ok(true)))
+    }
+
+    /// Whether there was room.
+    fn put(&self, entry: Entry) -> bool {
+        let bytes = entry.lines.len();
+        if !self.queue.take(bytes) {
+            return false;
+        }
+        let is_sent = self.messages.send(Message::Write(entry)).is_ok();
+        if !is_sent {
+            self.queue.give_back(bytes);
+        }
+        is_sent
+    }
+
+    /// Writes what waits, and ends. There is no room for what comes later.
+    pub async fn close(&self) {
+        self.queue.is_ending.store(true, Ordering::Relaxed);
+        let (ended, has_ended) = oneshot::channel();
+        if self.messages.send(Message::End(ended)).is_ok() {
+            let _ = tokio::time::timeout(GRACE, has_ended).await;
+        }
+        let bytes = self.queue.bytes();
+        if bytes > 0 {
+            tracing::error!(bytes, "the host ends before its decisions are in their log");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The decision log: a tenant's choice, what tills hand in, and how far they are.
+
+use std::sync::Arc;
+
+use ::http::{Method, StatusCode};
+use tillgate_api::problem::{QUOTA_EXCEEDED, TILL_NOT_FOUND};
+use tillgate_api::schema::{schema_of, tenant_id};
+use tillgate_api::{describe, read};
+use tillgate_base::data::etag;
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::{By, Permission as P, TENANT_RULE, TenantId};
+use tillgate_base::observe::audit::Line;
+use tillgate_http::{
+    Access, Audited, CURSOR_RULE, LIMIT, MAX_BODY, Operation, Query, QueryParameter, Reply,
+    Request, Route, Tag, Takes,
+};
+
+use crate::Conditions;
+use crate::decision_log::{
+    Chosen, Receipt, Report, TillPage, TillQuery, forget_till, is_till_cursor, read_choice, report,
+    till_cursor, till_schema, tills,
+};
+
+const CHOICE: &str = "/v1/tenants/{tenantId}/decision-log";
+const DECISIONS: &str = "/api/v1/decisions";
+const TILLS: &str = "/api/v1/decisions/tills";
+const TILL: &str = "/api/v1/decisions/tills/{till}";
+
+const CURSOR: QueryParameter<String> = QueryParameter::cursor(till_cursor, |text| {
+    is_till_cursor(text)
+        .then(|| text.to_owned())
+        .ok_or(CURSOR_RULE)
+});
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let write = Access::With(P::DecisionLogWrite);
+    let read = Access::Either(&[P::ConditionRead, P::DecisionReport, P::DecisionLogWrite]);
+    vec![
+        Route::new(Method::GET, CHOICE, Access::AnyCaller, none, get_choice)
+            .described(describe_get_choice),
+        Route::changing(
+            Method::PUT,
+            CHOICE,
+            write,
+            json,
+            "decision_log.put",
+            put_choice,
+        )
+        .described(describe_put_choice),
+        Route::new(
+            Method::POST,
+            DECISIONS,
+            Access::With(P::DecisionReport),
+            json,
+            hand_in,
+        )
+        .heavy()
+        .described(describe_hand_in)
+        .unaudited("the decision log has what is handed in"),
+        Route::new(Method::GET, TILLS, read, none, list_tills).described(describe_list_tills),
+        Route::changing(
+            Method::DELETE,
+            TILL,
+            write,
+            none,
+            "till.deleted",
+            delete_till,
+        )
+        .described(describe_delete_till),
+    ]
+}
+
+/// The tenant of the path, which is the caller's unless the caller is the platform's.
+fn tenant_of(request: &Request) -> Result<TenantId> {
+    let id = TenantId::new(request.param(0)?);
+    let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;
+    request.caller()?.require_tenant(id.as_str())?;
+    Ok(id)
+}
+
+async fn get_choice(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    request.answer_json(&conditions.chosen(&tenant_of(&request)?).await?)
+}
+
+async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
+    let tenant = tenant_of(&request)?;
+    let decision_log = read(&request.body, read_choice)?;
+    let preconditions = request.preconditions();
+    let by = By::caller(request.caller()?);
+    let chosen = conditions.choose(&tenant, by, decision_log, &preconditions);
+    let [before, after] = chosen.await?;
+    let etag = etag::of_json(&after)?;
+    let reply = Reply::of(StatusCode::OK, &after)?.tagged(etag.clone());
+    if before == after {
+        return Ok(reply.unchanged());
+    }
+    let line = Line {
+        tenant: Some(tenant),
+        before: Some(etag::of_json(&before)?),
+        after: Some(etag),
+        ..Line::default()
+    };
+    Ok(reply.audited(line))
+}
+
+async fn hand_in(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let report = Report::read(&request.body)?;
+    let receipt = conditions.hand_in(request.caller()?, &report).await?;
+    Reply::of(StatusCode::OK, &receipt)
+}
+
+async fn list_tills(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let query = till_query(&request)?;
+    let tenant = &request.caller()?.tenant;
+    let records = conditions.app.records(tenant.partition());
+    Reply::of(StatusCode::OK, &tills(&records, query).await?)
+}
+
+async fn delete_till(conditions: Arc<Conditions>, request: Request) -> Result<Audited> {
+    let (till, tenant) = (request.param(0)?, &request.caller()?.tenant);
+    let records = conditions.app.records(tenant.partition());
+    forget_till(&records, till).await?;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: Some(till.to_owned()),
+        ..Line::default()
+    };
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
+}
+
+fn till_query(request: &Request) -> Result<TillQuery> {
+    let mut query = Query::of(request);
+    let after = query.optional(&CURSOR);
+    let limit = query.limit();
+    query.faults.none_or_error()?;
+    Ok(TillQuery { after, limit })
+}
+
+fn of_tenant(operation: Operation) -> Operation {
+    operation
+        .path("tenantId", "The id of the tenant.", tenant_id)
+        .answers(200, "Which decisions go into the log", schema_of::<Chosen>)
+}
+
+fn describe_get_choice() -> Operation {
+    let operation = Operation::new(
+        "getDecisionLog",
+        Tag::Decisions,
+        "Get which decisions go into the log",
+    );
+    of_tenant(operation.says("For any client of the tenant, and for the platform's."))
+        .with_entity_tag()
+}
+
+fn describe_put_choice() -> Operation {
+    let operation = Operation::new(
+        "putDecisionLog",
+        Tag::Decisions,
+        "Choose which decisions go into the log",
+    );
+    of_tenant(
+        operation
+            .says("They are written where the configuration of each host says (`decisions.log`)."),
+    )
+    .takes(|generator| describe(generator, read_choice))
+    .with_preconditions()
+}
+
+fn describe_hand_in() -> Operation {
+    Operation::new(
+        "handInDecisions",
+        Tag::Decisions,
+        "Put decisions of a till into the log",
+    )
+    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. Each client has tills of its own: under the name of another client's, its numbers are its own. `leftOut` are those that the tenant has not chosen.")
+    .takes(
+        |generator| describe(generator, report))
+    .answers(
+        200,
+        "What became of them",
+        schema_of::<Receipt>)
+    .refuses(&[QUOTA_EXCEEDED])
+}
+
+fn describe_list_tills() -> Operation {
+    Operation::new(
+        "listTills",
+        Tag::Decisions,
+        "List the tills that hand in decisions",
+    )
+    .query(&LIMIT)
+    .query(&CURSOR)
+    .answers(
+        200,
+        "The tills, by name, each with the number of its last decision",
+        schema_of::<TillPage>,
+    )
+}
+
+fn describe_delete_till() -> Operation {
+    Operation::new("deleteTill", Tag::Decisions, "Forget the tills with a name")
+        .path("till", "The name of the till.", till_schema)
+        .empty(204, "They are forgotten, and their places are free")
+        .refuses(&[TILL_NOT_FOUND])
+}

@@ -1,0 +1,236 @@
+//! Decisions that go into the decision log: the module says beside its answer what belongs there, and the lines are made of that.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Weak};
+
+use serde::Deserialize;
+use tillgate_base::data::etag::{self, Etag};
+use tillgate_base::engine::MODULE_SHA256;
+use tillgate_base::error::Result;
+use tillgate_base::identity::Caller;
+use tillgate_base::observe::readiness::Warning;
+use tillgate_engine::decision::Decision;
+use tillgate_engine::restriction::ProjectId;
+use tillgate_store::clock::Timestamp;
+use uuid::Uuid;
+
+use super::Conditions;
+use super::catalog::TenantCatalog;
+use crate::decision_log::{self, Choice, DecisionLog, HandIn, Line, NO_LOG, Receipt, Report};
+
+/// The bytes of most lines.
+const LINE: usize = 512;
+
+/// Why an item is not allowed whose condition is not in force: the answer has no result of that.
+const NOT_IN_FORCE: &str = "condition.not_in_force";
+
+/// What the module says of an item ([`tillgate_engine::record`]).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'r> {
+    #[serde(borrow)]
+    item_id: Cow<'r, str>,
+    #[serde(borrow)]
+    results: Vec<RowResult<'r>>,
+    /// Conditions that are not in force.
+    unresolved: Vec<&'r str>,
+    project_id: Option<&'r str>,
+    /// The result of the project, unless it allows the item.
+    #[serde(borrow, default)]
+    project: Vec<RowResult<'r>>,
+}
+
+#[derive(Deserialize)]
+struct RowResult<'r> {
+    /// The condition.
+    id: Option<&'r str>,
+    decision: &'r str,
+    reason: Option<&'r str>,
+    #[serde(borrow)]
+    restriction: Option<Cow<'r, str>>,
+}
+
+/// What decided about an item, and how.
+#[derive(Default)]
+struct Verdict<'r> {
+    condition: Option<&'r str>,
+    project: Option<&'r str>,
+    /// Nothing speaks against the item if there is no other decision.
+    decision: Option<&'r str>,
+    reason: Option<&'r str>,
+    restriction: Option<&'r str>,
+}
+
+impl Row<'_> {
+    /// One of each condition and of the project, or one without either.
+    fn verdicts(&self) -> impl Iterator<Item = Verdict<'_>> {
+        let of_conditions = self.results.iter().map(RowResult::verdict);
+        let unresolved = self.unresolved.iter().map(|id| Verdict {
+            condition: Some(id),
+            decision: Some(Decision::SoftDeny.as_str()),
+            reason: Some(NOT_IN_FORCE),
+            ..Verdict::default()
+        });
+        let is_alone = self.results.is_empty() && self.unresolved.is_empty();
+        let last = (self.project_id.is_some() || is_alone).then(|| Verdict {
+            project: self.project_id,
+            ..self
+                .project
+                .first()
+                .map(RowResult::verdict)
+                .unwrap_or_default()
+        });
+        of_conditions.chain(unresolved).chain(last)
+    }
+}
+
+impl RowResult<'_> {
+    fn verdict(&self) -> Verdict<'_> {
+        Verdict {
+            condition: self.id,
+            project: None,
+            decision: Some(self.decision),
+            reason: self.reason,
+            restriction: self.restriction.as_deref(),
+        }
+    }
+}
+
+/// Puts one decision into the log.
+#[derive(Debug)]
+pub(super) struct Logger {
+    log: Arc<DecisionLog>,
+    choice: Choice,
+    /// Who asks, and in which request.
+    caller: Arc<Caller>,
+    correlation: Uuid,
+}
+
+impl Conditions {
+    /// The log that this host writes, if it writes one.
+    #[must_use]
+    pub const fn decision_log(&self) -> Option<&Arc<DecisionLog>> {
+        self.decision_log.as_ref()
+    }
+
+    /// What puts a decision into the log, if it may go there. `asked` says who asks, and in which request.
+    pub(super) fn logger(
+        &self,
+        catalog: &TenantCatalog,
+        asked: impl FnOnce() -> Result<(Arc<Caller>, Uuid)>,
+    ) -> Result<Option<Logger>> {
+        let Some(log) = &self.decision_log else {
+            return Ok(None);
+        };
+        let choice = catalog.choice();
+        if choice == Choice::None {
+            return Ok(None);
+        }
+        let (caller, correlation) = asked()?;
+        Ok(Some(Logger {
+            log: Arc::clone(log),
+            choice,
+            caller,
+            correlation,
+        }))
+    }
+
+    /// Puts the decisions of a till into the log.
+    ///
+    /// # Errors
+    /// Those of [`HandIn::take`].
+    pub(super) async fn hand_in(&self, caller: &Caller, report: &Report) -> Result<Receipt> {
+        let (tenant, _) = self.tenant(&caller.tenant).await?;
+        let choice = tenant.catalog().choice();
+        if choice == Choice::None {
+            return Ok(Receipt::of_none(report));
+        }
+        let hand_in = HandIn {
+            log: self.decision_log.as_ref().ok_or(NO_LOG)?,
+            records: tenant.own().records(),
+            max_tills: self.app.config.quotas.tills,
+            choice,
+            caller,
+            now: self.app.clock.now(),
+        };
+        hand_in.take(report).await
+    }
+
+    /// Registers what is known of the log, and warns while it is not whole, or tenants want one that this host does not write.
+    pub(super) fn measure_log(&self) {
+        decision_log::measure(self.decision_log.as_ref(), &self.app.metrics);
+        let log = self.decision_log.as_ref().map(Arc::downgrade);
+        let tenants = Arc::clone(&self.tenants);
+        self.app.readiness.warn("decision_log", move |_| {
+            if let Some(log) = &log {
+                return Weak::upgrade(log).and_then(|log| log.warning());
+            }
+            let tenants = tenants.read();
+            let wants = tenants
+                .all()
+                .filter(|tenant| tenant.own().current().choice() != Choice::None);
+            let count = wants.count();
+            let why = "tenants want decisions in a log, and this host writes none";
+            (count > 0).then_some(Warning { count, why })
+        });
+    }
+}
+
+impl Logger {
+    /// Puts a decision into the log that was made with a catalog, by what the module says of it ([`tillgate_engine::record`]).
+    pub(super) fn log(self, catalog: &TenantCatalog, rows: &[u8], at: Timestamp) {
+        let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
+        let rows = rows.unwrap_or_else(|cause| {
+            tracing::error!(%cause, "what the module says of a decision cannot be read");
+            Vec::new()
+        });
+        let allow = Decision::Allow.as_str();
+        let verdicts = rows
+            .iter()
+            .flat_map(|row| row.verdicts().map(move |it| (&row.item_id, it)));
+        let mut verdicts = verdicts
+            .map(|(item, verdict)| (item, verdict.decision.unwrap_or(allow), verdict))
+            .filter(|(_, decision, _)| self.choice == Choice::All || *decision != allow)
+            .peekable();
+        if verdicts.peek().is_none() {
+            return;
+        }
+        let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());
+        let (mut lines, mut count) = (Vec::with_capacity(LINE), 0);
+        for (item, decision, verdict) in verdicts {
+            let line = Line {
+                at: (&*time).into(),
+                tenant_id: Some(catalog.tenant().as_str().into()),
+                client_id: Some((&*self.caller.subject).into()),
+                business_unit_id: self.caller.unit.as_deref().map(Into::into),
+                item_id: Some((&**item).into()),
+                condition_id: verdict.condition.map(Into::into),
+                project_id: verdict.project.map(Into::into),
+                etag: etag(catalog, &verdict).map(|etag| etag::digest(etag).into()),
+                decision: Some(decision.into()),
+                reason: verdict.reason.map(Into::into),
+                restriction: verdict.restriction.map(Into::into),
+                engine: Some(MODULE_SHA256.into()),
+                correlation_id: Some((&*correlation).into()),
+                ..Line::default()
+            };
+            line.write(&mut lines);
+            count += 1;
+            // Item ids may be long, and are repeated: a basket may have more lines than there is ever room for.
+            if !self.log.may_have_room(lines.len()) {
+                self.log.miss(at);
+                return;
+            }
+        }
+        self.log.add(lines, count, at);
+    }
+}
+
+/// The version of the rule that decided, if it is there.
+fn etag<'c>(catalog: &'c TenantCatalog, verdict: &Verdict<'_>) -> Option<&'c Etag> {
+    if let Some(id) = verdict.condition {
+        return Some(catalog.condition_in_force(id)?.text.etag());
+    }
+    let id = ProjectId::new(verdict.project?)?;
+    Some(catalog.project(id)?.text.etag())
+}

@@ -1,0 +1,189 @@
+//! A decision before it is made: what the module is asked and the documents that it needs for that. Made once for each
+//! request; whether making the decision would keep other requests waiting is known from it.
+
+use std::borrow::Cow;
+
+use tillgate_base::engine::{Call, Decided, Document, EvaluateOptions, Lease};
+use tillgate_base::error::{Error, Result};
+use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
+
+use super::TenantCatalog;
+
+/// A decision that prepares no document longer than this, and whose work is not more than that, is made at once: others are
+/// made off the threads that serve.
+const MAX_PREPARED: usize = 64 << 10;
+const MAX_WORK: usize = 1 << 22;
+
+/// The fewest bytes of a restriction in a project's document.
+const RESTRICTION_BYTES: usize = 40;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// What the decision is about.
+    pub about: About,
+    /// How it is to be decided.
+    pub options: EvaluateOptions,
+}
+
+/// What a decision is about.
+#[derive(Clone, Debug)]
+pub enum About {
+    /// One item, the condition with this id.
+    Condition(String),
+    /// One item, the project that the request names.
+    Project,
+    /// A basket.
+    Basket,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Plan<'c> {
+    kind: Kind<'c>,
+    options: EvaluateOptions,
+    /// The bytes of a basket times those of its project, which is what the module compares, at most, and what of the
+    /// request its explanations repeat, at most.
+    work: usize,
+}
+
+#[derive(Debug)]
+enum Kind<'c> {
+    Condition(Cow<'c, Document>, String),
+    Project(Cow<'c, Document>),
+    Basket(Cow<'c, Document>, Option<Cow<'c, Document>>),
+}
+
+/// What of a request is needed to find the documents. The module reports the faults of a request.
+#[derive(Default, serde::Deserialize)]
+struct Named<'r> {
+    #[serde(borrow, rename = "projectId")]
+    project_id: Option<Cow<'r, str>>,
+    #[serde(borrow, default)]
+    items: Vec<NamedItem<'r>>,
+}
+
+#[derive(serde::Deserialize)]
+struct NamedItem<'r> {
+    #[serde(borrow, default, rename = "conditionIds")]
+    condition_ids: Vec<Cow<'r, str>>,
+}
+
+impl<'c> Plan<'c> {
+    /// The plan for a request, with what a tenant sees.
+    #[must_use]
+    pub(super) fn new(catalog: &'c TenantCatalog, question: Question, request: &[u8]) -> Self {
+        let named = || serde_json::from_slice(request).unwrap_or_default();
+        let id_of = |named: &Named<'_>| ProjectId::new(named.project_id.as_deref()?);
+        let project_of = |id: ProjectId| {
+            let project = catalog.project(id)?;
+            Some(Cow::Borrowed(&project.document))
+        };
+        let Question { about, options } = question;
+        let explain = options.explain;
+        let mut work = 0;
+        let kind = match about {
+            About::Condition(id) => Kind::Condition(catalog.document_of(&id), id),
+            About::Project => {
+                let project = id_of(&named()).and_then(project_of);
+                if let Some(project) = project.as_ref().filter(|_| explain) {
+                    let checks = project.text().len() / RESTRICTION_BYTES;
+                    work = checks.min(MAX_RESTRICTIONS) * request.len();
+                }
+                // To conditions, which have no project, every project is unreachable.
+                Kind::Project(project.unwrap_or_else(|| catalog.document_of_all([])))
+            }
+            About::Basket => {
+                let named = named();
+                let project = id_of(&named).and_then(project_of);
+                work = project
+                    .as_ref()
+                    .map_or(0, |project| project.text().len() * request.len());
+                let ids = named.items.iter().flat_map(|item| &item.condition_ids);
+                if explain {
+                    // Each may repeat the customer's licenses.
+                    work += ids.clone().count() * request.len();
+                }
+                let conditions = catalog.document_of_all(ids.map(|id| &**id));
+                Kind::Basket(conditions, project)
+            }
+        };
+        Self {
+            kind,
+            options,
+            work,
+        }
+    }
+
+    /// Whether an instance makes the decision in so little time that others need not wait for it.
+    #[must_use]
+    pub(super) fn is_short(&self, instance: &Lease<'_>) -> bool {
+        let is_short =
+            |document: &Document| document.text().len() <= MAX_PREPARED || instance.has(document);
+        let documents_are_short = match &self.kind {
+            Kind::Condition(document, _) | Kind::Project(document) => is_short(document),
+            Kind::Basket(conditions, project) => {
+                is_short(conditions) && project.as_deref().is_none_or(is_short)
+            }
+        };
+        documents_are_short && self.work <= MAX_WORK
+    }
+
+    /// Has an instance make the decision.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming every fault of the request; [`Error::NotFound`] naming a condition that is not in force.
+    pub(super) fn decide(&self, instance: Lease<'_>, request: &[u8]) -> Result<Decided> {
+        let call = match &self.kind {
+            Kind::Condition(document, id) => Call::Condition(document, id),
+            Kind::Project(document) => Call::Project(document),
+            Kind::Basket(conditions, project) => Call::Basket(conditions, project.as_deref()),
+        };
+        let decided = instance.evaluate(call, self.options, request);
+        decided.map_err(|error| match (Error::from(error), &self.kind) {
+            (Error::NotFound(code, _), Kind::Condition(_, id)) => {
+                Error::NotFound(code, format!("no condition {id:?} is in force"))
+            }
+            (error, _) => error,
+        })
+    }
+
+    /// The same, which needs the catalog no longer.
+    #[must_use]
+    pub(super) fn into_owned(self) -> Plan<'static> {
+        let owned = |document: Cow<'_, Document>| Cow::Owned(document.into_owned());
+        let kind = match self.kind {
+            Kind::Condition(document, id) => Kind::Condition(owned(document), id),
+            Kind::Project(document) => Kind::Project(owned(document)),
+            Kind::Basket(conditions, project) => {
+                Kind::Basket(owned(conditions), project.map(owned))
+            }
+        };
+        Plan {
+            kind,
+            options: self.options,
+            work: self.work,
+        }
+    }
+
+    /// What it is counted under.
+    #[must_use]
+    pub(super) const fn subject(&self) -> Subject {
+        match self.kind {
+            Kind::Condition(..) => Subject::Condition,
+            Kind::Project(_) => Subject::Project,
+            Kind::Basket(..) => Subject::Basket,
+        }
+    }
+}
+
+/// What a decision is counted under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// One item, a condition.
+    Condition,
+    /// One item, a project.
+    Project,
+    /// A basket.
+    Basket,
+}

@@ -1,0 +1,182 @@
+//! The JSON of a condition or project in parts: what decides, who manages it, and its tests.
+//!
+//! They are stored in this order, as the members of one object, and the last two only where there are any. So the record of
+//! one that has neither is what it always was, and a host of an earlier version takes the label for a member that it ignores.
+
+use bytes::Bytes;
+use serde::Serialize;
+use tillgate_base::data::etag::{self, Etag};
+use tillgate_base::data::managed_by::ManagedBy;
+use tillgate_base::error::Result;
+use tillgate_engine::tests::{self, Tests};
+
+use super::document::to_json;
+
+/// What stands before the label, which ends in a quote.
+const LABEL: &[u8] = b",\"managedBy\":\"";
+
+/// The JSON of a condition or project.
+#[derive(Debug)]
+pub struct Text {
+    /// What decides.
+    rule: Bytes,
+    /// `,"managedBy":"..."`; `None` where nobody does.
+    label: Option<Bytes>,
+    /// Its tests, a JSON array; `None` without any.
+    tests: Option<Bytes>,
+    rule_etag: Etag,
+    tested_etag: Etag,
+    etag: Etag,
+}
+
+impl Text {
+    /// What is stored.
+    pub(super) fn new(json: Bytes) -> Self {
+        let etag = etag::of_text(&json);
+        let (open, tests) = match tests::split(&json) {
+            Some((open, tests)) => (open, Some(tests)),
+            None => (json.strip_suffix(b"}").unwrap_or(&json), None),
+        };
+        let (open, label) = split_label(open);
+        if label.is_none() && tests.is_none() {
+            return Self {
+                rule: json,
+                label: None,
+                tests: None,
+                rule_etag: etag.clone(),
+                tested_etag: etag.clone(),
+                etag,
+            };
+        }
+        let rule = [open, b"}"].concat();
+        let rule_etag = etag::of_text(&rule);
+        // Copied, so that none keeps the others in memory.
+        let mut text = Self {
+            rule: rule.into(),
+            label: label.map(Bytes::copy_from_slice),
+            tests: tests.map(Bytes::copy_from_slice),
+            tested_etag: rule_etag.clone(),
+            rule_etag,
+            etag,
+        };
+        if text.tests.is_some() {
+            text.tested_etag = match text.label {
+                None => text.etag.clone(),
+                Some(_) => etag::of_text(&joined(text.tested_pieces())),
+            };
+        }
+        text
+    }
+
+    /// What is put, as it will be stored, with its own tests or with those that are kept.
+    pub(super) fn of(
+        document: &impl Serialize,
+        managed_by: Option<&ManagedBy>,
+        tests: &Tests<'_>,
+        kept: Option<&Bytes>,
+    ) -> Result<Self> {
+        let mut json = to_json(document)?;
+        if let Some(label) = managed_by
+            && json.pop() == Some(b'}')
+        {
+            json.extend_from_slice(LABEL);
+            json.extend_from_slice(label.as_str().as_bytes());
+            json.extend_from_slice(b"\"}");
+        }
+        match kept {
+            None => tests.append_to(&mut json),
+            Some(kept) => {
+                json.pop();
+                json.extend_from_slice(b",\"tests\":");
+                json.extend_from_slice(kept);
+                json.push(b'}');
+            }
+        }
+        Ok(Self::new(json.into()))
+    }
+
+    /// Its entity tag.
+    #[must_use]
+    pub const fn etag(&self) -> &Etag {
+        &self.etag
+    }
+
+    /// The entity tag of what decides.
+    pub(super) const fn rule_etag(&self) -> &Etag {
+        &self.rule_etag
+    }
+
+    /// The entity tag of what decides and its tests.
+    pub(super) const fn tested_etag(&self) -> &Etag {
+        &self.tested_etag
+    }
+
+    /// What decides.
+    pub(super) const fn rule(&self) -> &Bytes {
+        &self.rule
+    }
+
+    /// Its tests, if it has any.
+    pub(super) const fn tests(&self) -> Option<&Bytes> {
+        self.tests.as_ref()
+    }
+
+    /// As it is stored and answered.
+    #[must_use]
+    pub fn json(&self) -> Bytes {
+        match (&self.label, &self.tests) {
+            (None, None) => self.rule.clone(),
+            _ => joined(self.pieces()),
+        }
+    }
+
+    /// The same in pieces.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
+        self.with(self.label.clone())
+    }
+
+    /// What decides and its tests, in pieces.
+    pub(super) fn tested_pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
+        self.with(None)
+    }
+
+    fn with(&self, label: Option<Bytes>) -> impl Iterator<Item = Bytes> + use<> {
+        let tests = self.tests.clone();
+        let pieces = match (&label, &tests) {
+            (None, None) => [Some(self.rule.clone()), None, None, None, None],
+            _ => [
+                Some(self.rule.slice(..self.rule.len().saturating_sub(1))),
+                label,
+                tests.as_ref().map(|_| Bytes::from_static(b",\"tests\":")),
+                tests,
+                Some(Bytes::from_static(b"}")),
+            ],
+        };
+        pieces.into_iter().flatten()
+    }
+
+    /// The bytes of it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.pieces().map(|piece| piece.len()).sum()
+    }
+}
+
+fn joined(pieces: impl Iterator<Item = Bytes>) -> Bytes {
+    let mut json = Vec::new();
+    pieces.for_each(|piece| json.extend_from_slice(&piece));
+    json.into()
+}
+
+/// A document without its last brace in two: what stands before the label, and the label with its name. Only a document
+/// with a label ends in a quote there: all others end in an object or a list.
+fn split_label(open: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let at = open
+        .strip_suffix(b"\"")
+        .and_then(|rest| rest.iter().rposition(|byte| *byte == b'"'))
+        .and_then(|quote| (quote + 1).checked_sub(LABEL.len()));
+    match at.and_then(|at| open.split_at_checked(at)) {
+        Some((before, label)) if label.starts_with(LABEL) => (before, Some(label)),
+        _ => (open, None),
+    }
+}

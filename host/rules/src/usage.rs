@@ -1,0 +1,134 @@
+//! Quotas: how much a tenant may configure, and how much it does. It is counted in the commits that change it, so that no
+//! two of them pass a quota together, on whichever hosts they are made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tillgate_base::config::Quotas;
+use tillgate_base::data::feed::Subscriber;
+use tillgate_base::data::quota::{self, Usage, exchange};
+use tillgate_base::data::records::{Change, Versioned};
+use tillgate_base::error::Result;
+use tillgate_base::identity::TenantId;
+
+use super::Conditions;
+use super::cache::{Content, PartitionCache};
+use super::history::{RECORDED, Recorded};
+use crate::decision_log::tills_used;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    Conditions,
+    Projects,
+}
+
+/// The record of how much a tenant has configured.
+pub(super) const USED: &str = "usage/configuration";
+
+/// How much a tenant has configured, as it is stored.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub(super) struct Used {
+    conditions: u64,
+    projects: u64,
+    bytes: u64,
+}
+
+/// How much a tenant has configured, and how much it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Configured {
+    /// Its own conditions.
+    pub conditions: Usage,
+    /// Its projects.
+    pub projects: Usage,
+    /// The bytes of their JSON.
+    pub configuration_bytes: Usage,
+    /// The bytes of their history.
+    pub history_bytes: Usage,
+    /// The tills that hand in decisions.
+    pub tills: Usage,
+}
+
+impl Used {
+    /// Where it was not counted yet: by an earlier version, or since there has never been anything.
+    async fn recount(cache: &PartitionCache) -> Result<Self> {
+        cache.catch_up().await?;
+        let content: &Content = &cache.content();
+        Ok(Self {
+            conditions: quota::count(content.conditions.size()),
+            projects: quota::count(content.projects.size()),
+            bytes: quota::count(content.bytes()),
+        })
+    }
+
+    /// How much it is once something is put in place of something else: the bytes of both.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when it would be more than a quota.
+    fn after(mut self, of: Counted, sizes: [Option<usize>; 2], quotas: &Quotas) -> Result<Self> {
+        let (name, counted, max) = match of {
+            Counted::Conditions => ("conditions", &mut self.conditions, quotas.conditions),
+            Counted::Projects => ("projects", &mut self.projects, quotas.projects),
+        };
+        let counts = sizes.map(|size| u64::from(size.is_some()));
+        *counted = exchange(name, *counted, counts, quota::count(max))?;
+        let bytes = sizes.map(|size| quota::count(size.unwrap_or_default()));
+        let (name, max) = ("bytes of conditions and projects", quotas.configuration);
+        self.bytes = exchange(name, self.bytes, bytes, max.as_u64())?;
+        Ok(self)
+    }
+}
+
+impl Conditions {
+    /// How much a tenant has configured.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn usage(&self, tenant: &TenantId) -> Result<Configured> {
+        let (tenant, _) = self.tenant(tenant).await?;
+        let own = tenant.own();
+        let used = match own.records().get::<Used>(USED).await? {
+            Some(counted) => counted.record,
+            None => Used::recount(own).await?,
+        };
+        let recorded = own.records().get::<Recorded>(RECORDED).await?;
+        let history = recorded.map_or(0, |recorded| recorded.record.bytes);
+        let quotas = &self.app.config.quotas;
+        let usage = |used, quota| Usage { used, quota };
+        Ok(Configured {
+            conditions: usage(used.conditions, quota::count(quotas.conditions)),
+            projects: usage(used.projects, quota::count(quotas.projects)),
+            configuration_bytes: usage(used.bytes, quotas.configuration.as_u64()),
+            history_bytes: usage(quota::count(history), quotas.history.as_u64()),
+            tills: tills_used(own.records(), quotas.tills).await?,
+        })
+    }
+
+    /// Adds to a change how much its tenant has after it. `counted` is what was read with what the change replaces, `sizes`
+    /// the bytes of that and of what takes its place.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when it would be more than a quota.
+    pub(super) async fn count(
+        &self,
+        change: &mut Change,
+        cache: &PartitionCache,
+        of: Counted,
+        counted: Option<Versioned<Used>>,
+        sizes: [Option<usize>; 2],
+    ) -> Result<()> {
+        let [before, after] = sizes;
+        if before == after {
+            return Ok(());
+        }
+        let used = match &counted {
+            Some(counted) => counted.record,
+            None => Used::recount(cache).await?,
+        };
+        let used = used.after(of, sizes, &self.app.config.quotas)?;
+        change.expect(USED, counted.as_ref());
+        // Also when there is nothing any more: a record that came and went between a recount and its commit would not be
+        // seen by that commit.
+        change.put(USED, &used)
+    }
+}

@@ -1,0 +1,73 @@
+//! The job of a delivery that this host has claimed. One commit settles it, together with what follows from it.
+
+use tillgate_base::data::records::{Change, Records, Versioned};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::TenantId;
+use tillgate_base::jobs::Work;
+use tillgate_store::clock::Timestamp;
+use uuid::Uuid;
+
+use super::limiter::Deferral;
+use crate::Webhooks;
+use crate::events::delivery::{Delivery, Job, LATER};
+use crate::events::delivery_id::DeliveryId;
+
+/// See the module's documentation.
+pub(crate) struct Claim<'w> {
+    pub(super) webhooks: &'w Webhooks,
+    pub(super) records: Records,
+    pub(super) tenant: TenantId,
+    pub(super) id: DeliveryId,
+    pub(super) job: Job,
+    pub(super) work: Work,
+}
+
+impl<'w> Claim<'w> {
+    /// A job that was claimed.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] for one that is not a delivery's.
+    pub(crate) fn read(webhooks: &'w Webhooks, work: Work) -> Result<Self> {
+        let damaged = || Error::Bug(format!("{} is not a delivery", work.job.id));
+        let tenant = TenantId::of_partition(&work.partition).ok_or_else(damaged)?;
+        let id = Uuid::try_parse(&work.job.id).map_err(|_| damaged())?;
+        let job = Job::read(&work.job.body)?;
+        Ok(Self {
+            records: webhooks.app.records(work.partition.clone()),
+            webhooks,
+            tenant,
+            id: DeliveryId(id),
+            job,
+            work,
+        })
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.webhooks.app.clock.now()
+    }
+
+    pub(super) async fn delivery(&self) -> Result<Option<Versioned<Delivery>>> {
+        self.records.get(&self.id.key()).await
+    }
+
+    /// Puts the delivery off: nothing of it changes but when it is tried.
+    pub(super) async fn defer(&self, deferral: Deferral) -> Result<()> {
+        let mut change = Change::default();
+        let job = Job {
+            has_reservation: deferral.has_reservation,
+            ..self.job
+        };
+        let body = job.to_bytes()?;
+        change.enqueue(LATER, &self.work.job.id, deferral.until, body);
+        self.settle(change).await
+    }
+
+    /// Ends the job with a change; it goes on where the change puts it on a queue.
+    pub(super) async fn settle(&self, change: Change) -> Result<()> {
+        let mut whole = Change::default();
+        self.work.settle(&mut whole);
+        whole.add(change);
+        let recorder = &self.webhooks.recorder;
+        recorder.write(&self.records, whole, None).await
+    }
+}

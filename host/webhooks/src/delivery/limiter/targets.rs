@@ -1,0 +1,297 @@
+//! How many deliveries of a tenant are under way to one target, a scheme, host and port: many webhooks may have one receiver.
+//!
+//! Webhooks that are not proven get half of the places at most, and proven ones half of them in any case. So more are under way
+//! while webhooks that were proven have just stopped answering, until what they were sent has come to its deadline: up to
+//! [`MOST`] times as many, so that a receiver that becomes slow is not sent more and more.
+//!
+//! Neither a webhook nor a job waits for a place: a delivery without one is put off until there is expected to be one. A
+//! target is in memory for as long as a delivery to it is under way.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use reqwest::Url;
+use tillgate_base::identity::TenantId;
+use tillgate_store::clock::Timestamp;
+
+use super::pacing::SPACING;
+use super::room::Room;
+use super::{Deferral, Limiter};
+
+/// How many times as many deliveries as a target has places are under way to it at most.
+const MOST: usize = 8;
+
+/// For how long a webhook waits as a whole before it is tried again: it may be one that answers.
+const MAX_HOLD: Duration = Duration::from_secs(1);
+
+/// A tenant, and where it sends to.
+type Key = (TenantId, String);
+
+/// The targets that deliveries of this host are under way to.
+#[derive(Clone, Debug)]
+pub(crate) struct Targets(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    max_under_way: usize,
+    targets: Mutex<HashMap<Key, Target>>,
+}
+
+#[derive(Debug)]
+struct Target {
+    /// The limiter of each delivery that is under way.
+    places: Vec<Arc<Limiter>>,
+    room: Room,
+}
+
+/// A delivery that is under way, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    all: Targets,
+    key: Key,
+    limiter: Arc<Limiter>,
+}
+
+impl Targets {
+    pub(crate) fn new(max_under_way: usize) -> Self {
+        Self(Arc::new(Shared {
+            max_under_way,
+            targets: Mutex::default(),
+        }))
+    }
+
+    /// Asks to send a delivery of a tenant to the URL of a webhook.
+    ///
+    /// # Errors
+    /// Until when it is put off instead.
+    pub(crate) fn enter(
+        &self,
+        tenant: &TenantId,
+        url: &str,
+        limiter: &Arc<Limiter>,
+        now: Timestamp,
+    ) -> Result<Place, Deferral> {
+        let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
+        let key = (tenant.clone(), origin.unwrap_or_default());
+        let max = self.0.max_under_way;
+        let mut targets = self.lock();
+        let target = targets.entry(key.clone()).or_insert_with(|| Target {
+            places: Vec::new(),
+            room: Room::new(max),
+        });
+        target.admit(limiter, max, now)?;
+        target.places.push(Arc::clone(limiter));
+        Ok(Place {
+            all: self.clone(),
+            key,
+            limiter: Arc::clone(limiter),
+        })
+    }
+
+    /// How many targets there are.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// How many deliveries of a tenant are under way to the target that has most of them.
+    pub(crate) fn most(&self, tenant: &TenantId) -> usize {
+        let targets = self.lock();
+        let own = targets.iter().filter(|((of, _), _)| of == tenant);
+        let most = own.map(|(_, target)| target.places.len()).max();
+        most.unwrap_or(0).min(self.0.max_under_way)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Target>> {
+        let targets = &self.0.targets;
+        targets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Target {
+    /// Whether a webhook has a place.
+    ///
+    /// # Errors
+    /// Until when its delivery is put off.
+    fn admit(
+        &mut self,
+        limiter: &Arc<Limiter>,
+        max: usize,
+        now: Timestamp,
+    ) -> Result<(), Deferral> {
+        let is_proven = limiter.is_proven(now);
+        let unproven = self.places.iter().filter(|each| !each.is_proven(now));
+        let silences = unproven.map(|each| each.pacing().silence(now));
+        let silences: Vec<Option<Duration>> = silences.collect();
+        let (unproven, half) = (silences.len(), max.div_ceil(2));
+        let is_full = self.places.len() >= max * MOST;
+        let has_room = if is_proven {
+            self.places.len() - unproven < max - unproven.min(max - half) && !is_full
+        } else {
+            unproven < half
+        };
+        if has_room {
+            return Ok(());
+        }
+        let silences: Option<Vec<Duration>> = silences.into_iter().collect();
+        let until = match silences.and_then(|all| all.into_iter().max()) {
+            // None of those that are not proven answers: the webhook waits as a whole.
+            Some(silence) if !is_proven || is_full => {
+                let again = now.plus(silence.min(MAX_HOLD));
+                let until = self.room.reserve_after(again, SPACING);
+                limiter.pacing().hold(until);
+                until
+            }
+            _ => self.room.reserve(now),
+        };
+        Err(Deferral::reserved(until))
+    }
+}
+
+impl Place {
+    /// Notes how long a delivery has taken that has succeeded. Those that are put off from now on do not wait behind others
+    /// that were put off while the target was slow.
+    pub(crate) fn finish(self, took: Duration, has_succeeded: bool) {
+        if !has_succeeded {
+            return;
+        }
+        if let Some(target) = self.all.lock().get_mut(&self.key) {
+            target.room.took(took);
+            target.room.clear();
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut targets = self.all.lock();
+        let Some(target) = targets.get_mut(&self.key) else {
+            return;
+        };
+        let is_own = |each: &Arc<Limiter>| Arc::ptr_eq(each, &self.limiter);
+        if let Some(at) = target.places.iter().position(is_own) {
+            target.places.swap_remove(at);
+        }
+        if target.places.is_empty() {
+            targets.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::super::Limiters;
+    use super::*;
+
+    const START: Timestamp = Timestamp(1_767_225_600_000_000);
+    const ONE: Duration = Duration::from_millis(1);
+    const URL: &str = "https://erp.example/a";
+
+    fn tenant(name: &str) -> TenantId {
+        #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+        TenantId::new(name).unwrap()
+    }
+
+    /// The limiters of so many webhooks of a tenant, to each of which a delivery has succeeded if they are proven.
+    async fn webhooks(count: u128, is_proven: bool) -> Vec<Arc<Limiter>> {
+        let all = Limiters::new(8);
+        let mut limiters = Vec::new();
+        for id in 0..count {
+            let limiter = all.of(&tenant("acme"), Uuid::from_u128(id), START);
+            if is_proven && let Ok(permit) = limiter.admit(START, None, false).await {
+                permit.finish(START, Duration::from_millis(5), true);
+            }
+            limiters.push(limiter);
+        }
+        limiters
+    }
+
+    /// The places that these get at a time, and how many milliseconds the others are put off.
+    fn enter(
+        targets: &Targets,
+        limiters: &[Arc<Limiter>],
+        now: Timestamp,
+    ) -> (Vec<Place>, Vec<u128>) {
+        let (mut places, mut put_off) = (Vec::new(), Vec::new());
+        for limiter in limiters {
+            match targets.enter(&tenant("acme"), URL, limiter, now) {
+                Ok(place) => places.push(place),
+                Err(deferral) => put_off.push(deferral.until.since(now).as_millis()),
+            }
+        }
+        (places, put_off)
+    }
+
+    #[tokio::test]
+    async fn each_tenant_has_so_many_under_way_to_a_target_and_the_next_come_one_after_the_other() {
+        let targets = Targets::new(2);
+        let proven = webhooks(5, true).await;
+        let (own, put_off) = enter(&targets, &proven, START);
+        assert_eq!((own.len(), put_off), (2, vec![20, 30, 40]));
+        let limiter = &webhooks(1, true).await;
+        let enter = |name, url| {
+            let entered = limiter
+                .iter()
+                .map(|limiter| targets.enter(&tenant(name), url, limiter, START));
+            entered.collect::<Result<Vec<_>, _>>()
+        };
+        let besides = [
+            enter("acme", "http://erp.example/a"),
+            enter("acme", "https://erp.example:8443/a"),
+            enter("other", "https://erp.example:443/b?c"),
+        ];
+        assert!(besides.iter().all(Result::is_ok));
+        assert!(enter("acme", "https://ERP.example:443/b?c").is_err());
+        assert_eq!((targets.count(), targets.most(&tenant("acme"))), (4, 2));
+        drop((own, besides));
+        assert_eq!(targets.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn webhooks_that_are_not_proven_have_half_of_the_places() {
+        let targets = Targets::new(4);
+        let (unproven, proven) = (webhooks(4, false).await, webhooks(3, true).await);
+        let (few, put_off) = enter(&targets, &unproven, START);
+        assert_eq!((few.len(), put_off), (2, vec![20, 25]));
+        let (others, put_off) = enter(&targets, &proven, START);
+        assert_eq!((others.len(), put_off.len()), (2, 1));
+    }
+
+    #[tokio::test]
+    async fn those_that_do_not_answer_any_more_leave_half_of_the_places_to_others() {
+        let targets = Targets::new(4);
+        let hanging = webhooks(5, true).await;
+        let mut permits = Vec::new();
+        for limiter in &hanging {
+            permits.push(limiter.admit(START.plus(ONE), None, false).await);
+        }
+        let (all, put_off) = enter(&targets, &hanging, START);
+        assert_eq!((all.len(), put_off.len()), (4, 1));
+        let later = START.plus(ONE + Duration::from_millis(1_500));
+        let (none, put_off) = enter(&targets, &hanging, later);
+        assert_eq!(
+            (none.len(), put_off),
+            (0, vec![1_000, 1_005, 1_010, 1_015, 1_020])
+        );
+        let (others, _) = enter(&targets, &webhooks(3, true).await, later);
+        assert_eq!(others.len(), 2);
+        assert_eq!(targets.most(&tenant("acme")), 4);
+    }
+
+    #[tokio::test]
+    async fn a_target_that_becomes_slow_is_not_sent_more_and_more() {
+        let targets = Targets::new(2);
+        let (mut all, mut permits, mut now) = (Vec::new(), Vec::new(), START.plus(ONE));
+        for _ in 0..20 {
+            let proven = webhooks(2, true).await;
+            for limiter in &proven {
+                permits.push(limiter.admit(now, None, false).await);
+            }
+            all.extend(enter(&targets, &proven, now).0);
+            now = now.plus(Duration::from_millis(250));
+        }
+        assert_eq!(all.len(), 2 * MOST);
+    }
+}

@@ -1,0 +1,268 @@
+//! Deliveries: one event for one webhook, with each attempt at it.
+//!
+//! A delivery that is not at its end has exactly one job, with its id: the job's due time is when it is tried next. First
+//! attempts and later ones have queues of their own, so that later ones never hold up the first.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tillgate_api::schema::time;
+use tillgate_base::error::{Error, Result};
+use tillgate_store::clock::Timestamp;
+use uuid::Uuid;
+
+use super::event::Event;
+
+/// The queue of first attempts.
+pub(crate) const FIRST: &str = "webhook-deliveries";
+
+/// The queue of later ones: after a failed attempt, or once their webhook has room.
+pub(crate) const LATER: &str = "webhook-retries";
+
+/// What a job of a delivery says.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct Job {
+    #[serde(rename = "w")]
+    pub(crate) webhook: Uuid,
+    #[serde(rename = "e")]
+    pub(crate) event: Uuid,
+    /// Whether it has waited for its place within the webhook's rate already.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) has_reservation: bool,
+}
+
+impl Job {
+    /// The job of a delivery that is to be tried.
+    pub(crate) const fn of(delivery: &Delivery) -> Self {
+        Self {
+            webhook: delivery.webhook_id,
+            event: delivery.event,
+            has_reservation: false,
+        }
+    }
+
+    pub(crate) fn to_bytes(self) -> Result<Bytes> {
+        let json = serde_json::to_vec(&self).map_err(|cause| Error::Bug(cause.to_string()))?;
+        Ok(json.into())
+    }
+
+    pub(crate) fn read(body: &[u8]) -> Result<Self> {
+        serde_json::from_slice(body)
+            .map_err(|cause| Error::Bug(format!("a job is damaged: {cause}")))
+    }
+}
+
+/// Where a delivery is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(rename = "DeliveryStatus")]
+pub(crate) enum Status {
+    /// Not tried yet.
+    Pending,
+    /// Taken by its receiver.
+    Delivered,
+    /// An attempt has failed; there will be another one.
+    Retrying,
+    /// Given up.
+    Failed,
+    /// Waits until its webhook is enabled again.
+    Held,
+}
+
+/// What is wrong with a text that is no status.
+pub(crate) const STATUS_RULE: &str = "must be PENDING, DELIVERED, RETRYING, FAILED or HELD";
+
+impl Status {
+    /// The status of a text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let all = [
+            ("PENDING", Self::Pending),
+            ("DELIVERED", Self::Delivered),
+            ("RETRYING", Self::Retrying),
+            ("FAILED", Self::Failed),
+            ("HELD", Self::Held),
+        ];
+        all.into_iter()
+            .find_map(|(name, status)| (name == text).then_some(status))
+    }
+
+    pub(crate) const fn is_final(self) -> bool {
+        matches!(self, Self::Delivered | Self::Failed)
+    }
+}
+
+/// A delivery, as it is stored.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Delivery {
+    pub(crate) webhook_id: Uuid,
+    /// The key of the event's record.
+    pub(crate) event: Uuid,
+    pub(crate) event_id: String,
+    pub(crate) event_type: String,
+    pub(crate) status: Status,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next_attempt_at: Option<Timestamp>,
+    /// When it is tried again by the schedule, while it is sent before that time because its receiver answers again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scheduled_at: Option<Timestamp>,
+    /// How many attempts have failed since it was accepted or replayed, but for those before their scheduled time.
+    #[serde(default)]
+    pub(crate) failures: usize,
+    #[serde(default)]
+    pub(crate) attempts: Vec<Attempt>,
+}
+
+/// An attempt.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "DeliveryAttempt")]
+pub(crate) struct Attempt {
+    #[serde(with = "millis")]
+    #[schemars(schema_with = "time")]
+    pub(crate) at: Timestamp,
+    pub(crate) duration_ms: u64,
+    /// The status that the receiver has answered, if it has.
+    #[schemars(range(min = 100, max = 999))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<Failure>,
+    /// The first KiB of what was answered. Of an answer that repeats a credential, only its length: `an answer of 312 bytes that repeats a credential`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<String>,
+}
+
+/// Why an attempt has failed, or a delivery was given up.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "DeliveryFailure")]
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum FailureKind {
+    /// Another status than a receiver answers that has taken it.
+    Status,
+    /// The receiver is elsewhere.
+    Redirect,
+    /// The receiver does not exist any more.
+    Gone,
+    /// Too slow.
+    Deadline,
+    /// No connection.
+    Unreachable,
+    /// An address that must not be dialled.
+    RefusedAddress,
+    /// What came is not HTTP, or the connection broke.
+    Broken,
+    /// The webhook does not exist any more.
+    WebhookDeleted,
+    /// The webhook was disabled for too long.
+    HeldTooLong,
+    /// Which authentication to send is unknown.
+    NoToken,
+}
+
+impl Delivery {
+    pub(crate) fn new(webhook: Uuid, event_key: Uuid, event: &Event, now: Timestamp) -> Self {
+        Self {
+            webhook_id: webhook,
+            event: event_key,
+            event_id: event.id.clone(),
+            event_type: event.event_type.clone(),
+            status: Status::Pending,
+            created_at: now,
+            updated_at: now,
+            next_attempt_at: Some(now),
+            scheduled_at: None,
+            failures: 0,
+            attempts: Vec::new(),
+        }
+    }
+
+    /// Has one that waits for its next attempt tried now. If that fails, it waits for the same time again.
+    pub(crate) fn bring_forward(&mut self, now: Timestamp) {
+        self.scheduled_at = self.next_attempt_at;
+        self.wait(Status::Retrying, now, now);
+    }
+
+    /// Adds an attempt. Of a delivery that is replayed many times the newest ones are kept.
+    pub(crate) fn add(&mut self, attempt: Attempt) {
+        const MAX_ATTEMPTS: usize = 25;
+        if self.attempts.len() >= MAX_ATTEMPTS {
+            self.attempts.remove(0);
+        }
+        self.attempts.push(attempt);
+    }
+
+    /// When the newest attempt was made that its receiver has answered.
+    pub(crate) fn answered_at(&self) -> Option<Timestamp> {
+        let mut newest_first = self.attempts.iter().rev();
+        let answered = newest_first.find(|attempt| attempt.status.is_some());
+        answered.map(|attempt| attempt.at)
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&mut self, status: Status, now: Timestamp) {
+        (self.status, self.updated_at, self.next_attempt_at) = (status, now, None);
+    }
+
+    /// Has it wait until a time.
+    pub(crate) fn wait(&mut self, status: Status, now: Timestamp, until: Timestamp) {
+        (self.status, self.updated_at, self.next_attempt_at) = (status, now, Some(until));
+    }
+
+    /// Gives it up without an attempt.
+    pub(crate) fn give_up(&mut self, kind: FailureKind, message: &str, now: Timestamp) {
+        self.end(Status::Failed, now);
+        self.add(Attempt {
+            at: now,
+            duration_ms: 0,
+            status: None,
+            error: Some(Failure {
+                kind,
+                message: message.to_owned(),
+            }),
+            answer: None,
+        });
+    }
+
+    /// Begins it anew.
+    pub(crate) fn replay(&mut self, now: Timestamp) {
+        self.failures = 0;
+        self.wait(Status::Pending, now, now);
+    }
+}
+
+impl Attempt {
+    /// How long it took.
+    pub(crate) const fn took(&self) -> Duration {
+        Duration::from_millis(self.duration_ms)
+    }
+}
+
+/// Times as they are answered.
+mod millis {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use tillgate_api::values::TIME_RULE;
+    use tillgate_base::body::parse_time;
+    use tillgate_store::clock::Timestamp;
+
+    pub(crate) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&at.to_millis_text())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(from)?;
+        parse_time(&text).ok_or_else(|| de::Error::custom(TIME_RULE))
+    }
+}

@@ -1,0 +1,408 @@
+//! The routes of webhooks (`webhooks.md`, "Resource"): how they are configured, tried out and paused, and their health.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::header::LOCATION;
+use ::http::{HeaderValue, Method, StatusCode};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tillgate_api::problem::{
+    QUOTA_EXCEEDED, RATE_LIMITED, TOO_MUCH_WAITING, WEBHOOK_DISABLED, WEBHOOK_NOT_FOUND,
+};
+use tillgate_api::read;
+use tillgate_api::schema::{duration, schema_of, time, uuid};
+use tillgate_base::error::{Error, Result};
+use tillgate_base::identity::{By, Permission as P, Secret};
+use tillgate_base::observe::audit::Line;
+use tillgate_http::{
+    Access, Audited, MAX_BODY, Operation, QueryParameter, Reply, Request, Route, Tag, Takes,
+};
+use uuid::Uuid;
+
+use super::path::{webhook_of, with_webhook};
+use crate::Webhooks;
+use crate::delivery::health;
+use crate::delivery::health::Health;
+use crate::events::delivery::Attempt;
+use crate::registry::answer::Answer;
+use crate::registry::audit::line;
+use crate::registry::body::{self, NewWebhook, settings_schema, trial_schema};
+use crate::registry::secrets::standard_webhooks_secret;
+use crate::registry::shared_keys::overlap;
+use crate::registry::webhook::Webhook;
+
+pub(super) const WEBHOOKS: &str = "/api/v1/webhooks";
+const WEBHOOK: &str = "/api/v1/webhooks/{webhookId}";
+
+/// A shared key that was just made.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SharedKey")]
+struct KeyAnswer<'a> {
+    /// It is shown here and never again.
+    shared_key: &'a str,
+    /// The same key as libraries of Standard Webhooks take it.
+    #[schemars(regex(pattern = "^whsec_"))]
+    standard_webhooks_secret: String,
+    /// Until when the key before it signs as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "time")]
+    previous_shared_key_ends_at: Option<String>,
+}
+
+/// The result of a trial.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TrialResult")]
+struct TrialAnswer {
+    #[serde(flatten)]
+    attempt: Attempt,
+    /// Whether the receiver has taken the test event.
+    delivered: bool,
+}
+
+/// A test event that was accepted.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ping {
+    /// The id of the event.
+    id: String,
+    #[schemars(schema_with = "uuid")]
+    delivery_id: Uuid,
+}
+
+const OVERLAP: QueryParameter<Duration> = QueryParameter {
+    name: "overlap",
+    about: "How long the old key goes on signing, at most 7 days; without it, not at all.",
+    schema: duration,
+    read: overlap,
+};
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
+    let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
+    let (read, write) = (Access::With(P::WebhookRead), Access::With(P::WebhookWrite));
+    let key = "/api/v1/webhooks/{webhookId}/shared-key";
+    let ping_one = "/api/v1/webhooks/{webhookId}/ping";
+    let resume_one = "/api/v1/webhooks/{webhookId}/resume";
+    let ping_any = "/api/v1/webhooks/ping";
+    let (post, put, delete) = (Method::POST, Method::PUT, Method::DELETE);
+    vec![
+        Route::new(Method::GET, WEBHOOKS, read, none, list).described(describe_list),
+        Route::changing(
+            post.clone(),
+            WEBHOOKS,
+            write,
+            json,
+            "webhook.created",
+            create,
+        )
+        .described(describe_create),
+        Route::new(
+            Method::GET,
+            "/api/v1/webhooks/health",
+            read,
+            none,
+            health_of_all,
+        )
+        .heavy()
+        .described(describe_health),
+        Route::changing(
+            post.clone(),
+            ping_any,
+            write,
+            json,
+            "webhook.tried_out",
+            try_out,
+        )
+        .described(describe_try_out),
+        Route::new(Method::GET, WEBHOOK, read, none, get).described(describe_get),
+        Route::changing(put, WEBHOOK, write, json, "webhook.put", replace)
+            .described(describe_replace),
+        Route::changing(delete, WEBHOOK, write, none, "webhook.deleted", remove)
+            .described(describe_remove),
+        Route::changing(
+            post.clone(),
+            key,
+            write,
+            none,
+            "webhook.key_rotated",
+            rotate_key,
+        )
+        .described(describe_rotate_key),
+        Route::changing(post.clone(), ping_one, write, none, "webhook.pinged", ping)
+            .described(describe_ping),
+        Route::changing(post, resume_one, write, none, "webhook.resumed", resume)
+            .described(describe_resume),
+    ]
+}
+
+/// What the body says of a webhook.
+fn new_webhook(webhooks: &Webhooks, request: &Request) -> Result<NewWebhook> {
+    let allows_http = webhooks.app.config.webhooks.allow_http;
+    let read = read(&request.body, |value| body::webhook(value, allows_http, ""))?;
+    Ok(read)
+}
+
+async fn list(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let all = webhooks.list(&request.caller()?.tenant).await?;
+    let all: Vec<_> = all.iter().map(|webhook| webhook.answer()).collect();
+    request.answer_json(&all)
+}
+
+async fn get(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let id = webhook_of(&request)?;
+    let webhook = webhooks.get(&request.caller()?.tenant, id).await?;
+    let etag = webhook.etag()?;
+    if request.has(&etag) {
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).tagged(etag));
+    }
+    answer(StatusCode::OK, &webhook, false)
+}
+
+async fn create(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let new = new_webhook(&webhooks, &request)?;
+    let caller = request.caller()?;
+    let (tenant, by) = (&caller.tenant, By::caller(caller));
+    let (webhook, shows_key) = webhooks.create(tenant, &by, new).await?;
+    let location = format!("{WEBHOOKS}/{}", webhook.id);
+    let location =
+        HeaderValue::from_str(&location).map_err(|cause| Error::Bug(cause.to_string()))?;
+    let reply = answer(StatusCode::CREATED, &webhook, shows_key)?.with(LOCATION, location);
+    Ok(reply.audited(line(tenant, webhook.id, None, Some(&webhook))?))
+}
+
+async fn replace(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let id = webhook_of(&request)?;
+    let new = new_webhook(&webhooks, &request)?;
+    let caller = request.caller()?;
+    let (tenant, by) = (&caller.tenant, By::caller(caller));
+    let preconditions = request.preconditions();
+    let replaced = webhooks.replace(tenant, &by, id, new, &preconditions);
+    let ([before, webhook], shows_key) = replaced.await?;
+    let reply = answer(StatusCode::OK, &webhook, shows_key)?;
+    if webhook == before {
+        return Ok(reply.unchanged());
+    }
+    Ok(reply.audited(line(tenant, id, Some(&before), Some(&webhook))?))
+}
+
+async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let id = webhook_of(&request)?;
+    let tenant = &request.caller()?.tenant;
+    let preconditions = request.preconditions();
+    let removed = webhooks.delete(tenant, id, &preconditions).await?;
+    let line = line(tenant, id, Some(&removed), None)?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
+}
+
+async fn rotate_key(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let id = webhook_of(&request)?;
+    let caller = request.caller()?;
+    let (tenant, by) = (&caller.tenant, By::caller(caller));
+    let span = request.query(&OVERLAP)?.unwrap_or_default();
+    let [before, webhook] = webhooks.rotate_key(tenant, &by, id, span).await?;
+    let answer = answer_of(&webhook, true);
+    let no_key = || Error::Bug("a webhook has no key after its rotation".to_owned());
+    let key = KeyAnswer {
+        shared_key: answer.shared_key.ok_or_else(no_key)?,
+        standard_webhooks_secret: answer.standard_webhooks_secret.ok_or_else(no_key)?,
+        previous_shared_key_ends_at: answer.previous_shared_key_ends_at,
+    };
+    let reply = Reply::of(StatusCode::OK, &key)?;
+    Ok(reply.audited(line(tenant, id, Some(&before), Some(&webhook))?))
+}
+
+async fn ping(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let webhook = webhook_of(&request)?;
+    let tenant = &request.caller()?.tenant;
+    let sent = webhooks.ping(tenant, webhook, request.correlation).await?;
+    let (event, delivery) = sent;
+    let answer = Ping {
+        id: event,
+        delivery_id: delivery,
+    };
+    let line = Line {
+        delivery: Some(delivery),
+        ..line(tenant, webhook, None, None)?
+    };
+    Ok(Reply::of(StatusCode::ACCEPTED, &answer)?.audited(line))
+}
+
+async fn resume(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let id = webhook_of(&request)?;
+    let tenant = &request.caller()?.tenant;
+    webhooks.resume(tenant, id).await?;
+    let line = line(tenant, id, None, None)?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line))
+}
+
+async fn try_out(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
+    let new = new_webhook(&webhooks, &request)?;
+    let tenant = &request.caller()?.tenant;
+    let line = Line {
+        tenant: Some(tenant.clone()),
+        id: new.id.map(|id| id.to_string()),
+        receiver: new.settings.receiver(),
+        ..Line::default()
+    };
+    let result = webhooks.try_out(tenant, new, request.correlation).await?;
+    let answer = TrialAnswer {
+        delivered: result.has_succeeded(),
+        attempt: result.attempt,
+    };
+    Ok(Reply::of(StatusCode::OK, &answer)?.audited(line))
+}
+
+async fn health_of_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply> {
+    let health = health::of_all(&webhooks, &request.caller()?.tenant).await?;
+    Reply::of(StatusCode::OK, &health)
+}
+
+/// A webhook; with its shared key where that was just made.
+fn answer(status: StatusCode, webhook: &Webhook, shows_key: bool) -> Result<Reply> {
+    let etag = webhook.etag()?;
+    Ok(Reply::of(status, &answer_of(webhook, shows_key))?.tagged(etag))
+}
+
+pub(super) fn answer_of(webhook: &Webhook, shows_key: bool) -> Answer<'_> {
+    let mut answer = webhook.answer();
+    let key = webhook.settings.shared_key.as_ref().filter(|_| shows_key);
+    answer.shared_key = key.map(Secret::reveal);
+    answer.standard_webhooks_secret = key.map(standard_webhooks_secret);
+    answer
+}
+
+fn takes(operation: Operation) -> Operation {
+    operation.takes(settings_schema)
+}
+
+fn describe_list() -> Operation {
+    Operation::new("listWebhooks", Tag::Webhooks, "List the tenant's webhooks")
+        .says("Passwords and shared keys are not answered.")
+        .answers(200, "The webhooks, by name", schema_of::<Vec<Answer<'_>>>)
+        .with_entity_tag()
+}
+
+fn describe_create() -> Operation {
+    let operation = Operation::new("createWebhook", Tag::Webhooks, "Create a webhook");
+    takes(operation)
+        .says("It gets what is published from then on.")
+        .answers(201, "It was created", schema_of::<Answer<'_>>)
+        .with_header("Location", "The path of the webhook.")
+        .with_header(
+            "ETag",
+            "The version of the webhook without its key, for `If-Match`.",
+        )
+        .refuses(&[QUOTA_EXCEEDED])
+}
+
+fn describe_get() -> Operation {
+    with_webhook(Operation::new("getWebhook", Tag::Webhooks, "Get a webhook"))
+        .answers(200, "The webhook", schema_of::<Answer<'_>>)
+        .with_entity_tag()
+        .refuses(&[WEBHOOK_NOT_FOUND])
+}
+
+fn describe_replace() -> Operation {
+    let operation = Operation::new("putWebhook", Tag::Webhooks, "Replace a webhook");
+    takes(with_webhook(operation))
+        .says(
+            "A shared key that is left out stays. A password that is left \
+                out stays while scheme, host and port of the URL do. \
+                Enabling it sends the deliveries that were held. The answer \
+                has the shared key if it was made.",
+        )
+        .answers(200, "It was replaced", schema_of::<Answer<'_>>)
+        .with_preconditions()
+        .refuses(&[WEBHOOK_NOT_FOUND])
+}
+
+fn describe_remove() -> Operation {
+    with_webhook(Operation::new(
+        "deleteWebhook",
+        Tag::Webhooks,
+        "Delete a webhook",
+    ))
+    .says("What was not delivered to it fails.")
+    .empty(204, "It was deleted")
+    .with_preconditions()
+    .refuses(&[WEBHOOK_NOT_FOUND])
+}
+
+fn describe_rotate_key() -> Operation {
+    with_webhook(Operation::new(
+        "rotateSharedKey",
+        Tag::Webhooks,
+        "Give a webhook a new shared key",
+    ))
+    .says(
+        "With an overlap `webhook-signature` carries a signature under each \
+            of both keys, and headers that hold one value are signed with \
+            the old one, until the overlap ends. A key before the old one ends at once.",
+    )
+    .query(&OVERLAP)
+    .answers(200, "The new key", schema_of::<KeyAnswer<'_>>)
+    .refuses(&[WEBHOOK_NOT_FOUND])
+}
+
+fn describe_ping() -> Operation {
+    with_webhook(Operation::new(
+        "pingWebhook",
+        Tag::Webhooks,
+        "Send a test event to a webhook",
+    ))
+    .says("It is of the type `exe.events.v1`, and delivered like any other, to this webhook alone.")
+    .answers(202, "It was accepted", schema_of::<Ping>)
+    .refuses(&[
+        WEBHOOK_NOT_FOUND,
+        WEBHOOK_DISABLED,
+        RATE_LIMITED,
+        TOO_MUCH_WAITING,
+    ])
+}
+
+fn describe_resume() -> Operation {
+    with_webhook(Operation::new(
+        "resumeWebhook",
+        Tag::Webhooks,
+        "Send again to a webhook that is paused",
+    ))
+    .says(
+        "A webhook is paused after five failed attempts in a row: \
+            `pausedSince` and `pausedUntil` in its health. Deliveries that \
+            were tried before are tried at once, and those that were put off \
+            before their first attempt within five minutes. If they fail, it is paused again.",
+    )
+    .empty(204, "It is sent to again")
+    .refuses(&[WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED])
+}
+
+fn describe_try_out() -> Operation {
+    Operation::new(
+        "tryOutWebhook",
+        Tag::Webhooks,
+        "Try out a webhook as it would be",
+    )
+    .says("A test event is sent, once, and the result is waited for. Nothing is stored.")
+    .takes(trial_schema)
+    .answers(
+        200,
+        "The result, whether the receiver has taken it or not",
+        schema_of::<TrialAnswer>,
+    )
+    .refuses(&[WEBHOOK_NOT_FOUND, TOO_MUCH_WAITING])
+}
+
+fn describe_health() -> Operation {
+    Operation::new(
+        "listWebhookHealth",
+        Tag::Webhooks,
+        "Get what was delivered and what failed in the last 24 hours",
+    )
+    .answers(
+        200,
+        "The health of each webhook, by id",
+        schema_of::<Vec<Health>>,
+    )
+}

@@ -1,0 +1,184 @@
+//! Retention: a job of each tenant removes deliveries, events and the log of them, accepted ids, counts, replays, and when
+//! failures were told, once they are old.
+//!
+//! It runs every night for as long as the tenant has any. Keys have the time in them, so that only old records are read.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tillgate_base::data::records::{Change, Records, decode_entry};
+use tillgate_base::error::Result;
+use tillgate_base::jobs::Work;
+use tillgate_store::Position;
+use tillgate_store::clock::Timestamp;
+
+use super::replay::{REPLAY, replay_key};
+use crate::Webhooks;
+use crate::delivery::counts::{COUNTS, hour_of, hour_prefix};
+use crate::events::accepted_id::{ACCEPTED_ID, AcceptedId, accepted_id_key};
+use crate::events::delivery::Delivery;
+use crate::events::delivery_id::{DELIVERY, key_before, time_ordered_id};
+use crate::events::event::{EVENT, Event, event_key};
+use crate::events::failure::{TOLD, Told};
+use crate::events::log::EVENT_LOG;
+use crate::registry::consumer::CONSUMER;
+use crate::registry::webhook::WEBHOOK;
+
+/// The queue.
+pub(crate) const QUEUE: &str = "webhook-retention";
+
+/// The job of a tenant.
+const JOB: &str = "retention";
+
+/// How many records of a kind are removed at once: all together, and the ids of events, fit into one commit.
+const PAGE: usize = 150;
+
+/// How many pages of deliveries are looked through for old ones: those that were replayed lately stand between them.
+const PAGES: usize = 20;
+
+/// How many messages of the log are dropped at once.
+const TRIMMED_AT_ONCE: usize = 1_000;
+
+/// How many hours counts are kept for.
+const COUNT_HOURS: u64 = 48;
+
+/// Adds to a change the job of a tenant that has webhooks or consumers. It is due at the next midnight, however often it is put.
+pub(crate) fn begin(change: &mut Change, now: Timestamp) {
+    change.enqueue(QUEUE, JOB, now.next_midnight(), Bytes::new());
+}
+
+/// Removes a page of old records.
+///
+/// # Errors
+/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
+pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
+    let records = webhooks.app.records(work.partition.clone());
+    let now = webhooks.app.clock.now();
+    let kept_since = now.minus(webhooks.app.config.webhooks.journal_retention);
+    trim_log(&records, kept_since).await?;
+    let plan = async || {
+        let mut change = Change::default();
+        remove_deliveries(&records, &mut change, kept_since).await?;
+        remove_events(&records, &mut change, kept_since, now).await?;
+        remove_counts(&records, &mut change, now).await?;
+        remove_replays(&records, &mut change, kept_since).await?;
+        remove_told(&records, &mut change, now).await?;
+        match change.is_empty() {
+            true if is_unused(&records).await? => work.settle(&mut change),
+            true => work.settle_until(&mut change, now.next_midnight()),
+            false => work.settle_until(&mut change, now),
+        }
+        Ok((change, ()))
+    };
+    records.change(plan).await
+}
+
+/// Whether a tenant has neither webhooks nor consumers nor anything that is left of them.
+async fn is_unused(records: &Records) -> Result<bool> {
+    let prefixes = [
+        WEBHOOK,
+        CONSUMER,
+        DELIVERY,
+        EVENT,
+        ACCEPTED_ID,
+        COUNTS,
+        REPLAY,
+        TOLD,
+    ];
+    for prefix in prefixes {
+        if !records.scan(prefix, None, 1).await?.entries.is_empty() {
+            return Ok(false);
+        }
+    }
+    let (store, partition) = (records.store(), records.partition());
+    let log = store.read(partition, EVENT_LOG, Position::default(), 0);
+    let log = log.await?;
+    Ok(log.trimmed == log.last)
+}
+
+/// Before the events, which it names. Consumers that have not read them yet are told that they are gone.
+async fn trim_log(records: &Records, before: Timestamp) -> Result<()> {
+    let (store, partition) = (records.store(), records.partition());
+    let trim = || store.trim(partition, EVENT_LOG, before, TRIMMED_AT_ONCE);
+    while trim().await? == TRIMMED_AT_ONCE {}
+    Ok(())
+}
+
+async fn remove_deliveries(
+    records: &Records,
+    change: &mut Change,
+    before: Timestamp,
+) -> Result<()> {
+    let mut after = Some(key_before(before));
+    for _ in 0..PAGES {
+        let Some(from) = after else { return Ok(()) };
+        let read = records.scan(DELIVERY, Some(&from), PAGE).await?;
+        for (key, entry) in &read.entries {
+            let delivery = decode_entry::<Delivery>(key, entry)?.record;
+            // One that has been replayed lately is still wanted.
+            if delivery.status.is_final() && delivery.updated_at < before {
+                change.delete(key);
+            }
+        }
+        if !change.is_empty() {
+            return Ok(());
+        }
+        after = read.entries.last().map(|(key, _)| key.clone());
+    }
+    Ok(())
+}
+
+async fn remove_events(
+    records: &Records,
+    change: &mut Change,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
+    let read = records.scan(EVENT, None, PAGE).await?;
+    let end = event_key(time_ordered_id(before));
+    let mut ids = Vec::new();
+    for (key, entry) in read.entries.iter().take_while(|(key, _)| *key < end) {
+        let event = decode_entry::<Event>(key, entry)?.record;
+        change.delete(key);
+        ids.push(accepted_id_key(&event.id));
+    }
+    // An id may have been accepted again since.
+    for (key, entry) in ids.iter().zip(records.entries(&ids).await?) {
+        let accepted = entry.map(|entry| decode_entry::<AcceptedId>(key, &entry));
+        let accepted = accepted.transpose()?;
+        if accepted.is_some_and(|accepted| !accepted.record.is_remembered(now)) {
+            change.delete(key);
+        }
+    }
+    Ok(())
+}
+
+async fn remove_counts(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
+    let end = hour_prefix(hour_of(now).saturating_sub(COUNT_HOURS));
+    let read = records.scan(COUNTS, None, PAGE).await?;
+    let old = read.entries.iter().take_while(|(key, _)| *key < end);
+    old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}
+
+async fn remove_replays(records: &Records, change: &mut Change, before: Timestamp) -> Result<()> {
+    let end = replay_key(time_ordered_id(before));
+    let read = records.scan(REPLAY, None, PAGE).await?;
+    let old = read.entries.iter().take_while(|(key, _)| *key < end);
+    old.for_each(|(key, _)| change.delete(key));
+    Ok(())
+}
+
+/// These keys have no time in them: there are as few as webhooks that have failed lately.
+async fn remove_told(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
+    let read = records.scan(TOLD, None, PAGE).await?;
+    for (key, entry) in &read.entries {
+        let told = decode_entry::<Told>(key, entry)?;
+        if !told.record.counts(now) {
+            // Another failure may just be told.
+            change.expect(key, Some(&told));
+            change.delete(key);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Consumers of a tenant's events: receivers that cannot be called, and ask for events instead (`webhooks.md`, "Pull").
+
+use serde::{Deserialize, Serialize};
+use tillgate_store::Position;
+use tillgate_store::clock::Timestamp;
+use uuid::Uuid;
+
+/// The records of consumers, by name.
+pub(crate) const CONSUMER: &str = "webhook-consumer/";
+
+/// The most bytes of a name.
+const MAX_NAME: usize = 64;
+
+/// What is wrong with a text that is no name.
+pub(crate) const NAME_RULE: &str =
+    "must be 1 to 64 letters, digits, dots, hyphens and underscores, and not . or ..";
+
+/// The name of a consumer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConsumerName(String);
+
+/// A consumer, as it is stored.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Consumer {
+    /// Its own: a later consumer of the same name has another one.
+    pub(crate) id: Uuid,
+    /// How far in the log of events it has acknowledged.
+    position: u64,
+    pub(crate) created_at: Timestamp,
+    /// When it asked last, to the minute.
+    pub(crate) seen_at: Timestamp,
+}
+
+impl ConsumerName {
+    /// The name that a text is.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let fits = (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(is_allowed);
+        (fits && text != "." && text != "..").then(|| Self(text.to_owned()))
+    }
+
+    /// Its text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key of the consumer's record.
+    pub(crate) fn key(&self) -> String {
+        format!("{CONSUMER}{}", self.0)
+    }
+}
+
+impl Consumer {
+    /// A new consumer, which gets what comes after a position.
+    pub(crate) fn new(position: Position, now: Timestamp) -> Self {
+        Self {
+            id: Uuid::new_v4(),
+            position: position.0,
+            created_at: now,
+            seen_at: now,
+        }
+    }
+
+    /// How far it has acknowledged.
+    pub(crate) const fn position(&self) -> Position {
+        Position(self.position)
+    }
+
+    /// Acknowledges what comes before a position; whether that was not acknowledged yet.
+    pub(crate) fn acknowledge(&mut self, position: Position) -> bool {
+        let is_new = position > self.position();
+        self.position = self.position.max(position.0);
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ConsumerName;
+
+    #[test]
+    fn a_name_can_stand_in_a_path_as_it_is() {
+        let long = "x".repeat(64);
+        for text in ["erp", "ERP-1.eu_west", "...", "-", &long] {
+            assert!(ConsumerName::new(text).is_some(), "{text}");
+        }
+        let too_long = "x".repeat(65);
+        for text in [
+            "", ".", "..", "a b", "a/b", "a%2Fb", "\u{e9}rp", "a\n", &too_long,
+        ] {
+            assert!(ConsumerName::new(text).is_none(), "{text}");
+        }
+    }
+}
