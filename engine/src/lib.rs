@@ -11,6 +11,8 @@
 //! receiver's side of webhooks to the library, not to the
 //! module.
 
+#![warn(missing_docs)]
+
 pub mod catalog;
 pub mod check;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! The body of a request, and the two things that a description does: it reads a body, and it makes the schema of one.
+//! The body of a request, and the two uses of a description: it reads a body, and it makes the schema of one.
 
 use std::ops::Deref;
 
@@ -34,12 +34,12 @@ impl Deref for Body {
     }
 }
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 #[derive(Debug)]
 pub enum ReadError {
     /// The body has faults.
     Refused(Error),
-    /// A description answered nothing and added no fault.
+    /// A description returned nothing and added no fault.
     Silent,
 }
 
@@ -49,7 +49,7 @@ impl From<Error> for ReadError {
     }
 }
 
-/// Reads a body by its description, which answers `None` after it has added a fault.
+/// Reads a body by its description, which returns `None` after it has added a fault.
 ///
 /// # Errors
 /// [`ReadError::Refused`] with every fault of the body, each with its path.
@@ -64,7 +64,7 @@ pub fn read<T>(
     value.ok_or(ReadError::Silent)
 }
 
-/// The schema of the bodies that a description reads.
+/// Returns the schema of the bodies that a description reads.
 pub fn describe<T>(
     generator: &mut SchemaGenerator,
     description: impl FnOnce(Value<'_, '_, '_>) -> Option<T>,

@@ -8,14 +8,15 @@ const MAX_ID: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     pub status: u16,
-    /// The word that problem documents have. It does not change from version to version.
+    /// The name in problem documents, which does not change from version to version.
     pub name: &'static str,
     /// A description for readers of the documents.
     pub meaning: &'static str,
 }
 
 impl Code {
-    /// The sentence of an error about an id that does not exist. The id comes from the caller, so it is quoted and shortened.
+    /// Returns the sentence about an id that does not exist. The id comes from the caller, so it is quoted and
+    /// shortened.
     #[must_use]
     pub fn missing(self, id: &str) -> String {
         let what = self.name.strip_suffix("_not_found").unwrap_or(self.name);

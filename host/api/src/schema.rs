@@ -1,5 +1,5 @@
-//! Schemas (JSON Schema 2020-12) of the documents. A type that serde writes derives its schema, and a description of a body
-//! makes it; here are the schemas of single values.
+//! Schemas (JSON Schema 2020-12) of the documents. A type that serde writes derives its schema, and the description of
+//! a body makes it; this file has the schemas of single values.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 /// The most characters of a note.
 pub const MAX_NOTE: usize = 500;
 
-/// The number of items of a page, unless the request names a `limit`.
+/// The number of items in a page, unless the request names a `limit`.
 pub const LIMIT: usize = 100;
 
 /// The greatest `limit`.
 pub const MAX_LIMIT: usize = 1_000;
 
-/// Makes the schema of something; what has a name is added to the components of the document.
+/// Makes the schema of something; a named schema is added to the components of the document.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// The schema of a type that answers are written from. A member of it that is `None` is left out, so none is null: also not in
-/// the schemas that it refers to.
+/// Returns the schema of a type that answers are written from. Members that are `None` are left out, so no member is
+/// null, not even in the schemas that it refers to.
 pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let known: BTreeSet<String> = generator.definitions().keys().cloned().collect();
     let mut schema = generator.subschema_for::<T>();
@@ -33,13 +33,13 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// A value that may be null, where null has a meaning.
+/// Returns the schema of a value for which null has a meaning.
 pub fn nullable<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let value = generator.subschema_for::<T>();
     json_schema!({ "oneOf": [value, { "type": "null" }] })
 }
 
-/// Takes null out of the types in a schema.
+/// Removes null from the types in a schema.
 fn never_null(schema: &mut Value) {
     match schema {
         Value::Array(all) => all.iter_mut().for_each(never_null),
@@ -72,8 +72,8 @@ fn never_null(schema: &mut Value) {
     }
 }
 
-/// Removes the defaults of members: generators of types take a member that has one for a member that is always there.
-/// Descriptions say them in words.
+/// Removes the defaults of members, since type generators assume that a member with a default is always there.
+/// Descriptions name the defaults in words.
 pub fn without_defaults(document: &mut Value) {
     match document {
         Value::Array(all) => all.iter_mut().for_each(without_defaults),
@@ -90,8 +90,8 @@ pub fn without_defaults(document: &mut Value) {
     }
 }
 
-/// Writes enumerations as `enum`, which generators of clients understand, where schemas have an alternative for each name. What
-/// each name means becomes a part of the description.
+/// Replaces alternatives with one name each by an `enum`, which client generators understand. The meaning of each name
+/// becomes a part of the description.
 pub fn plain_enumerations(document: &mut Value) {
     match document {
         Value::Array(all) => all.iter_mut().for_each(plain_enumerations),
@@ -116,7 +116,7 @@ pub fn plain_enumerations(document: &mut Value) {
     }
 }
 
-/// The names of an enumeration, and what those mean that say so.
+/// Returns the names of an enumeration, and the meanings of those that have one.
 fn enumeration(alternatives: &Value) -> Option<(Vec<String>, Vec<String>)> {
     let (mut names, mut meanings) = (Vec::new(), Vec::new());
     for alternative in alternatives.as_array()? {
@@ -133,14 +133,15 @@ fn enumeration(alternatives: &Value) -> Option<(Vec<String>, Vec<String>)> {
     Some((names, meanings))
 }
 
-/// A schema with a name of its own, for what is read or written by hand. It is made once for each document.
+/// Returns a reference to a named schema, for values that are read or written by hand. It is made once for each
+/// document.
 pub fn component(
     generator: &mut SchemaGenerator,
     name: &'static str,
     make: impl FnOnce(&mut SchemaGenerator) -> Schema,
 ) -> Schema {
     if !generator.definitions().contains_key(name) {
-        // Before it is made, so that it may contain itself.
+        // Added before it is made, so that it may contain itself.
         generator
             .definitions_mut()
             .insert(name.to_owned(), Value::Bool(true));
@@ -150,7 +151,8 @@ pub fn component(
     Schema::new_ref(format!("#/components/schemas/{name}"))
 }
 
-/// One of several kinds of objects, which the member `by` tells apart: the values of that member, and references to the kinds.
+/// Returns the schema of one of several kinds of objects, which the member `by` tells apart. `kinds` has the values of
+/// that member and references to the kinds.
 pub fn one_of(by: &str, kinds: &[(&str, Schema)]) -> Schema {
     let mut references: Vec<&Schema> = Vec::new();
     for (_, kind) in kinds {
@@ -169,7 +171,8 @@ pub fn one_of(by: &str, kinds: &[(&str, Schema)]) -> Schema {
     })
 }
 
-/// A scalar of any of these types. It has a name, because generators of clients do not know lists of types.
+/// Returns the schema of a scalar of any of these types. It has a name, because client generators do not know lists of
+/// types.
 pub fn scalar(
     generator: &mut SchemaGenerator,
     name: &'static str,
@@ -182,32 +185,32 @@ pub fn scalar(
     })
 }
 
-/// Yes or no, no by default.
+/// Returns the schema of a boolean that is false by default.
 pub fn flag(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "boolean", "default": false })
 }
 
-/// The `limit` of a page.
+/// Returns the schema of the `limit` of a page.
 pub fn limit(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT })
 }
 
-/// Where a page of what is kept by time begins.
+/// Returns the schema of the place where a page of a list kept by time begins.
 pub fn cursor(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[0-9]{1,19}$" })
 }
 
-/// A text.
+/// Returns the schema of a text.
 pub fn text(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string" })
 }
 
-/// A UUID.
+/// Returns the schema of a UUID.
 pub fn uuid(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "uuid", "examples": ["6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3"] })
 }
 
-/// A time (RFC 3339).
+/// Returns the schema of a time (RFC 3339).
 pub fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "date-time", "examples": ["2026-11-20T17:40:00Z"] })
 }
@@ -215,7 +218,7 @@ pub fn time(_: &mut SchemaGenerator) -> Schema {
 /// The pattern of texts without control characters.
 pub const NO_CONTROLS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
-/// Who has made a change.
+/// Returns the schema of the author of a change.
 #[must_use]
 pub fn made_by(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -225,7 +228,7 @@ pub fn made_by(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Why a change is made.
+/// Returns the schema of the reason for a change.
 pub fn note(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": MAX_NOTE, "pattern": NO_CONTROLS })
 }
@@ -233,13 +236,13 @@ pub fn note(_: &mut SchemaGenerator) -> Schema {
 /// The units of a duration.
 const UNITS: &str = "ns|nsec|nanos|us|µs|usec|ms|msec|millis|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?|M|months?|y|yrs?|years?";
 
-/// A text for people, of 1 to `max` characters.
+/// Returns the schema of a text for people, of 1 to `max` characters.
 #[must_use]
 pub fn title(max: usize) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": max, "pattern": NO_CONTROLS })
 }
 
-/// Which program manages a resource.
+/// Returns the schema of the name of the program that manages a resource.
 #[must_use]
 pub fn managed_by() -> Schema {
     json_schema!({
@@ -248,7 +251,7 @@ pub fn managed_by() -> Schema {
     })
 }
 
-/// A duration, such as `24h`.
+/// Returns the schema of a duration, such as `24h`.
 pub fn duration(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -257,14 +260,14 @@ pub fn duration(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The id of a tenant.
+/// Returns the schema of the id of a tenant.
 pub fn tenant_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", "..", "_"] }, "examples": ["acme"],
     })
 }
 
-/// The id of a tenant in a body, where dot segments are ids as well.
+/// Returns the schema of the id of a tenant in a body, where dot segments are ids as well.
 pub fn tenant_id_in_body(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "const": "_" }, "examples": ["acme"],

@@ -16,12 +16,12 @@ pub const TIME_RULE: &str = "must be a time such as 2026-11-20T17:40:00Z";
 /// The most digits of a duration, so that its sum stays far below what `humantime` 2.4 panics at: 2^64 seconds.
 const MAX_DURATION_DIGITS: usize = 15;
 
-/// A string.
+/// Reads a string.
 pub fn text(value: Value<'_, '_, '_>) -> Option<String> {
     value.text_that(schema::text, |_| true, "must be a string")
 }
 
-/// What people call something: a string of 1 to `max` characters, none of them a control character.
+/// Reads a name for people: a string of 1 to `max` characters, none of them a control character.
 pub fn title(value: Value<'_, '_, '_>, max: usize) -> Option<String> {
     value.of(
         |_| schema::title(max),
@@ -33,13 +33,13 @@ pub fn title(value: Value<'_, '_, '_>, max: usize) -> Option<String> {
     )
 }
 
-/// A UUID.
+/// Reads a UUID.
 pub fn uuid(value: Value<'_, '_, '_>) -> Option<Uuid> {
     let parse = |text: &str| Uuid::try_parse(text).ok();
     value.parsed(schema::uuid, parse, "must be a UUID")
 }
 
-/// True or false.
+/// Reads a boolean.
 pub fn boolean(value: Value<'_, '_, '_>) -> Option<bool> {
     value.of(
         |_| json_schema!({ "type": "boolean" }),
@@ -47,18 +47,18 @@ pub fn boolean(value: Value<'_, '_, '_>) -> Option<bool> {
     )
 }
 
-/// A time, in microseconds since the epoch.
+/// Reads a time, in microseconds since the epoch.
 pub fn time(value: Value<'_, '_, '_>) -> Option<u64> {
     value.parsed(schema::time, parse_time, TIME_RULE)
 }
 
-/// The time that a text in the format of RFC 3339 names, in microseconds since the epoch; none before it.
+/// Parses a time in the format of RFC 3339, in microseconds since the epoch; `None` before it.
 pub fn parse_time(text: &str) -> Option<u64> {
     let at: jiff::Timestamp = text.parse().ok()?;
     u64::try_from(at.as_microsecond()).ok()
 }
 
-/// The duration that a text such as `0s`, `24h` or `2 days` is.
+/// Parses a duration such as `0s`, `24h` or `2 days`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let text = (digits <= MAX_DURATION_DIGITS).then_some(text)?;

@@ -1,6 +1,7 @@
-//! What all features share: configuration, store, module, clock, background runner and metrics, put together once.
+//! The parts that all features share: configuration, store, module, clock, background runner and metrics, assembled
+//! once.
 //!
-//! Knows neither HTTP nor any feature: features are started on it (`routes.rs`).
+//! It knows neither HTTP nor any feature: features are started on it (`host/src/routes/mod.rs`).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -21,30 +22,30 @@ use crate::load::Workers;
 use crate::observe::metrics::{MeasuredStore, MetricFamily, Metrics, Sample};
 use crate::observe::readiness::{Readiness, State, Status};
 
-/// The shared parts.
+/// The parts that all features share.
 #[derive(Debug)]
 pub struct App {
     /// The settings in force.
     pub config: Config,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The store, measured.
     pub store: Arc<dyn Store>,
-    /// Which store it is.
+    /// The identity of the store.
     pub store_identity: StoreIdentity,
     /// The module.
     pub engine: Arc<EnginePool>,
     /// The queues of background jobs.
     pub runner: Arc<Runner>,
-    /// The events of the features.
+    /// The outbox of the features' events.
     pub outbox: Outbox,
-    /// What is measured.
+    /// The metrics.
     pub metrics: Metrics,
-    /// Whether this host can decide.
+    /// The readiness of this host.
     pub readiness: Arc<Readiness>,
-    /// Keeps what decisions rest on in a folder, if one is configured.
+    /// Keeps the records that decisions rest on in a folder, if one is configured.
     snapshot: Option<Arc<SnapshotWriter>>,
-    /// The records of every partition are made from these, so that they share what writers of this host share.
+    /// The records of every partition are made from these, so that all writers of this host share their state.
     records: Records,
     stopping: watch::Sender<bool>,
     /// The threads of lower priority.
@@ -52,7 +53,7 @@ pub struct App {
 }
 
 impl App {
-    /// Puts the parts together on a store that is open. `config.listen` is the address that is really listened on.
+    /// Assembles the parts on an open store. `config.listen` is the address that is really listened on.
     ///
     /// # Errors
     /// When the module cannot be compiled here.
@@ -101,7 +102,7 @@ impl App {
         Ok(app)
     }
 
-    /// Has the module's instances release what is not used, for as long as the app is there.
+    /// Makes the module's instances release what is not used, for as long as the app exists.
     fn release_unused(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -115,7 +116,7 @@ impl App {
         });
     }
 
-    /// Counts the dead letters, in the background, until the app is dropped.
+    /// Counts the dead letters in the background until the app is dropped.
     fn count_dead_letters(self: &Arc<Self>) {
         let app = Arc::downgrade(self);
         self.workers.handle().spawn(async move {
@@ -128,7 +129,7 @@ impl App {
         });
     }
 
-    /// Registers what is known of the shared parts.
+    /// Registers the metrics and the check of the shared parts.
     fn measure(self: &Arc<Self>) {
         let engine = Arc::downgrade(&self.engine);
         self.readiness.check("module", move || {
@@ -181,34 +182,34 @@ impl App {
         });
     }
 
-    /// Asks for samples of a family at each scrape, for as long as the app is there.
+    /// Collects samples of a family at each scrape, for as long as the app exists.
     fn collect(self: &Arc<Self>, family: MetricFamily, source: fn(&Self) -> Vec<Sample>) {
         let app = Arc::downgrade(self);
         let ask = move || app.upgrade().map(|app| source(&app)).unwrap_or_default();
         self.metrics.collect(family, ask);
     }
 
-    /// The records of a partition.
+    /// Returns the records of a partition.
     #[must_use]
     pub fn records(&self, partition: Partition) -> Records {
         self.records.in_partition(partition)
     }
 
-    /// Has decisions rest on records of a partition: they are kept in the snapshot, if there is one.
+    /// Keeps the records of a partition, on which decisions rest, in the snapshot, if there is one.
     pub fn keep_in_snapshot(&self, partition: Partition, contents: Contents) {
         if let Some(snapshot) = &self.snapshot {
             snapshot.keep(self.records(partition), contents);
         }
     }
 
-    /// Has no decision rest on records of a partition any more: what the snapshot has of it is removed.
+    /// Removes the records of a partition, on which decisions no longer rest, from the snapshot.
     pub fn drop_from_snapshot(&self, partition: &Partition) {
         if let Some(snapshot) = &self.snapshot {
             snapshot.remove(partition);
         }
     }
 
-    /// The partitions that an earlier process has kept in the snapshot and this one does not yet.
+    /// Returns the partitions that an earlier process kept in the snapshot and this one does not yet.
     #[must_use]
     pub fn in_snapshot(&self) -> Vec<Partition> {
         let snapshot = self.snapshot.as_ref();
@@ -217,7 +218,7 @@ impl App {
             .unwrap_or_default()
     }
 
-    /// Runs work that keeps a processor busy off the threads that serve, when its client has a permit.
+    /// Runs work that keeps a processor busy off the serving threads, once its client has a permit.
     ///
     /// # Errors
     /// Those of [`Workers::run`].
@@ -229,7 +230,7 @@ impl App {
         self.workers.run(move || work(&app)).await
     }
 
-    /// Decides in the same way, with a permit of those for decisions.
+    /// Decides in the same way, with a permit for decisions.
     ///
     /// # Errors
     /// Those of [`Workers::run`].
@@ -241,7 +242,7 @@ impl App {
         self.workers.decide(move || decide(&app)).await
     }
 
-    /// Becomes true when the host is stopping: streams without end must end then.
+    /// Returns a flag that becomes true when the host is stopping: streams without end must end then.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
@@ -252,8 +253,8 @@ impl App {
     }
 }
 
-/// The writer of the snapshot. Memory is as new as a store of the same process: only one that is on other machines needs
-/// it.
+/// Starts the writer of the snapshot, if it is needed. Memory is as recent as a store in the same process, so only a
+/// store on other machines needs one.
 fn snapshot(
     config: &Config,
     store: &dyn Store,

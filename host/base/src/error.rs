@@ -1,5 +1,5 @@
-//! The host's errors, by what the caller can do about them. Each has a problem code, which has a status. How they are answered
-//! stands in `http/reply.rs`.
+//! The host's errors, by what the caller can do about them. Each has a problem code, which has a status.
+//! `host/http/src/reply.rs` turns them into answers.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use tillgate_store::{CommitError, Refusal, Unavailable};
 
 use crate::engine::EngineError;
 
-/// Why there is no result.
+/// An error, by what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The input is invalid: mend what is named.
+    /// The input is invalid: correct what is named.
     #[error("the request has faults: {}", list(.0))]
     Invalid(Vec<Fault>),
     /// The caller is unknown: get a token.
@@ -29,25 +29,25 @@ pub enum Error {
     /// It does not exist.
     #[error("{1}")]
     NotFound(Code, String),
-    /// It contradicts the current state.
+    /// The request contradicts the current state.
     #[error("{1}")]
     Conflict(Code, String),
-    /// It contradicts the current state, and the answer lists how.
+    /// The request contradicts the current state, and the answer lists how.
     #[error("{detail}")]
     ConflictList {
         /// The code of its problem document.
         code: Code,
-        /// What contradicts what.
+        /// A description of the contradiction.
         detail: String,
-        /// The member of the answer that lists it.
+        /// The member of the answer that has the list.
         member: &'static str,
-        /// The list: JSON.
+        /// The list, as JSON.
         list: Box<RawValue>,
     },
-    /// Tests beside the rule fail: mend the rule or the tests, or accept it. Each fault names a test.
+    /// Tests beside the rule fail: correct the rule or the tests, or accept the failures. Each fault names a test.
     #[error("tests fail: {}", list(.0))]
     FailingTests(Vec<Fault>),
-    /// It has changed since it was read: read again.
+    /// It has changed since it was read: read it again.
     #[error("{1}")]
     Outdated(Code, String),
     /// The caller asks too often: wait.
@@ -55,18 +55,18 @@ pub enum Error {
     TooMany {
         /// The code of its problem document.
         code: Code,
-        /// What there are too many of.
+        /// A description of the excess.
         detail: String,
-        /// How long to wait.
+        /// The time to wait.
         retry_after: Duration,
     },
     /// Other writers keep changing the same thing: try again.
     #[error("other requests keep changing the same thing: try again")]
     Busy,
-    /// There is no room for it now: try again.
+    /// There is no room for the request now: try again.
     #[error("{0}: try again")]
     Overloaded(&'static str),
-    /// Nobody waits for the answer any more.
+    /// The client no longer waits for the answer.
     #[error("the client has closed the connection")]
     Gone,
     /// The store is unavailable: try later.
@@ -77,7 +77,7 @@ pub enum Error {
     Bug(String),
 }
 
-/// What the host's functions answer.
+/// The result of the host's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 fn list(faults: &[Fault]) -> String {
@@ -89,7 +89,7 @@ fn list(faults: &[Fault]) -> String {
 }
 
 impl Error {
-    /// The code of its problem document.
+    /// Returns the code of its problem document.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
@@ -111,26 +111,26 @@ impl Error {
         }
     }
 
-    /// There is nothing with the id or name that was asked for.
+    /// Returns the error that nothing has the id or name that was asked for.
     #[must_use]
     pub fn missing(code: Code, id: impl std::fmt::Display) -> Self {
         Self::NotFound(code, code.missing(&id.to_string()))
     }
 
-    /// A tenant has as many of something as it may.
+    /// Returns the error that a tenant has as many of something as it may.
     #[must_use]
     pub fn quota(of: &str, most: impl std::fmt::Display) -> Self {
         let detail = format!("a tenant may have at most {most} {of}");
         Self::Conflict(QUOTA_EXCEEDED, detail)
     }
 
-    /// Whether what has failed may have taken effect all the same.
+    /// Returns whether the failed operation may have taken effect all the same.
     #[must_use]
     pub const fn may_follow_its_effect(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::Bug(_))
     }
 
-    /// One fault of the input.
+    /// Returns an error with one fault of the input.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![Fault {
             path: path.into(),

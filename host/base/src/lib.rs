@@ -1,9 +1,9 @@
-//! What every feature of the host stands on. It knows neither HTTP routes nor any feature.
+//! The base of every feature of the host. It knows neither HTTP routes nor any feature.
 //!
-//! [`app`] puts the parts together: [`config`] (settings), [`data`] (records, and how memory stays fresh), [`jobs`] (the
-//! background runner), [`load`] (who waits for whom, and how much), [`observe`] (what is seen from outside), [`identity`]
-//! (who may do what), [`keys`] (signing keys), [`egress`] (outgoing HTTP) and [`engine`] (the module under wasmtime).
-//! [`error`] says what can go wrong, and [`body`] reads values that many bodies have.
+//! [`app`] assembles the parts: [`config`] (settings), [`data`] (records, and keeping memory fresh), [`jobs`] (the
+//! background runner), [`load`] (limits by requester), [`observe`] (metrics, readiness, the audit log and traces),
+//! [`identity`] (callers and permissions), [`keys`] (signing keys), [`egress`] (outgoing HTTP) and [`engine`] (the
+//! module under wasmtime). [`error`] has the errors, and [`body`] reads values that many bodies have.
 
 pub mod app;
 pub mod body;

@@ -1,5 +1,5 @@
-//! The memory that answers take. A route that reads much reserves it before it reads, and holds it until the answer is sent.
-//! Other large answers are counted once they are made.
+//! Limits the memory that answers take. A route that reads a lot reserves memory before it reads, and holds it until
+//! the answer is sent. Other large answers are counted once they are made.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::reply::Reply;
 /// Answers of up to 64 KiB are not counted.
 const SMALL: usize = 64 << 10;
 
-/// How many requests wait before they read, in all and of one client.
+/// The most requests that wait for memory, in total and per client.
 const MAX_WAITING_READS: Limit = Limit {
     all: 2_048,
     each: 128,
@@ -26,7 +26,7 @@ const NO_ROOM: Error = Error::Overloaded("too much is being read and answered fo
 /// The reservation of a request.
 pub(super) type Held = Arc<Mutex<Reservation<Requester>>>;
 
-/// The bytes that all answers may take.
+/// The memory that all answers together may take.
 #[derive(Debug)]
 pub(super) struct Answers {
     /// For routes that reserve before they read.
@@ -44,7 +44,7 @@ impl Answers {
         }
     }
 
-    /// Reserves what a route says that one request takes; nothing for a route that says 0.
+    /// Reserves the bytes that a route states for one request; returns `None` if it states 0.
     ///
     /// # Errors
     /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when the client has gone meanwhile.
@@ -56,19 +56,19 @@ impl Answers {
         Ok(Some(Arc::new(Mutex::new(reserved))))
     }
 
-    /// Replaces a reservation by one of another size.
+    /// Replaces a reservation with one of another size.
     ///
     /// # Errors
     /// Those of [`hold`](Self::hold).
     pub(super) async fn resize(&self, held: &Held, bytes: usize) -> Result<()> {
-        // A request that waits must not keep what others wait for.
+        // A waiting request must not hold what others wait for.
         held.lock().shrink_to(0);
         let reserved = self.reads.reserve(bytes).await?.ok_or(NO_ROOM)?;
         *held.lock() = reserved;
         Ok(())
     }
 
-    /// Counts a large answer until it is sent. The answer to a change is never refused, since the change is made.
+    /// Counts a large answer until it is sent. The answer to a change is never refused, since the change has been made.
     ///
     /// # Errors
     /// [`Error::Overloaded`] when there is no room.

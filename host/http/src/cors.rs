@@ -1,9 +1,9 @@
-//! Cross-origin requests: of which origins a page in a browser may call this host, and what it may send and read (Fetch,
-//! "HTTP-CORS protocol"). Pure; off unless `[cors]` names origins.
+//! Cross-origin requests: the origins whose pages may call this host from a browser, and what they may send and read
+//! (Fetch, "HTTP-CORS protocol"). Pure; off unless `[cors]` names origins.
 //!
-//! A caller is who the token says that the request carries, and never who a cookie says. So credentials are never allowed,
-//! a page gets nothing by calling that its script could not get without a browser, and any origin may be let in with `*`.
-//! Preflight requests are answered for paths of the table, with the methods that these have.
+//! The token of a request says who the caller is; a cookie never does. So credentials are never allowed, a page gets
+//! nothing that its script could not get without a browser, and `*` may let in any origin. Preflight requests are
+//! answered for the paths of the table, with the methods of each path.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -16,8 +16,7 @@ use tillgate_base::config;
 use super::connection::Head;
 use super::reply::Reply;
 
-/// The headers that requests may have, besides those that every page may send. The last three come from libraries that trace
-/// requests.
+/// The headers that requests may have, besides those that every page may send. The last three come from tracing libraries.
 const READ: &str = "Authorization, Content-Type, Correlation-Id, If-Match, If-None-Match, Last-Event-ID, \
                     Prefer, baggage, traceparent, tracestate";
 
@@ -27,13 +26,13 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
      WWW-Authenticate",
 );
 
-/// For how long browsers keep the answer to a preflight request, in seconds: as long as any of them does.
+/// The time for which browsers cache the answer to a preflight request, in seconds: the longest that any of them allows.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const BY_ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 
-/// Which pages may call, and what they may send.
+/// The pages that may call, and the headers that they may send.
 #[derive(Debug)]
 pub(super) struct Cors {
     origins: Origins,
@@ -47,7 +46,7 @@ enum Origins {
 }
 
 impl Cors {
-    /// What the settings say; `None` where no pages of other origins may call.
+    /// Reads the settings; returns `None` if no pages of other origins may call.
     pub(super) fn new(settings: &config::Cors) -> Option<Self> {
         let origins = if settings.allows_any() {
             Origins::Any
@@ -68,7 +67,7 @@ impl Cors {
         })
     }
 
-    /// The origin that may read the answer to a request.
+    /// Returns the origin that may read the answer to a request.
     pub(super) fn reader(&self, request: &HeaderMap) -> Option<HeaderValue> {
         match &self.origins {
             Origins::Any => Some(ANY),
@@ -79,7 +78,7 @@ impl Cors {
         }
     }
 
-    /// The answer to a preflight request for a path with these methods; `None` when it is none, or comes from elsewhere.
+    /// Answers a preflight request for a path with these methods; `None` for other requests and other origins.
     pub(super) fn preflight(&self, head: &Head, methods: &HeaderValue) -> Option<Reply> {
         let asks = head.method == Method::OPTIONS
             && head.headers.contains_key(ORIGIN)
@@ -97,7 +96,7 @@ impl Cors {
         )
     }
 
-    /// Says in an answer who may read it.
+    /// Marks an answer with the origin that may read it.
     pub(super) fn mark(&self, reader: Option<HeaderValue>, answer: &mut HeaderMap) {
         if let Origins::These(_) = self.origins {
             answer.append(VARY, BY_ORIGIN);

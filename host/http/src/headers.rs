@@ -17,7 +17,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// The caller's correlation id when it is a UUID, otherwise a new one.
+/// Returns the caller's correlation id if it is a UUID, otherwise a new one.
 pub(super) fn correlation(headers: &HeaderMap) -> Uuid {
     let sent = headers
         .get(CORRELATION_ID)
@@ -28,8 +28,8 @@ pub(super) fn correlation(headers: &HeaderMap) -> Uuid {
     sent.unwrap_or_else(Uuid::new_v4)
 }
 
-/// The address that a request comes from: the other end of the connection, or, when that is one of our proxies, the
-/// address that the proxy had it from. Read from the end of the header, since the client may have written its beginning.
+/// Returns the address that a request comes from: the other end of the connection, or, behind our proxies, the address
+/// that they had it from. The header is read from its end, since the client may have written its beginning.
 pub(super) fn behind_proxies(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let is_proxy = |address: IpAddr| {
         let address = address.to_canonical();
@@ -54,14 +54,14 @@ pub(super) fn behind_proxies(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet
     nearest
 }
 
-/// An address, which some proxies write with a port.
+/// Parses an address, which some proxies write with a port.
 fn address_of(text: &str) -> Option<IpAddr> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let with_port = || text.parse::<SocketAddr>().ok().map(|socket| socket.ip());
     bare.parse().ok().or_else(with_port)
 }
 
-/// The elements of a header that is a list.
+/// Returns the elements of a list header.
 fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
     let values = headers.get_all(name).iter();
     let values = values.filter_map(|value| value.to_str().ok());
@@ -69,12 +69,12 @@ fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item
     elements.filter(|element| !element.is_empty())
 }
 
-/// Whether a weight (RFC 9110, section 12.4.2) is 0: not acceptable.
+/// Returns whether a weight (RFC 9110, section 12.4.2) is 0, that is, not acceptable.
 fn is_zero(weight: &str) -> bool {
     matches!(weight.trim(), "0" | "0." | "0.0" | "0.00" | "0.000")
 }
 
-/// Whether an answer in a coding, such as `gzip`, is accepted.
+/// Returns whether the client accepts an answer in a coding, such as `gzip`.
 pub(super) fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {
     elements(headers, &ACCEPT_ENCODING).any(|element| {
         let (name, parameter) = element.split_once(';').unwrap_or((element, ""));
@@ -83,13 +83,13 @@ pub(super) fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {
     })
 }
 
-/// Whether an `Accept` header, when there is one, accepts a media type. The most specific range decides; one that is
-/// malformed does not count.
+/// Returns whether the `Accept` header, if there is one, accepts a media type. The most specific range decides; a
+/// malformed one does not count.
 pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     let mut is_empty = true;
     let (mut best, mut accepted) = (0, false);
     for element in elements(headers, &ACCEPT) {
-        // What nearly every client sends needs no parsing.
+        // Nearly every client sends this, which needs no parsing.
         if element == media_type {
             return true;
         }
@@ -108,14 +108,14 @@ pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     is_empty || accepted
 }
 
-/// Whether an `Accept` header names a media type, and not by a range alone.
+/// Returns whether an `Accept` header accepts a media type by its name, and not only by a range.
 pub(super) fn accepts_by_name(headers: &HeaderMap, media_type: &str) -> bool {
     let mut ranges = elements(headers, &ACCEPT).filter_map(media_type_of);
     ranges.any(|range| specificity(&range, media_type) == 3 && weight(&range) > 0.0)
 }
 
-/// Whether an `Accept` header prefers one media type to another: by its weight, or, where both have the same, because it is
-/// named more specifically.
+/// Returns whether an `Accept` header prefers one media type to another: by a higher weight, or, at equal weights,
+/// because it names it more specifically.
 pub(super) fn prefers(headers: &HeaderMap, media_type: &str, other: &str) -> bool {
     let preference = |media_type: &str| {
         let ranges = elements(headers, &ACCEPT).filter_map(media_type_of);
@@ -127,7 +127,7 @@ pub(super) fn prefers(headers: &HeaderMap, media_type: &str, other: &str) -> boo
     preference(media_type) > preference(other)
 }
 
-/// What a request prefers is done about unknown members and parameters (RFC 7240, section 4.4): whether they are ignored.
+/// Returns whether the client prefers unknown members and parameters to be ignored (RFC 7240, section 4.4), if it says.
 pub(super) fn prefers_lenient(headers: &HeaderMap) -> Option<bool> {
     elements(headers, &PREFER).find_map(|element| {
         let preference = element.split(';').next().unwrap_or_default();
@@ -143,7 +143,7 @@ pub(super) fn prefers_lenient(headers: &HeaderMap) -> Option<bool> {
     })
 }
 
-/// The weight of a range; 1 without one, and where it is malformed.
+/// Returns the weight of a range; 1 if it is missing or malformed.
 fn weight(range: &Mime) -> f32 {
     let weight = range.get_param("q");
     let weight = weight.and_then(|weight| weight.as_str().parse().ok());
@@ -152,15 +152,15 @@ fn weight(range: &Mime) -> f32 {
         .unwrap_or(1.0)
 }
 
-/// The media type or range that a text is, with its parameters. `mime` takes no white space before a semicolon and no
-/// empty parameter, where RFC 9110 (section 5.6.6) allows both.
+/// Parses a media type or range with its parameters. `mime` accepts neither white space before a semicolon nor an empty
+/// parameter, while RFC 9110 (section 5.6.6) allows both.
 fn media_type_of(text: &str) -> Option<Mime> {
     let parts = text.split(';').map(str::trim);
     let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(";").parse().ok()
 }
 
-/// How specifically a range means a media type: 0 when it does not.
+/// Returns how specifically a range matches a media type; 0 if it does not.
 fn specificity(range: &Mime, media_type: &str) -> u8 {
     if range.essence_str().eq_ignore_ascii_case(media_type) {
         return 3;
@@ -176,18 +176,18 @@ fn specificity(range: &Mime, media_type: &str) -> u8 {
     }
 }
 
-/// What a request says of its body's media type.
+/// The media type that a request declares for its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentType {
-    /// Nothing.
+    /// None is declared.
     Absent,
     /// Its essence, such as `application/json`, in lower case.
     Is(String),
-    /// It cannot be read, or there are two.
+    /// It cannot be read, or there is more than one.
     Malformed,
 }
 
-/// The media type of a request's body.
+/// Returns the media type of a request's body.
 #[must_use]
 pub fn content_type(headers: &HeaderMap) -> ContentType {
     let mut all = headers.get_all(CONTENT_TYPE).iter();
@@ -201,10 +201,10 @@ pub fn content_type(headers: &HeaderMap) -> ContentType {
     }
 }
 
-/// Whether the body may be JSON: its type is that or absent, and it is not compressed.
+/// Returns whether the body may be JSON: its type is JSON or absent, and it is not compressed.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
-    // What nearly every client sends needs no parsing.
+    // Nearly every client sends this, which needs no parsing.
     let is_usual = types
         .next()
         .is_some_and(|value| value == "application/json");

@@ -1,8 +1,8 @@
-//! HTTP: the way that every request takes through the table of routes.
+//! HTTP: serves every request through the table of routes.
 //!
-//! Path and method come first, then the caller, the query, what the body may be, and the body; the handler parses, makes one
-//! domain call and wraps the answer. warp carries requests and answers; the table finds the route, so that a permission
-//! stands beside each and 405 knows what is allowed. What each route does stands in its feature's `http.rs`.
+//! It checks the path and method first, then the caller, the query, the body's type, and the body. The handler parses,
+//! makes one domain call and wraps the answer. warp carries requests and answers. The table finds the route, so that a
+//! permission stands beside each and a 405 can name the allowed methods. Each feature has its routes in its `http.rs`.
 
 mod answers;
 mod connection;
@@ -75,27 +75,27 @@ fn as_count(size: ByteSize) -> usize {
     usize::try_from(size.as_u64()).unwrap_or(usize::MAX)
 }
 
-/// What answers requests: the routes, and what the way to them needs.
+/// The server that answers requests: the routes, and all that is needed to reach them.
 #[derive(Debug)]
 pub struct Server {
     table: Table,
-    /// Says who is asking.
+    /// Authenticates callers.
     tokens: Arc<dyn Authenticate>,
     trusted_proxies: Vec<IpNet>,
-    /// Whether unknown members and parameters are ignored unless the request says otherwise.
+    /// Set if unknown members and parameters are ignored unless the request says otherwise.
     ignores_unknown: bool,
     streams: Streams,
     workers: Arc<Workers>,
-    /// The bytes of large bodies that are being read or acted on: of callers, and of anonymous requests.
+    /// The room for large bodies that are being read or acted on: those of callers, and of anonymous requests.
     bodies: Room,
     anonymous_bodies: Room,
     answers: Answers,
-    /// Counts requests by tenant, where that is switched on.
+    /// Counts requests by tenant, if that is switched on.
     tenants: Option<Arc<Tenants>>,
 }
 
 impl Server {
-    /// What answers requests with these routes.
+    /// Creates the server of these routes.
     #[must_use]
     pub fn new(table: Table, tokens: Arc<dyn Authenticate>, app: &App) -> Arc<Self> {
         let limits = &app.config.limits;
@@ -145,7 +145,7 @@ impl Server {
             Ok((measured, params)) => {
                 let is_private = !matches!(measured.route.access, Access::Public);
                 let prefers = prefers_lenient(&head.headers).filter(|_| is_private);
-                // Awaited where it is made: a future in a variable takes its room twice, and is copied.
+                // Awaited in place: a future that is held in a variable takes twice the memory, and is copied.
                 let (mut reply, unread) = self
                     .serve(measured, params, head, correlation, body.as_mut(), unread)
                     .await;
@@ -171,7 +171,7 @@ impl Server {
         }
         if reply.is_bulk() {
             bulk.set(true);
-            // The connection moves to other threads when it waits: before any of the answer is written.
+            // The yield lets the connection move to other threads before any of the answer is written.
             tokio::task::yield_now().await;
         }
         let mut response = reply.into_response(correlation, gzip);
@@ -181,14 +181,14 @@ impl Server {
         response
     }
 
-    /// The route of a request's path and method, and the path's parameters; otherwise the answer.
+    /// Returns the route for the request's path and method with the path's parameters, or else the answer.
     fn find(&self, head: &Head, correlation: Uuid) -> Result<(&Measured, Vec<String>), Box<Reply>> {
         if !head.names_host {
             let detail = "the request must have one Host header";
             let reply = Reply::problem(INVALID, detail, correlation);
             return Err(Box::new(reply));
         }
-        // The default check of HAProxy. Only `/readyz` says whether this host can decide.
+        // HAProxy checks a host this way by default. Only `/readyz` says whether this host can decide.
         let is_check = head.method == Method::OPTIONS && head.uri.path() == "/";
         if is_check && !head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
             return Err(Box::new(Reply::empty(StatusCode::NO_CONTENT)));
@@ -228,8 +228,8 @@ impl Server {
         Ok((measured, params))
     }
 
-    /// Takes a request through its route: the caller, what the body may be, the body, the handler. Answers what of the
-    /// body is left.
+    /// Takes a request through its route: the caller, the type of the body, the body, the handler. Returns the answer,
+    /// and what is left of the body.
     async fn serve<B: Buf>(
         self: &Arc<Self>,
         Measured { route, query, .. }: &Measured,
@@ -246,13 +246,13 @@ impl Server {
         };
         if let Some(media_type) = route.gives
             && !accepts(&head.headers, media_type)
-            // A client of an operation whose answer has no body may know of errors alone.
+            // A client of an operation whose answer has no body may accept errors only.
             && !accepts_by_name(&head.headers, problem::MEDIA_TYPE)
         {
             let detail = format!("this answers {media_type}");
             return (refuse(NOT_ACCEPTABLE, &detail), unread);
         }
-        // Public routes, those of OAuth among them, ignore what they do not know.
+        // Public routes, including those of OAuth, ignore what they do not know.
         let lenient =
             caller.is_none() || prefers_lenient(&head.headers).unwrap_or(self.ignores_unknown);
         let sent = head.uri.query().filter(|_| caller.is_some());
@@ -317,7 +317,7 @@ impl Server {
         context.run(read_and_answer).await
     }
 
-    /// What bodies are counted against: those of callers, or of anonymous requests.
+    /// Returns the room for bodies of callers, or of anonymous requests.
     const fn bodies_of(&self, has_caller: bool) -> &Room {
         if has_caller {
             &self.bodies
@@ -326,7 +326,7 @@ impl Server {
         }
     }
 
-    /// Reserves what the route reads, has it answer on the threads for it, and counts the answer.
+    /// Reserves memory for what the route reads, answers on the threads for it, and counts the answer.
     async fn answer_within_limits(
         &self,
         route: &Route,
@@ -359,8 +359,8 @@ impl Server {
         self.answers.count(reply, held, is_change)
     }
 
-    /// The caller of a request, when it may call a route of this access, and how old that is in memory; `None` on a
-    /// public one.
+    /// Returns the caller, if it may call a route of this access, and how stale the cached data about it is. A public
+    /// route has no caller.
     async fn authorize(
         &self,
         access: Access,
@@ -378,7 +378,7 @@ impl Server {
     }
 }
 
-/// The answer to a request whose body could not be read.
+/// Returns the answer to a request whose body could not be read.
 fn refuse_body(why: &BodyError, limit: usize, route: &Route, correlation: Uuid) -> Reply {
     let Some((code, detail)) = why.answer(limit) else {
         let error = Error::Overloaded("too many large bodies are being read");

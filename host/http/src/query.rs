@@ -1,8 +1,8 @@
-//! The parameters of a query, read strictly: every fault is named by its parameter, and all of them are answered at once. A
-//! parameter that appears twice, and one that the route does not take, is refused before the handler is called.
+//! Reads the parameters of a query strictly: each fault names its parameter, and all faults are answered at once. A
+//! parameter that appears twice, or that the route does not take, is refused before the handler is called.
 //!
-//! Every list has its pages the same way (`platform.md`, "HTTP conventions"): `limit`, and as `cursor` what the page before
-//! gave as `next`. What a cursor is, each list says itself.
+//! All lists have pages in the same way (`platform.md`, "HTTP conventions"): `limit`, and as `cursor` the `next` of the
+//! previous page. Each list defines its own cursors.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use tillgate_engine::json::unknown;
 use super::Request;
 use super::route::query_parameter::{LIMIT, QueryParameter};
 
-/// Faults of the parts of a request that have names: parameters of its path and its query, fields of its form.
+/// Faults of the named parts of a request: parameters of its path and its query, fields of its form.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// What was read; `None` when it has a fault, which is kept.
+    /// Returns what was read; `None` if it has a fault, which is kept.
     pub fn check<T>(&mut self, name: &str, read: Result<T, impl ToString>) -> Option<T> {
         read.map_err(|message| {
             self.0.push(Fault {
@@ -31,13 +31,13 @@ impl Faults {
         .ok()
     }
 
-    /// The error that names them all.
+    /// Returns the error that names them all.
     #[must_use]
     pub fn into_error(self) -> Error {
         Error::Invalid(self.0)
     }
 
-    /// Nothing, or the error that names them all.
+    /// Succeeds if there is none; otherwise returns the error that names them all.
     ///
     /// # Errors
     /// [`Error::Invalid`] when there is one.
@@ -50,7 +50,7 @@ impl Faults {
     }
 }
 
-/// Checks that each parameter of a query appears once, and is one of those that are `known`, if that is said.
+/// Checks that each parameter of a query appears once, and is one of the `known` ones if these are given.
 ///
 /// # Errors
 /// [`Error::Invalid`] naming those that do not.
@@ -75,16 +75,16 @@ pub(super) fn check(query: &str, known: Option<&[&str]>) -> Result<()> {
     faults.none_or_error()
 }
 
-/// The query of a request, with the faults that were found in it.
+/// The query of a request, and the faults that were found in it.
 #[derive(Debug)]
 pub struct Query<'a> {
     request: &'a Request,
-    /// What was found so far.
+    /// The faults found so far.
     pub faults: Faults,
 }
 
 impl<'a> Query<'a> {
-    /// The query of a request.
+    /// Creates the query of a request.
     #[must_use]
     pub fn of(request: &'a Request) -> Self {
         Self {
@@ -93,13 +93,13 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// A parameter that may be absent; `None` as well when it breaks its rule.
+    /// Reads a parameter that may be absent; returns `None` also if it breaks its rule.
     pub fn optional<T>(&mut self, parameter: &QueryParameter<T>) -> Option<T> {
         let text = self.request.query_param(parameter.name)?;
         self.faults.check(parameter.name, (parameter.read)(&text))
     }
 
-    /// A parameter that must be there; `None` when it is not, or breaks its rule.
+    /// Reads a parameter that must be present; returns `None` if it is absent or breaks its rule.
     pub fn required<T>(&mut self, parameter: &QueryParameter<T>) -> Option<T> {
         let text = self.request.query_param(parameter.name);
         let text = text.ok_or("is required");
@@ -107,7 +107,7 @@ impl<'a> Query<'a> {
         self.faults.check(parameter.name, found)
     }
 
-    /// How many items the page has at most.
+    /// Returns the most items that the page may have.
     pub fn limit(&mut self) -> usize {
         self.optional(&LIMIT).unwrap_or(schema::LIMIT)
     }

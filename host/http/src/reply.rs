@@ -28,7 +28,7 @@ use super::problem;
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
 
-/// `Tillgate-Stale`: the age in seconds of what an answer rests on, while the store is unavailable.
+/// `Tillgate-Stale`: the age in seconds of the data behind an answer, while the store is unavailable.
 pub const TILLGATE_STALE: HeaderName = HeaderName::from_static("tillgate-stale");
 
 /// The challenge of a 401, the same for every reason (`tokens.md`, "Verifying a caller").
@@ -56,7 +56,7 @@ pub struct Reply {
     headers: HeaderMap,
     body: Body,
     staleness: Staleness,
-    /// What it holds of what all answers may take.
+    /// Its share of the memory that all answers may take.
     reservation: Option<Reservation<Requester>>,
 }
 
@@ -78,19 +78,19 @@ impl Reply {
         }
     }
 
-    /// An answer without a body.
+    /// Creates an answer without a body.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
         Self::new(status, Body::Whole(Bytes::new()))
     }
 
-    /// JSON that is encoded already.
+    /// Creates an answer from JSON that is encoded already.
     #[must_use]
     pub fn json(status: StatusCode, body: Bytes) -> Self {
         Self::new(status, Body::Whole(body)).with(CONTENT_TYPE, JSON)
     }
 
-    /// JSON that many answers share.
+    /// Creates an answer from JSON that many answers share.
     #[must_use]
     pub fn encoded(text: Encoded) -> Self {
         let reply = match text {
@@ -103,54 +103,54 @@ impl Reply {
         reply.with(CONTENT_TYPE, JSON)
     }
 
-    /// A file of a media type.
+    /// Creates an answer from a file of a media type.
     #[must_use]
     pub fn file(media_type: &'static str, content: Bytes) -> Self {
         Self::json(StatusCode::OK, content).with(CONTENT_TYPE, HeaderValue::from_static(media_type))
     }
 
-    /// Something as JSON.
+    /// Creates an answer from a value, as JSON.
     ///
     /// # Errors
-    /// [`Error::Bug`] for what has no JSON form.
+    /// [`Error::Bug`] when the value has no JSON form.
     pub fn of(status: StatusCode, value: &impl serde::Serialize) -> Result<Self, Error> {
         let body = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
         Ok(Self::json(status, body.into()))
     }
 
-    /// An answer that does not end by itself.
+    /// Creates an answer with a streamed body.
     #[must_use]
     pub fn stream(response: warp::reply::Response) -> Self {
         Self::new(StatusCode::OK, Body::Stream(Box::new(response)))
     }
 
-    /// Its status.
+    /// Returns its status.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// With a header, in place of any of its name.
+    /// Sets a header, in place of any of its name.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// Resting on memory of this age. The oldest counts.
+    /// Sets the age of the cached data behind it. The oldest counts.
     #[must_use]
     pub fn stale(mut self, staleness: Staleness) -> Self {
         self.staleness = self.staleness.max(staleness);
         self
     }
 
-    /// With an entity tag.
+    /// Sets the entity tag.
     #[must_use]
     pub fn tagged(self, etag: HeaderValue) -> Self {
         self.with(ETAG, etag)
     }
 
-    /// The answer to an error. A 500 says nothing of the inside; its correlation id finds the line in the log.
+    /// Returns the answer to an error. A 500 reveals nothing internal; its correlation id finds the line in the log.
     #[must_use]
     pub fn error(error: &Error, correlation: Uuid) -> Self {
         let (code, detail) = (error.code(), error.to_string());
@@ -198,14 +198,14 @@ impl Reply {
         }
     }
 
-    /// A problem document of a code with a sentence.
+    /// Creates an answer with a problem document of a code and a sentence.
     #[must_use]
     pub fn problem(code: Code, detail: &str, correlation: Uuid) -> Self {
         let messages = (code.status == 400).then(|| vec![detail.to_owned()]);
         problem(code, detail, messages, None, correlation)
     }
 
-    /// Whether it is large, or without end, so that sending it is for the threads of lower priority.
+    /// Returns whether it is large or streamed, so that the threads of lower priority send it.
     pub(super) fn is_bulk(&self) -> bool {
         match &self.body {
             Body::Whole(bytes) => bytes.len() > BULK,
@@ -214,7 +214,7 @@ impl Reply {
         }
     }
 
-    /// The bytes of a body that was made for this answer alone.
+    /// Returns the size of a body that was made for this answer alone.
     pub(super) fn own_bytes(&self) -> Option<usize> {
         match &self.body {
             Body::Whole(bytes) => Some(bytes.len()),
@@ -222,14 +222,14 @@ impl Reply {
         }
     }
 
-    /// The same, holding what it has of what all answers may take until it is sent.
+    /// Holds a reservation of the memory for answers until the answer is sent.
     #[must_use]
     pub(super) fn reserving(mut self, reservation: Reservation<Requester>) -> Self {
         self.reservation = Some(reservation);
         self
     }
 
-    /// Whether compressing it would keep others waiting.
+    /// Returns whether compressing it would keep others waiting.
     pub(super) fn takes_long_to_compress(&self) -> bool {
         let size = match &self.body {
             Body::Whole(bytes) => bytes.len(),
@@ -239,7 +239,7 @@ impl Reply {
         (LARGE..=MAX_WHOLE).contains(&size)
     }
 
-    /// The same, compressed where that is worth it and not done yet.
+    /// Compresses it if that is worthwhile and not done yet.
     #[must_use]
     pub(super) fn compress(mut self) -> Self {
         let size = match &self.body {
@@ -269,7 +269,7 @@ impl Reply {
         self
     }
 
-    /// The answer as warp sends it.
+    /// Converts it into the response that warp sends.
     #[must_use]
     pub fn into_response(mut self, correlation: Uuid, gzip: bool) -> warp::reply::Response {
         if gzip {
@@ -287,7 +287,7 @@ impl Reply {
             Some(reservation) => counted(bytes, reservation),
             None => bytes,
         };
-        // What failed rests on nothing.
+        // An error rests on no data.
         if !self.status.is_server_error()
             && let Some(seconds) = self.staleness.seconds()
         {
@@ -323,7 +323,7 @@ impl Reply {
     }
 }
 
-/// The status of a PUT's answer.
+/// Returns the status of a PUT's answer.
 #[must_use]
 pub const fn status_of(written: Written) -> StatusCode {
     match written {
@@ -332,7 +332,7 @@ pub const fn status_of(written: Written) -> StatusCode {
     }
 }
 
-/// A problem document; `more` is a member that it has besides.
+/// Creates an answer with a problem document; `more` is one more member.
 fn problem(
     code: Code,
     detail: &str,
@@ -345,7 +345,7 @@ fn problem(
     Reply::json(status, body).with(CONTENT_TYPE, HeaderValue::from_static(problem::MEDIA_TYPE))
 }
 
-/// Compressed, it is the same version but not the same bytes (RFC 9110, section 8.8.1).
+/// Weakens the entity tag: the compressed answer is the same version, but not the same bytes (RFC 9110, section 8.8.1).
 fn weaken(headers: &mut HeaderMap) {
     let weak = headers.get(ETAG).and_then(|tag| {
         let weak = [b"W/".as_slice(), tag.as_bytes()].concat();

@@ -1,5 +1,5 @@
-//! The bodies of exchange rates: what they must have beside what all bodies have in common (`tillgate_api`). Numbers are
-//! taken from their text, never through a float.
+//! Reads the request bodies of exchange rates: the rules that go beyond those of all bodies (`tillgate_api`). Numbers
+//! are parsed from their text, never through a float.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use super::units::unit::{
     ID_RULE, MAX_NAME, PairMarkup, PairTolerance, UNIT_ID, UnitId, UnitSettings, UnitType,
 };
 
-/// The most markups of single pairs, and as many tolerances.
+/// The most pair markups of a unit; also the most pair tolerances.
 const MAX_PAIRS: usize = 1_000;
 
 /// The most rates of a bulk change.
@@ -31,7 +31,7 @@ const TOO_MANY: &str = "must have 1 to 1,000 rates in set and delete together";
 const RATE_VALUE: &str = "How many units of `currencyIdFrom` one unit of \
     `currencyIdTo` is worth: at most six decimals and 15 significant digits.";
 
-/// What an answer says of a rate beside what can be set: it may be sent back.
+/// The members that only answers have. Bodies accept them, so that an answer may be sent back.
 const ANSWERED: [&str; 4] = ["createdBy", "createdDate", "lastModified", "reference"];
 
 /// Reads `{ type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy? }`.
@@ -90,8 +90,8 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
     })
 }
 
-/// A list of percentages of single pairs: the name of an entry in the documents, the member that has the percentage, its
-/// messages, and what an entry becomes.
+/// A list of percentages of single pairs: the component of an entry in the documents, the member that has the
+/// percentage, the error messages, and the constructor of an entry.
 struct PairList<T> {
     component: &'static str,
     member: &'static str,
@@ -130,7 +130,7 @@ fn pairs<T>(value: Value<'_, '_, '_>, kind: &PairList<T>) -> Option<Vec<T>> {
                 let key = rate_key(fields);
                 let value = fields.required(kind.member, "", percentage);
                 let key = key?;
-                // Unordered: one entry for both directions.
+                // The smaller key stands for both directions, because a pair has one entry.
                 if !seen.insert(key.min(key.opposite())) {
                     fields.refuse(kind.duplicate);
                 }
@@ -140,7 +140,7 @@ fn pairs<T>(value: Value<'_, '_, '_>, kind: &PairList<T>) -> Option<Vec<T>> {
     })
 }
 
-/// A percentage, as the engine writes it: 0 to less than 100.
+/// Reads a percentage, 0 to less than 100, and returns it as the engine writes it.
 fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
     let schema = |_: &mut _| {
         json_schema!({
@@ -175,7 +175,7 @@ pub(super) fn rate(value: Value<'_, '_, '_>, key: Option<RateKey>) -> Option<New
     })
 }
 
-/// The body of a PUT of a rate.
+/// Returns the schema of the body of a rate's PUT.
 pub(super) fn rate_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, |value| rate(value, None))
 }
@@ -183,7 +183,7 @@ pub(super) fn rate_schema(generator: &mut SchemaGenerator) -> Schema {
 /// Reads `{ set?: [...], delete?: [...] }`.
 pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
     let seen = RefCell::new(BTreeSet::new());
-    // A key, with a fault when an object before had the same.
+    // Reports a fault when an earlier object has the same key.
     let distinct = |key: RateKey, fields: &mut Fields<'_, '_, '_>| {
         if !seen.borrow_mut().insert(key) {
             fields.refuse("is a duplicate");
@@ -266,7 +266,7 @@ pub(super) fn conversion(value: Value<'_, '_, '_>) -> Option<Conversion> {
             });
             let about = "Whether the markup of the unit is taken off.";
             let with_markup = fields.with_default("withMarkup", about, false, boolean);
-            // An amount in the target times the rate is in the source (`given.md`, 6.1).
+            // Multiplying by a rate converts from its target to its source (`given.md`, 6.1), so the pair is reversed.
             let Ok(pair) = Pair::new(to?, from?) else {
                 fields.refuse_member("to", "must differ from $.from");
                 return None;
@@ -300,7 +300,7 @@ pub(super) fn initial_state(value: Value<'_, '_, '_>) -> Option<(TenantId, Optio
     })
 }
 
-/// The id of a unit in a body, where dot segments are ids as well: no unit has one.
+/// Reads a unit's id in a body. Unlike a path, a body accepts `.` and `..`; no unit has such an id.
 fn unit_id(value: Value<'_, '_, '_>) -> Option<UnitId> {
     let schema = |_: &mut _| {
         json_schema!({
@@ -332,7 +332,7 @@ fn rate_value(value: Value<'_, '_, '_>) -> Option<Rate> {
     value.number(schema, |text| Rate::parse(text).map_err(Invalid::as_str))
 }
 
-/// The members `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
+/// Reads `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
 fn rate_key(fields: &mut Fields<'_, '_, '_>) -> Option<RateKey> {
     let rate_type = fields.required("exchangeRateType", "What the rate is for.", rate_type);
     let from = fields.required(

@@ -1,17 +1,17 @@
-//! Exchange rates: business units, the rates that are set at them, what each shop uses, and the topic that tells of every
-//! change of it (`rates.md`).
+//! Exchange rates: business units, the rates that are set at them, the rates that each shop uses, and the topic that
+//! announces every change of those (`rates.md`).
 //!
-//! A change is an edit of one unit, in one commit; what shops below it use follows in the background, a commit for each
-//! page of shops. The math is the module's. Each room imports only those before it; read them in this order:
+//! A change edits one unit in one commit. The shops below it follow in the background, with one commit for each page of
+//! shops. The module does the math. Each part imports only the parts before it; read them in this order:
 //!
-//! 1. `units`: the tree of units, and the rates that are set at them, as they are stored and answered.
-//! 2. [`topic`]: the messages, and following them.
-//! 3. `shop`: what shops use, what has changed for them, and publishing it.
+//! 1. `units`: the tree of units and the rates that are set at them, as they are stored and answered.
+//! 2. [`topic`]: the messages and how they are followed.
+//! 3. `shop`: the rates that shops use, their differences, and publishing them.
 //! 4. `change`: `edit`, then the fan-out.
 //! 5. [`reference`](mod@reference): rates from the European Central Bank.
-//! 6. `body` and [`http`], which read requests; `retention`, which removes what is old.
+//! 6. `body` and [`http`], which read requests; `retention`, which removes old data.
 //!
-//! This file starts the feature, and is where changes come in: handlers that only read call the rooms.
+//! This file starts the feature and takes in changes; handlers that only read call the parts directly.
 
 mod body;
 mod change;
@@ -68,7 +68,8 @@ pub struct Rates {
     read_cache: ReadCache,
 }
 
-/// The bytes of memory that an edit takes for each rate: in the record as it is read and written, and in a call of the module.
+/// The memory that an edit takes for each rate, in bytes: for the record as it is read and written, and for a call of
+/// the module.
 const BYTES_OF_RATE: usize = 1 << 10;
 
 impl Rates {
@@ -77,7 +78,7 @@ impl Rates {
     /// # Errors
     /// [`Error::Unavailable`].
     pub async fn start(app: &Arc<App>) -> Result<Self> {
-        // Changes of one tenant go on one after the other: at the same time they would compute the same shops again.
+        // Changes of one tenant run one after the other, because concurrent ones would compute the same shops again.
         let fan_out = Queue {
             per_partition: 1,
             lease: fan_out::LEASE,
@@ -105,8 +106,8 @@ impl Rates {
         })
     }
 
-    /// The bytes that an edit takes which reads these units and those above them: for their rates, and for the pages of a dry
-    /// run.
+    /// Returns the bytes that an edit of these units takes: for the rates of them and of the units above, and for the
+    /// pages of a dry run.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -123,12 +124,12 @@ impl Rates {
         Ok(bytes)
     }
 
-    /// Creates or replaces a business unit. Answers its JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?,
-    /// tolerancePercentage?, tolerances?, managedBy?, lastModifiedBy? }`.
+    /// Creates or replaces a business unit. Returns its JSON: `{ id, type, parentId?, name?, markupPercentage?,
+    /// markups?, tolerancePercentage?, tolerances?, managedBy?, lastModifiedBy? }`.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it cannot stand there; [`Error::Outdated`] when a precondition does not hold;
-    /// [`Error::Unavailable`].
+    /// [`Error::Conflict`] when the unit's place in the tree is not allowed; [`Error::Outdated`] when a precondition
+    /// does not hold; [`Error::Unavailable`].
     pub async fn put_unit(
         &self,
         editor: Editor<'_>,
@@ -144,8 +145,8 @@ impl Rates {
         .await
     }
 
-    /// Removes a business unit that has none below it, with the rates that are set at it: `rates_version` is the entity tag
-    /// that their list must have.
+    /// Removes a business unit that has none below it, with the rates that are set at it. `rates_version` is the entity
+    /// tag that the list of these rates must have.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a dry run; [`Error::NotFound`], [`Error::Conflict`], [`Error::Outdated`],
@@ -173,12 +174,12 @@ impl Rates {
         .await
     }
 
-    /// Sets one rate at a unit. Answers its JSON: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,
-    /// createdBy?, lastModified?, reference?, managedBy? }`.
+    /// Sets one rate at a unit. Returns its JSON: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue,
+    /// createdDate, createdBy?, lastModified?, reference?, managedBy? }`.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::ConflictList`] when it would move by more than it may,
-    /// [`Error::Outdated`], [`Error::Unavailable`].
+    /// [`Error::NotFound`], [`Error::Invalid`], [`Error::ConflictList`] when the rate would move by more than its
+    /// tolerance, [`Error::Outdated`], [`Error::Unavailable`].
     pub async fn put_rate(
         &self,
         editor: Editor<'_>,
@@ -212,11 +213,11 @@ impl Rates {
         .await
     }
 
-    /// Sets and deletes many rates of a unit at once. Answers how many, and the entity tag of the list that this makes.
+    /// Sets and deletes many rates of a unit at once. Returns the counts and the entity tag of the resulting list.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Invalid`] with every rate that cannot be set, [`Error::ConflictList`] with those that
-    /// would move by more than they may, [`Error::Outdated`], [`Error::Unavailable`].
+    /// [`Error::NotFound`], [`Error::Invalid`] with every rate that cannot be set, [`Error::ConflictList`] with every
+    /// rate that would move by more than its tolerance, [`Error::Outdated`], [`Error::Unavailable`].
     async fn change_rates(
         &self,
         editor: Editor<'_>,
@@ -235,13 +236,13 @@ impl Rates {
     /// Imports reference rates.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown unit; [`Error::Invalid`] for a day in the future, or rates that cannot be set
-    /// together; [`Error::Unavailable`].
+    /// [`Error::NotFound`] for an unknown unit; [`Error::Invalid`] for a day in the future or for rates that cannot be
+    /// set together; [`Error::Unavailable`].
     pub async fn import(&self, editor: Editor<'_>, import: &Import) -> Result<Edited<Imported>> {
         import::run(&self.edits(editor), import).await
     }
 
-    /// The messages of a tenant, or of all, after a cursor, without end.
+    /// Returns an endless stream of the messages after a cursor, of one tenant or of all.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -265,7 +266,7 @@ impl Rates {
         })
     }
 
-    /// How much of its quotas a tenant uses.
+    /// Returns how much of its quotas a tenant uses.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -277,7 +278,6 @@ impl Rates {
         Ok(counts.usage(&Quotas::of(config), passes))
     }
 
-    /// Reading what a tenant has.
     fn reading(&self, tenant: &TenantId) -> Reading<'_> {
         Reading {
             app: &self.app,
@@ -300,7 +300,7 @@ impl Rates {
     }
 }
 
-/// The schemas of the body of a business unit's PUT, and of a business unit.
+/// Returns the schemas of the body of a business unit's PUT and of a business unit.
 pub fn unit_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
     let body = describe(generator, body::unit);
     (body, schema_of::<UnitAnswer<'_>>(generator))
@@ -315,7 +315,7 @@ pub fn check_unit(document: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Has the runner do the jobs of a queue, for as long as the application is there.
+/// Registers a queue with the runner, which does its jobs for as long as the application exists.
 fn register<F, A>(app: &Arc<App>, queue: Queue, run: F)
 where
     F: Fn(Arc<App>, Work) -> A + Send + Sync + 'static,

@@ -1,7 +1,7 @@
-//! What is removed in time: messages, the lists that they share, changes, history, and rates that no shop uses any more.
+//! Removes old data: messages, the lists that messages share, changes, history, and rates that no shop uses any longer.
 //!
-//! A job of each tenant that changes anything runs at the end of that hour, and once a day while there is something that
-//! will be old one day (`rates.md`, "The topic": 7 days or 10 million messages).
+//! Each tenant that changes anything has a job. It runs at the end of that hour, and then once a day while anything is
+//! left that will expire (`rates.md`, "The topic": 7 days or 10 million messages).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::shop::used_record::{REFERENCES, SHARED, reference_key};
 use super::topic::{SHARED_LISTS, TOPIC};
 use super::units::unit::{Unit, units_prefix};
 
-/// How many shared rates that no shop uses are removed at once.
+/// The most unused shared rates to remove at once.
 const REMOVED_AT_ONCE: usize = 200;
 
-/// How many messages are dropped at once.
+/// The most messages to drop at once.
 const TRIMMED_AT_ONCE: usize = 1_000;
 
-/// Removes what is old.
+/// Removes the old data of a tenant.
 ///
 /// # Errors
 /// [`Error::Unavailable`](tillgate_base::error::Error::Unavailable).
@@ -40,7 +40,7 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     };
     let (store, partition) = (records.store(), records.partition());
     while store.trim(partition, TOPIC, since, TRIMMED_AT_ONCE).await? == TRIMMED_AT_ONCE {}
-    // A list is named by the day on a host's clock, its messages have the store's time.
+    // A list is named by the day of a host's clock, but its messages have the store's time: keep it one day longer.
     let day = since.minus(DAY).to_millis_text();
     let day = format!("{SHARED_LISTS}{}", day.get(..10).unwrap_or_default());
     remove(&records, SHARED_LISTS, |key, _| Ok(*key < *day)).await?;
@@ -69,7 +69,7 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is anything that will be old one day.
+/// Returns whether anything is left that will expire.
 async fn will_anything_be_old(records: &Records) -> Result<bool> {
     let (store, partition) = (records.store(), records.partition());
     let log = store.read(partition, TOPIC, Position::default(), 0).await?;
@@ -80,7 +80,7 @@ async fn will_anything_be_old(records: &Records) -> Result<bool> {
     Ok(is_any)
 }
 
-/// When the change was made before which there are more messages than are retained.
+/// Returns when the newest change was made whose messages exceed `max_messages`, counted from the newest.
 async fn newest_first(records: &Records, max_messages: u64) -> Result<Option<Timestamp>> {
     let mut changes: Vec<(u64, u64)> = Vec::new();
     for (_, change) in records.all::<Progress>(CHANGES).await? {
@@ -91,14 +91,14 @@ async fn newest_first(records: &Records, max_messages: u64) -> Result<Option<Tim
     for (made_at, published) in changes {
         newer = newer.saturating_add(published);
         if newer > max_messages {
-            // The messages of this change are the first that are too many; those of later ones are all retained.
+            // The messages of this change are the first beyond the limit; those of newer changes are all retained.
             return Ok(Some(Timestamp(made_at)));
         }
     }
     Ok(None)
 }
 
-/// Removes the records under a prefix that are old.
+/// Removes the old records under a prefix.
 async fn remove(
     records: &Records,
     prefix: &str,
@@ -114,15 +114,15 @@ async fn remove(
             }
         }
         if !change.is_empty() {
-            // A record that has changed meanwhile is looked at again the next time.
+            // The next run checks a record again that has changed in the meantime.
             records.commit(change).await?;
         }
     }
     Ok(())
 }
 
-/// Removes shared rates that no shop uses. A commit that refers to them writes them, or the record that says so, so those
-/// of which neither was written since they were read here are in use only if a unit says so.
+/// Removes shared rates that no shop uses. A commit that refers to shared rates writes either them or their reference
+/// record. If neither was written since it was read here, the rates are in use only if a unit refers to them.
 async fn remove_unused(records: &Records) -> Result<()> {
     let shared = versions(records, SHARED).await?;
     let references = versions(records, REFERENCES).await?;
@@ -150,7 +150,7 @@ async fn remove_unused(records: &Records) -> Result<()> {
     Ok(())
 }
 
-/// The versions of the records under a prefix, by key.
+/// Returns the versions of the records under a prefix, by key.
 async fn versions(records: &Records, prefix: &str) -> Result<HashMap<String, Versioned<()>>> {
     let mut versions = HashMap::new();
     let mut pages = records.pages(prefix);

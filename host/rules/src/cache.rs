@@ -1,4 +1,4 @@
-//! The cache of one partition: its conditions and projects, and what of its decisions goes into the log, in memory as the store
+//! The cache of one partition: its conditions and projects, and the choice of its decisions for the log, as the store
 //! has them.
 
 use std::sync::Arc;
@@ -21,21 +21,19 @@ use crate::decision_log::{CHOICE, Choice, Chosen};
 pub(super) const CONDITION: &str = "condition/";
 pub(super) const PROJECT: &str = "project/";
 
-/// What the keys of all records of a cache begin with.
+/// The prefixes of the keys of all records in a cache.
 pub(super) const KEPT: &[&str] = &[CONDITION, PROJECT, CHOICE];
 
-/// The key of a condition.
 pub(super) fn condition_key(id: &str) -> String {
     format!("{CONDITION}{id}")
 }
 
-/// The key of a project.
 pub(super) fn project_key(id: ProjectId) -> String {
     format!("{PROJECT}{id}")
 }
 
-/// The conditions and projects of a partition, and what of its decisions goes into the log. A copy with one changed shares the
-/// others.
+/// The conditions and projects of a partition, and the choice of its decisions for the log. A copy with one change
+/// shares the rest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     /// By id.
@@ -45,34 +43,32 @@ pub(super) struct Content {
     /// The bytes of their JSON.
     pub(super) condition_bytes: usize,
     pub(super) project_bytes: usize,
-    /// The bytes of the conditions without their tests: what the module may have to prepare.
+    /// The bytes of the conditions without their tests, which the module may have to prepare.
     pub(super) rule_bytes: usize,
-    /// Which decisions go into the log.
+    /// The choice of decisions for the log.
     pub(super) chosen: Chosen,
 }
 
 impl Content {
-    /// The bytes of everything.
+    /// Returns the bytes of all conditions and projects.
     pub(super) const fn bytes(&self) -> usize {
         self.condition_bytes + self.project_bytes
     }
 
-    /// Whether there is nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.projects.is_empty() && self.choice() == Choice::None
     }
 
-    /// Which decisions go into the log.
     pub(super) const fn choice(&self) -> Choice {
         self.chosen.decision_log
     }
 
-    /// Applies what the store has under a key now.
+    /// Applies the current value of a key in the store.
     fn set(&mut self, key: &str, value: Option<Bytes>, scope: Scope) {
         if let Some(id) = key.strip_prefix(CONDITION) {
             let read = value.map(|json| StoredCondition::read(json, scope));
             let read = read.transpose().unwrap_or_else(|cause| {
-                // It is not in force, and does not keep the others from being read.
+                // It is not in force, but does not keep the others from being read.
                 tracing::error!(id, %cause, "a stored condition cannot be read");
                 None
             });
@@ -103,7 +99,7 @@ impl Content {
     }
 }
 
-/// The choice that a record says.
+/// Reads the choice in a record.
 fn chosen(record: Option<&[u8]>) -> Chosen {
     let read = record.map(serde_json::from_slice::<Chosen>).transpose();
     let read = read.unwrap_or_else(|cause| {
@@ -113,7 +109,6 @@ fn chosen(record: Option<&[u8]>) -> Chosen {
     read.unwrap_or_default()
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct PartitionCache {
     records: Records,
@@ -124,7 +119,7 @@ pub(super) struct PartitionCache {
 }
 
 impl PartitionCache {
-    /// An empty cache, to be filled by catching up.
+    /// Creates an empty cache, which is filled by catching up.
     pub(super) fn new(records: Records, clock: Arc<dyn Clock>, scope: Scope) -> Self {
         let (store, partition) = (Arc::clone(records.store()), records.partition().clone());
         Self {
@@ -136,22 +131,22 @@ impl PartitionCache {
         }
     }
 
-    /// The records that are cached.
+    /// Returns the records that are cached.
     pub(super) const fn records(&self) -> &Records {
         &self.records
     }
 
-    /// What the partition holds.
+    /// Returns what the partition holds.
     pub(super) fn content(&self) -> Arc<Content> {
         self.content.load_full()
     }
 
-    /// The same, to be looked at and not kept.
+    /// Returns what the partition holds, to look at but not to keep.
     pub(super) fn current(&self) -> Guard<Arc<Content>> {
         self.content.load()
     }
 
-    /// Changes when the content does.
+    /// Returns a receiver that changes when the content does.
     pub(super) fn watch(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
@@ -170,7 +165,7 @@ impl PartitionCache {
         Ok(content)
     }
 
-    /// The content with the records of some keys read again.
+    /// Returns the content with the records of some keys read again.
     async fn read_keys(&self, mut keys: Vec<String>) -> Result<Content> {
         keys.sort_unstable();
         keys.dedup();

@@ -1,8 +1,8 @@
-//! The tenant's catalog: a snapshot of the global conditions, the tenant's own and its projects.
+//! The tenant's catalog: the global conditions, the tenant's own and its projects, as of one moment.
 //!
-//! It is made anew for each change, so it does no work that no request needs: what is made of it (a document to decide with,
-//! an answer, its digest) is made by the first request that needs it. Of a large catalog the module prepares only the
-//! conditions that a request names: a change of one of ten thousand has it prepare that one.
+//! It is replaced after each change, so it does no work that no request needs: the first request that needs something
+//! of it (a document to decide with, an answer, its digest) makes that. For a large catalog, the module prepares only
+//! the conditions that a request names: after a change of one of ten thousand, it prepares that one.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +23,10 @@ use super::stored::{StoredCondition, StoredProject};
 use super::text::Text;
 use crate::decision_log::Choice;
 
-/// Catalogs whose conditions are longer are not prepared as a whole.
+/// The most bytes of conditions in a catalog that is prepared as a whole.
 const MAX_PREPARED: usize = 16 << 10;
 
-/// What a tenant sees, until something changes.
+/// The conditions and projects that a tenant sees, until something changes.
 #[derive(Debug)]
 pub struct TenantCatalog {
     tenant: TenantId,
@@ -42,7 +42,7 @@ pub struct TenantCatalog {
     with_tests: OnceLock<Encoded>,
 }
 
-/// What of a catalog is answered.
+/// The part of a catalog that is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The JSON array of all conditions by id; where ids collide, the global one.
@@ -51,7 +51,7 @@ pub enum Part {
     Projects,
     /// All that the module needs to decide for this tenant (`conditions.md`, "Catalog for previews").
     Whole,
-    /// The same, and the tests of conditions and projects.
+    /// The whole catalog, with the tests of conditions and projects.
     WithTests,
 }
 
@@ -75,24 +75,24 @@ impl TenantCatalog {
         }
     }
 
-    /// The tenant.
+    /// Returns the tenant.
     #[must_use]
     pub const fn tenant(&self) -> &TenantId {
         &self.tenant
     }
 
-    /// Whether it is a snapshot of these.
+    /// Returns whether it was made of these.
     pub(super) fn is_of(&self, global: &Arc<Content>, own: &Arc<Content>) -> bool {
         Arc::ptr_eq(&self.global, global) && Arc::ptr_eq(&self.own, own)
     }
 
-    /// Names what this version of the catalog decides: SHA-256, in hex. Tests decide nothing.
+    /// Returns the SHA-256, in hex, that names what this version of the catalog decides. Tests decide nothing.
     #[must_use]
     pub fn digest(&self) -> &Arc<str> {
         &self.version().0
     }
 
-    /// The entity tag of a part. That of the catalog is its digest; without any tests and labels, so are the others.
+    /// Returns the entity tag of a part. The catalog's is its digest; without any tests and labels, so are the others.
     #[must_use]
     pub fn etag(&self, part: Part) -> &Etag {
         match part {
@@ -119,7 +119,7 @@ impl TenantCatalog {
         hasher.update([0]);
         hasher.update(self.tenant.as_str());
         for content in [&self.global, &self.own] {
-            // Each entity tag is a digest and of the same length.
+            // All entity tags are digests of the same length.
             let conditions = content.conditions.values();
             let projects = content.projects.values();
             hasher.update(content.conditions.size().to_le_bytes());
@@ -129,7 +129,7 @@ impl TenantCatalog {
         hasher.finalize().into()
     }
 
-    /// The condition with this id: the global one if there is one, otherwise the tenant's (`given.md` 4.2).
+    /// Returns the condition with this id: the global one if there is one, otherwise the tenant's (`given.md` 4.2).
     #[must_use]
     pub fn condition(&self, id: &ConditionId) -> Option<&Arc<StoredCondition>> {
         let id = id.as_str();
@@ -137,7 +137,7 @@ impl TenantCatalog {
         global.or(own)
     }
 
-    /// The same, and the condition of the other scope that has this id.
+    /// Returns the condition with this id, and the one of the other scope that has it too.
     pub(super) fn condition_and_other(&self, id: &ConditionId) -> Option<WithOther<'_>> {
         match self.conditions_of(id.as_str()) {
             [Some(global), own] => Some((global, own)),
@@ -145,32 +145,32 @@ impl TenantCatalog {
         }
     }
 
-    /// The global condition with this id, and the tenant's.
+    /// Returns the global condition with this id, and the tenant's.
     fn conditions_of(&self, id: &str) -> [Option<&Arc<StoredCondition>>; 2] {
         [&self.global, &self.own].map(|content| content.conditions.get(id))
     }
 
-    /// The condition with this id that decides: the tenant's unless it is switched off, otherwise the global one unless that
-    /// is (`conditions.md`, "Conditions").
+    /// Returns the condition with this id that decides: the tenant's unless it is switched off, otherwise the global
+    /// one unless that is (`conditions.md`, "Conditions").
     pub(super) fn condition_in_force(&self, id: &str) -> Option<&Arc<StoredCondition>> {
         let [global, own] = self.conditions_of(id);
         let is_enabled = |stored: &&Arc<StoredCondition>| stored.condition.enabled;
         own.filter(is_enabled).or(global.filter(is_enabled))
     }
 
-    /// Which of the tenant's decisions go into the log.
+    /// Returns which of the tenant's decisions go into the log.
     #[must_use]
     pub fn choice(&self) -> Choice {
         self.own.choice()
     }
 
-    /// A project of the tenant.
+    /// Returns a project of the tenant.
     #[must_use]
     pub fn project(&self, id: ProjectId) -> Option<&Arc<StoredProject>> {
         self.own.projects.get(&id)
     }
 
-    /// What the module decides about a condition with: a document that holds all conditions with this id.
+    /// Returns the document that the module decides about a condition with. It holds all conditions with this id.
     pub fn document_of(&self, id: &str) -> Cow<'_, Document> {
         if self.is_large() {
             match self.conditions_of(id) {
@@ -182,7 +182,7 @@ impl TenantCatalog {
         }
     }
 
-    /// The same for many conditions.
+    /// Returns the document that the module decides about many conditions with.
     pub fn document_of_all<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> Cow<'_, Document> {
         if !self.is_large() {
             return Cow::Borrowed(self.document());
@@ -203,13 +203,13 @@ impl TenantCatalog {
         document(of(Scope::Global), of(Scope::Tenant))
     }
 
-    /// Whether it is too large to be prepared as a whole while others wait.
+    /// Returns whether it is too large to be prepared as a whole while others wait.
     #[must_use]
     pub fn is_large(&self) -> bool {
         self.global.rule_bytes + self.own.rule_bytes > MAX_PREPARED
     }
 
-    /// What the module decides with: all conditions.
+    /// Returns the document of all conditions, which the module decides with.
     pub fn document(&self) -> &Document {
         self.conditions.get_or_init(|| {
             let of = |content: &Content| array(content.conditions.values().map(|one| one.rule()));
@@ -217,7 +217,7 @@ impl TenantCatalog {
         })
     }
 
-    /// The bytes of a part, about.
+    /// Returns the approximate size of a part in bytes.
     #[must_use]
     pub fn size_of(&self, part: Part) -> usize {
         let conditions = self.global.condition_bytes + self.own.condition_bytes;
@@ -228,13 +228,13 @@ impl TenantCatalog {
         }
     }
 
-    /// A part, if a request has asked for it already.
+    /// Returns a part, if a request has asked for it already.
     #[must_use]
     pub fn encoded(&self, part: Part) -> Option<Encoded> {
         self.place_of(part).get().cloned()
     }
 
-    /// A part.
+    /// Returns a part.
     pub fn encode(&self, part: Part) -> Encoded {
         let encode = || {
             let pieces = self.pieces_of(part);
@@ -248,7 +248,7 @@ impl TenantCatalog {
         match part {
             Part::Conditions => &self.list,
             Part::Projects => &self.projects,
-            // Without any tests it is the same text.
+            // Without any tests, the text is the same.
             Part::WithTests if self.etag(Part::WithTests) != self.etag(Part::Whole) => {
                 &self.with_tests
             }
@@ -273,7 +273,7 @@ impl TenantCatalog {
         array(self.own.projects.values().map(|stored| form(&stored.text)))
     }
 
-    /// The catalog, its conditions and projects in a form.
+    /// Returns the catalog with its conditions and projects in a form.
     fn catalog_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&Text) -> P) -> Vec<Bytes> {
         let head = serde_json::json!({
             "tenantId": self.tenant.as_str(),

@@ -10,7 +10,7 @@ use crate::Conditions;
 use crate::decision_log::{CHOICE, Choice, Chosen};
 
 impl Conditions {
-    /// Which of a tenant's decisions go into the log.
+    /// Returns which of a tenant's decisions go into the log, and who chose this.
     ///
     /// # Errors
     /// When the store is unavailable and the tenant is not in memory.
@@ -19,7 +19,7 @@ impl Conditions {
         Ok(tenant.own().content().chosen.clone())
     }
 
-    /// Chooses which of a tenant's decisions go into the log; `by` says who does. Answers what was chosen before, and what is now.
+    /// Chooses which of a tenant's decisions go into the log; `by` is the author. Returns the choice before and now.
     ///
     /// # Errors
     /// [`Error::Outdated`](tillgate_base::error::Error::Outdated) when a precondition does not hold.

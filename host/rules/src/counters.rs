@@ -1,4 +1,4 @@
-//! What is counted of decisions: their results by rule and decision, which the module tells beside its answer, how long the
+//! Counts decisions: their results by rule and decision, which the module returns beside its answer, the time that the
 //! module took, and refusals.
 
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use tillgate_engine::decision::{Decision, RULES, Tally};
 
 use super::plan::Subject;
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct DecisionCounters {
     /// By rule and decision.
@@ -58,7 +57,7 @@ impl DecisionCounters {
         }
     }
 
-    /// Has a decision made, and counts it.
+    /// Makes a decision, and counts it.
     pub(super) fn measure(
         &self,
         subject: Subject,

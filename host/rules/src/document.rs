@@ -1,5 +1,4 @@
-//! Documents of conditions, and JSON in pieces: what the module prepares, and what is answered, without copying more than
-//! once.
+//! Documents of conditions, and JSON in pieces: for the module and for answers, without copying anything more than once.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -24,7 +23,7 @@ pub(super) fn lists(global: Vec<Bytes>, tenant: Vec<Bytes>) -> impl Iterator<Ite
     global.chain([second]).chain(tenant)
 }
 
-/// The pieces of a JSON array, each of whose elements may be in pieces.
+/// Returns the pieces of a JSON array, each of whose elements may itself be in pieces.
 pub(super) fn array<E>(elements: impl Iterator<Item = E>) -> Vec<Bytes>
 where
     E: IntoIterator<Item = Bytes>,
@@ -42,10 +41,10 @@ where
     pieces
 }
 
-/// A value as JSON.
+/// Encodes a value as JSON.
 ///
 /// # Errors
-/// [`Error::Bug`] for one that has no JSON form.
+/// [`Error::Bug`] when it has no JSON form.
 pub(super) fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))
 }

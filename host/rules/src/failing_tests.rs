@@ -1,5 +1,5 @@
-//! Tests beside a rule, run by the module: those of a document before it is stored, and those of tenants that a change of a
-//! global condition may have failed (`conditions.md`, "Beyond an answer").
+//! Runs the tests beside a rule in the module: those of a document before it is stored, and those of tenants that may
+//! fail after a change of a global condition (`conditions.md`, "Beyond an answer").
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use super::cache::condition_key;
 use super::stored::StoredCondition;
 use super::text::Text;
 
-/// How many partitions are listed at once.
+/// The most partitions to list at once.
 const PARTITIONS: usize = 500;
 
-/// How many tenants' conditions are read at once.
+/// The most tenants whose conditions are read at once.
 const READS: usize = 32;
 
-/// What is to happen when tests of what is put fail.
+/// The handling of a document whose tests fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailingTests {
     /// It is not stored.
@@ -33,7 +33,7 @@ pub enum OnFailingTests {
     Accept,
 }
 
-/// What tests are beside, for the module.
+/// The rule whose tests the module runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Beside<'a> {
     /// A condition, and the condition of the other scope that has its id.
@@ -41,10 +41,10 @@ pub(super) enum Beside<'a> {
     Project,
 }
 
-/// Runs the tests of a document that is put. Answers how many fail.
+/// Runs the tests of a document before it is stored. Returns how many fail.
 ///
 /// # Errors
-/// [`Error::FailingTests`] naming each that fails, unless that is accepted.
+/// [`Error::FailingTests`] naming each failing test, unless failing tests are accepted.
 pub(super) fn test(
     app: &App,
     beside: Beside<'_>,
@@ -66,7 +66,7 @@ pub(super) fn test(
     Err(Error::FailingTests(failing.into_iter().map(name).collect()))
 }
 
-/// What the module says of a test that fails.
+/// The module's report on a failing test.
 #[derive(serde::Deserialize)]
 struct Failed {
     index: usize,
@@ -90,7 +90,7 @@ struct Report {
     failed: Vec<Failed>,
 }
 
-/// The tests of a document that fail. Without any, the module is not asked.
+/// Returns the failing tests of a document. If it has no tests, the module is not asked.
 fn failing(app: &App, beside: Beside<'_>, text: &Text) -> Result<Vec<Failed>> {
     if text.tests().is_none() {
         return Ok(Vec::new());
@@ -113,9 +113,9 @@ fn failing(app: &App, beside: Beside<'_>, text: &Text) -> Result<Vec<Failed>> {
 }
 
 impl Conditions {
-    /// How many tests of tenants' own conditions with this id fail, now that the global one is this. Every tenant is looked at,
-    /// in memory or not: one read each, and the module runs the tests that there are. `None` when the store is unavailable: the
-    /// change took effect, and is answered as such.
+    /// Returns how many tests of tenants' own conditions with this id fail under the current global one. It checks
+    /// every tenant, in memory or not, with one read each, and the module runs their tests. Returns `None` when the
+    /// store is unavailable: the change took effect, and is answered as such.
     pub async fn failing_tests_of_tenants(
         &self,
         id: &ConditionId,
@@ -130,7 +130,7 @@ impl Conditions {
             .map(|concerned| concerned.failing_tests)
     }
 
-    /// Whom a global condition concerns: every tenant is looked at.
+    /// Counts whom a global condition concerns, among all tenants.
     ///
     /// # Errors
     /// When the store is unavailable.

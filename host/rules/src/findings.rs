@@ -1,4 +1,4 @@
-//! What is wrong with a rule: the module says it (`conditions.md`, "Beyond an answer"), of the documents that are stored.
+//! Findings: what is wrong with a stored rule, as the module says (`conditions.md`, "Beyond an answer").
 
 use bytes::Bytes;
 use tillgate_base::app::App;
@@ -9,8 +9,8 @@ use tillgate_engine::restriction::ProjectId;
 use super::{Conditions, INLINE, TenantCatalog};
 
 impl Conditions {
-    /// The findings of a condition, as JSON: of the one that a GET answers, beside that of the other scope. `None` if there is
-    /// none.
+    /// Returns the findings of the condition that a GET answers, as JSON, beside that of the other scope. Returns
+    /// `None` if there is no such condition.
     ///
     /// # Errors
     /// When the module fails.
@@ -31,7 +31,7 @@ impl Conditions {
         self.findings(rule).await.map(Some)
     }
 
-    /// The findings of a project, as JSON; `None` if the tenant does not have it.
+    /// Returns the findings of a project, as JSON; `None` if the tenant does not have it.
     ///
     /// # Errors
     /// When the module fails.
@@ -48,7 +48,7 @@ impl Conditions {
         self.findings(rule).await.map(Some)
     }
 
-    /// The findings of a rule, in pieces of JSON and without the last brace.
+    /// Returns the findings of a rule, which is given in pieces of JSON without the last brace.
     async fn findings(&self, mut rule: Vec<Bytes>) -> Result<Bytes> {
         rule.push(Bytes::from_static(b"}"));
         let length: usize = rule.iter().map(Bytes::len).sum();

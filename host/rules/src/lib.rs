@@ -1,7 +1,7 @@
-//! Conditions and projects: writing them, reading them, and having the module decide with them.
+//! Conditions and projects: writes them, reads them, and has the module decide with them.
 //!
-//! What a tenant sees is kept in memory as a [`TenantCatalog`], made once for each change by the first request that asks.
-//! A write goes to the store, and memory catches up before it is answered. Decisions are the module's: this finds the
+//! The view of a tenant is cached as a [`TenantCatalog`], which the first request after each change makes. A write goes
+//! to the store, and the cache catches up before the write is answered. The module decides; this crate finds the
 //! documents that it needs.
 
 mod cache;
@@ -57,13 +57,13 @@ pub use self::usage::Configured;
 pub use self::write::{Editor, Put};
 use crate::decision_log::DecisionLog;
 
-/// Larger requests, and what makes more than this of the store, are dealt with off the threads that serve.
+/// Requests and documents with more bytes than this are handled off the threads that serve.
 const INLINE: usize = 16 << 10;
 
 /// The partition of the platform's conditions.
 const GLOBAL: &str = "global";
 
-/// What a snapshot keeps of a tenant, and of the platform.
+/// The records of a tenant, or of the platform, that a snapshot keeps.
 const KEPT: Contents = Contents::new(cache::KEPT);
 
 /// Conditions and projects of the platform and of every tenant.
@@ -89,7 +89,7 @@ impl Conditions {
         global.catch_up().await?;
         keep_fresh(&global);
         app.keep_in_snapshot(Partition::named(GLOBAL), KEPT);
-        // Those of an earlier process go on being kept, even where no request has come since.
+        // Tenants that an earlier process kept stay in the snapshot, even if no request has come since.
         for partition in app.in_snapshot() {
             if TenantId::of_partition(&partition).is_some() {
                 app.keep_in_snapshot(partition, KEPT);
@@ -110,10 +110,10 @@ impl Conditions {
         Ok(conditions)
     }
 
-    /// What is kept in memory for a tenant, and how old that is; read from the store the first time.
+    /// Returns the cache of a tenant, and how stale it is; reads it from the store the first time.
     ///
     /// # Errors
-    /// When the store is unavailable and the tenant is not in memory, or what is in memory is older than `max_stale`.
+    /// When the store is unavailable and the tenant is not cached, or the cached data is older than `max_stale`.
     pub async fn tenant(&self, id: &TenantId) -> Result<(Arc<Tenant>, Staleness)> {
         let (now, max_stale) = (self.app.clock.now(), self.app.config.max_stale);
         let global = self.global.ensure_within(now, max_stale).await?;
@@ -126,7 +126,7 @@ impl Conditions {
         Ok((Box::pin(self.load(id)).await?, global))
     }
 
-    /// A tenant that is not in memory yet.
+    /// Loads a tenant that is not cached yet.
     async fn load(&self, id: &TenantId) -> Result<Arc<Tenant>> {
         let records = self.app.records(id.partition());
         let own = PartitionCache::new(records, Arc::clone(&self.app.clock), Scope::Tenant);
@@ -137,25 +137,25 @@ impl Conditions {
             keep_fresh(&own);
             Tenant::new(id, own, &self.global)
         });
-        // Before one of them can be back, and is to be kept again.
+        // Done under the lock, before a dropped tenant can return and be kept again.
         for (dropped, _) in &dropped {
             self.app.drop_from_snapshot(&dropped.partition());
         }
         drop(tenants);
-        // What takes long to free is freed once no request waits for the lock.
+        // Freeing them may take long, so it happens once no request waits for the lock.
         drop(dropped);
         self.keep(&tenant);
         Ok(tenant)
     }
 
-    /// A tenant that has data is kept in the snapshot, if there is one.
+    /// Keeps a tenant that has data in the snapshot, if there is one.
     fn keep(&self, tenant: &Tenant) {
         if tenant.is_to_be_kept() {
             self.app.keep_in_snapshot(tenant.id().partition(), KEPT);
         }
     }
 
-    /// The bytes of a project; 0 if the tenant does not have it.
+    /// Returns the bytes of a project; 0 if the tenant does not have it.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -165,7 +165,7 @@ impl Conditions {
         Ok(catalog.project(id).map_or(0, |project| project.text.size()))
     }
 
-    /// Decides: at once, unless that would keep other requests waiting. `logger` is there if the decision may go into the log.
+    /// Decides at once, unless others would wait for it. `logger` is there if the decision may go into the log.
     ///
     /// # Errors
     /// [`Error::Invalid`](tillgate_base::error::Error::Invalid) naming every fault of the request,

@@ -1,4 +1,4 @@
-//! Decisions that go into the decision log: the module says beside its answer what belongs there, and the lines are made of that.
+//! Decisions that go into the decision log: the lines are made of what the module returns for the log beside its answer.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
@@ -18,13 +18,13 @@ use super::Conditions;
 use super::catalog::TenantCatalog;
 use crate::decision_log::{self, Choice, DecisionLog, HandIn, Line, NO_LOG, Receipt, Report};
 
-/// The bytes of most lines.
+/// The bytes that most lines take.
 const LINE: usize = 512;
 
-/// Why an item is not allowed whose condition is not in force: the answer has no result of that.
+/// The reason for an item whose condition is not in force, since the answer has no result of that condition.
 const NOT_IN_FORCE: &str = "condition.not_in_force";
 
-/// What the module says of an item ([`tillgate_engine::record`]).
+/// The module's record of an item ([`tillgate_engine::record`]).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'r> {
@@ -50,19 +50,19 @@ struct RowResult<'r> {
     restriction: Option<Cow<'r, str>>,
 }
 
-/// What decided about an item, and how.
+/// The rule that decided about an item, and its decision.
 #[derive(Default)]
 struct Verdict<'r> {
     condition: Option<&'r str>,
     project: Option<&'r str>,
-    /// Nothing speaks against the item if there is no other decision.
+    /// `None` if nothing speaks against the item.
     decision: Option<&'r str>,
     reason: Option<&'r str>,
     restriction: Option<&'r str>,
 }
 
 impl Row<'_> {
-    /// One of each condition and of the project, or one without either.
+    /// Returns one verdict for each condition and for the project, or a single one without either.
     fn verdicts(&self) -> impl Iterator<Item = Verdict<'_>> {
         let of_conditions = self.results.iter().map(RowResult::verdict);
         let unresolved = self.unresolved.iter().map(|id| Verdict {
@@ -101,19 +101,19 @@ impl RowResult<'_> {
 pub(super) struct Logger {
     log: Arc<DecisionLog>,
     choice: Choice,
-    /// Who asks, and in which request.
+    /// The caller, and the correlation id of the request.
     caller: Arc<Caller>,
     correlation: Uuid,
 }
 
 impl Conditions {
-    /// The log that this host writes, if it writes one.
+    /// Returns the log that this host writes, if it writes one.
     #[must_use]
     pub const fn decision_log(&self) -> Option<&Arc<DecisionLog>> {
         self.decision_log.as_ref()
     }
 
-    /// What puts a decision into the log, if it may go there. `asked` says who asks, and in which request.
+    /// Returns the logger of a decision, if it may go into the log. `asked` returns the caller and the correlation id.
     pub(super) fn logger(
         &self,
         catalog: &TenantCatalog,
@@ -156,7 +156,7 @@ impl Conditions {
         hand_in.take(report).await
     }
 
-    /// Registers what is known of the log, and warns while it is not whole, or tenants want one that this host does not write.
+    /// Registers the log's metrics, and a warning while it is incomplete or tenants want one that this host does not write.
     pub(super) fn measure_log(&self) {
         decision_log::measure(self.decision_log.as_ref(), &self.app.metrics);
         let log = self.decision_log.as_ref().map(Arc::downgrade);
@@ -177,7 +177,7 @@ impl Conditions {
 }
 
 impl Logger {
-    /// Puts a decision into the log that was made with a catalog, by what the module says of it ([`tillgate_engine::record`]).
+    /// Logs a decision that was made with a catalog, from the module's record of it ([`tillgate_engine::record`]).
     pub(super) fn log(self, catalog: &TenantCatalog, rows: &[u8], at: Timestamp) {
         let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
         let rows = rows.unwrap_or_else(|cause| {
@@ -226,7 +226,7 @@ impl Logger {
     }
 }
 
-/// The version of the rule that decided, if it is there.
+/// Returns the version of the rule that decided, if it exists.
 fn etag<'c>(catalog: &'c TenantCatalog, verdict: &Verdict<'_>) -> Option<&'c Etag> {
     if let Some(id) = verdict.condition {
         return Some(catalog.condition_in_force(id)?.text.etag());

@@ -1,4 +1,4 @@
-//! What is in memory of conditions and projects, for those who operate the host.
+//! The memory use of conditions and projects, for the operators of the host.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::tenants::Tenant;
 use parking_lot::RwLock;
 
 impl Conditions {
-    /// How many tenants are in memory.
+    /// Returns how many tenants are in memory.
     #[must_use]
     pub fn held_tenants(&self) -> usize {
         let tenants = self.tenants.read();
         tenants.all().len()
     }
 
-    /// Registers what is known of what is in memory.
+    /// Registers the metrics of what is in memory, and its age for the readiness of the host.
     pub(super) fn measure(&self) {
         let app = &self.app;
         let global = Arc::downgrade(&self.global);
@@ -44,7 +44,7 @@ impl Conditions {
     }
 }
 
-/// What is in memory of the platform and of tenants.
+/// Returns the memory use of the platform and of tenants.
 fn held(global: &PartitionCache, tenants: &RwLock<PerTenant<Tenant>>) -> Vec<MemoryUse> {
     let tenants = tenants.read();
     let own = tenants.all().map(|tenant| tenant.own().content());

@@ -1,13 +1,13 @@
-//! Whose conditions are written or read: the platform's or a tenant's. It stands apart because writing and the history both
-//! need it, and the one records the other.
+//! The owner of conditions: the platform or a tenant. It has its own file because writing and the history both need it,
+//! and the one records the other.
 
 use tillgate_base::identity::TenantId;
 
-/// Whose conditions are meant.
+/// The owner of conditions.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner<'a> {
-    /// The platform's.
+    /// The platform.
     Platform,
-    /// A tenant's.
+    /// A tenant.
     Tenant(&'a TenantId),
 }

@@ -1,5 +1,5 @@
-//! A decision before it is made: what the module is asked and the documents that it needs for that. Made once for each
-//! request; whether making the decision would keep other requests waiting is known from it.
+//! A decision before it is made: the call to the module, and the documents that it needs. Each request has one plan,
+//! which tells whether the decision would keep other requests waiting.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use tillgate_engine::restriction::{MAX_RESTRICTIONS, ProjectId};
 
 use super::TenantCatalog;
 
-/// A decision that prepares no document longer than this, and whose work is not more than that, is made at once: others are
+/// A decision is made at once if it prepares no document longer than this and takes no more work than this. Others are
 /// made off the threads that serve.
 const MAX_PREPARED: usize = 64 << 10;
 const MAX_WORK: usize = 1 << 22;
@@ -17,33 +17,32 @@ const MAX_WORK: usize = 1 << 22;
 /// The fewest bytes of a restriction in a project's document.
 const RESTRICTION_BYTES: usize = 40;
 
-/// What is asked.
+/// The question that a request asks.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What the decision is about.
+    /// The subject of the decision.
     pub about: About,
-    /// How it is to be decided.
+    /// The options of the decision.
     pub options: EvaluateOptions,
 }
 
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Clone, Debug)]
 pub enum About {
-    /// One item, the condition with this id.
+    /// One item, by the condition with this id.
     Condition(String),
-    /// One item, the project that the request names.
+    /// One item, by the project that the request names.
     Project,
     /// A basket.
     Basket,
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Plan<'c> {
     kind: Kind<'c>,
     options: EvaluateOptions,
-    /// The bytes of a basket times those of its project, which is what the module compares, at most, and what of the
-    /// request its explanations repeat, at most.
+    /// An upper limit of what the module compares, which is the bytes of a basket times those of its project, and of
+    /// what its explanations repeat of the request.
     work: usize,
 }
 
@@ -54,7 +53,7 @@ enum Kind<'c> {
     Basket(Cow<'c, Document>, Option<Cow<'c, Document>>),
 }
 
-/// What of a request is needed to find the documents. The module reports the faults of a request.
+/// The parts of a request that find the documents. The module reports the faults of a request.
 #[derive(Default, serde::Deserialize)]
 struct Named<'r> {
     #[serde(borrow, rename = "projectId")]
@@ -70,7 +69,7 @@ struct NamedItem<'r> {
 }
 
 impl<'c> Plan<'c> {
-    /// The plan for a request, with what a tenant sees.
+    /// Plans the decision about a request, with what a tenant sees.
     #[must_use]
     pub(super) fn new(catalog: &'c TenantCatalog, question: Question, request: &[u8]) -> Self {
         let named = || serde_json::from_slice(request).unwrap_or_default();
@@ -90,7 +89,7 @@ impl<'c> Plan<'c> {
                     let checks = project.text().len() / RESTRICTION_BYTES;
                     work = checks.min(MAX_RESTRICTIONS) * request.len();
                 }
-                // To conditions, which have no project, every project is unreachable.
+                // In a document of conditions, which has no project, every project is unreachable.
                 Kind::Project(project.unwrap_or_else(|| catalog.document_of_all([])))
             }
             About::Basket => {
@@ -101,7 +100,7 @@ impl<'c> Plan<'c> {
                     .map_or(0, |project| project.text().len() * request.len());
                 let ids = named.items.iter().flat_map(|item| &item.condition_ids);
                 if explain {
-                    // Each may repeat the customer's licenses.
+                    // Each explanation may repeat the customer's licenses.
                     work += ids.clone().count() * request.len();
                 }
                 let conditions = catalog.document_of_all(ids.map(|id| &**id));
@@ -115,7 +114,7 @@ impl<'c> Plan<'c> {
         }
     }
 
-    /// Whether an instance makes the decision in so little time that others need not wait for it.
+    /// Returns whether an instance makes the decision so fast that others need not wait for it.
     #[must_use]
     pub(super) fn is_short(&self, instance: &Lease<'_>) -> bool {
         let is_short =
@@ -148,7 +147,7 @@ impl<'c> Plan<'c> {
         })
     }
 
-    /// The same, which needs the catalog no longer.
+    /// Converts it into a plan that no longer needs the catalog.
     #[must_use]
     pub(super) fn into_owned(self) -> Plan<'static> {
         let owned = |document: Cow<'_, Document>| Cow::Owned(document.into_owned());
@@ -166,7 +165,7 @@ impl<'c> Plan<'c> {
         }
     }
 
-    /// What it is counted under.
+    /// Returns the subject that it is counted under.
     #[must_use]
     pub(super) const fn subject(&self) -> Subject {
         match self.kind {
@@ -177,12 +176,12 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// What a decision is counted under.
+/// The subject that a decision is counted under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// One item, a condition.
+    /// One item, by a condition.
     Condition,
-    /// One item, a project.
+    /// One item, by a project.
     Project,
     /// A basket.
     Basket,

@@ -1,8 +1,8 @@
-//! A condition or project as it is stored and answered, as the module decides with it, its tests, and who manages it.
+//! A condition or project: its document as it is stored and as the module decides with it, its tests, and who manages it.
 //!
-//! Neither decides anything: what the module prepares, and what the catalog has, is the document without them (`conditions.md`,
-//! "Beyond an answer"). Both have a version, so that after a change of tests alone nothing is prepared or fetched again.
-//! `text.rs` has where they are in the text.
+//! The tests and the manager decide nothing: the module prepares, and the catalog has, the document without them
+//! (`conditions.md`, "Beyond an answer"). Each form of the document has its own version, so that after a change of
+//! tests alone nothing is prepared or fetched again. `text.rs` splits the text into its parts.
 
 use std::sync::OnceLock;
 
@@ -19,19 +19,19 @@ use tillgate_engine::tests;
 use super::document::{array, document, to_json};
 use super::text::Text;
 
-/// A condition, and how it is answered.
+/// A condition, and its JSON for answers.
 #[derive(Debug)]
 pub struct StoredCondition {
     /// The condition.
     pub condition: EntityCondition,
     /// Its JSON.
     pub text: Text,
-    /// What the module prepares when it is the only condition with its id.
+    /// The document that the module prepares when it is the only condition with its id.
     document: OnceLock<Document>,
 }
 
 impl StoredCondition {
-    /// The condition of a PUT's body, as it will be stored, and whether it keeps the tests that are there: `before`.
+    /// Reads the condition of a PUT's body, as it will be stored, and whether it keeps the existing tests, `before`.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body.
@@ -59,7 +59,7 @@ impl StoredCondition {
         }
     }
 
-    /// What the module prepares when it is the only condition with its id.
+    /// Returns the document that the module prepares when it is the only condition with its id.
     pub(super) fn document(&self) -> &Document {
         self.document.get_or_init(|| {
             let (own, none) = (
@@ -73,12 +73,12 @@ impl StoredCondition {
         })
     }
 
-    /// What the module decides with, as an element of a list.
+    /// Returns the rule that the module decides with, as an element of a list.
     pub(super) fn rule(&self) -> [Bytes; 1] {
         [self.text.rule().clone()]
     }
 
-    /// The condition of a record.
+    /// Reads the condition of a record.
     pub(super) fn read(json: Bytes, scope: Scope) -> Result<Self> {
         let text = Text::new(json);
         let document = json::Document::parse(text.rule())?;
@@ -91,19 +91,19 @@ impl StoredCondition {
     }
 }
 
-/// A project, and how it is answered.
+/// A project, and its JSON for answers.
 #[derive(Debug)]
 pub struct StoredProject {
     /// Its id.
     pub id: ProjectId,
-    /// What the module prepares.
+    /// The document that the module prepares.
     pub document: Document,
     /// Its JSON.
     pub text: Text,
 }
 
 impl StoredProject {
-    /// The project of a PUT's body, as it will be stored, and whether it keeps the tests that are there: `before`.
+    /// Reads the project of a PUT's body, as it will be stored, and whether it keeps the existing tests, `before`.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming every fault of the body.
@@ -122,7 +122,7 @@ impl StoredProject {
         Ok((Self::with_text(id, text), keeps_tests))
     }
 
-    /// The project of a record.
+    /// Reads the project of a record.
     pub(super) fn read(id: ProjectId, json: Bytes) -> Self {
         Self::with_text(id, Text::new(json))
     }
@@ -135,7 +135,7 @@ impl StoredProject {
         }
     }
 
-    /// The JSON of `{ "restrictions": [...] }`.
+    /// Returns the JSON of `{ "restrictions": [...] }`.
     ///
     /// # Errors
     /// [`Error::Bug`] when the stored project is malformed.
@@ -151,7 +151,7 @@ impl StoredProject {
     }
 }
 
-/// What was read of a body, and who manages it; or the faults of both.
+/// Adds who manages it to what was read of a body, or returns the faults of both.
 fn with_label<T>(
     read: Result<T, tillgate_engine::Error>,
     body: Node<'_, '_>,

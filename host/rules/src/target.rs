@@ -1,4 +1,4 @@
-//! What a write is about: a condition or a project, the key of its record, its events, and the quota that it counts towards.
+//! The target of a write: a condition or project, its record's key, its events, and the quota that it counts towards.
 
 use tillgate_engine::condition::ConditionId;
 use tillgate_engine::restriction::ProjectId;
@@ -15,7 +15,6 @@ const PROJECT_EVENTS: &str = "projects.events.v1";
 pub(super) struct Target {
     /// The key of its record.
     pub(super) key: String,
-    /// Its id.
     pub(super) id: String,
     pub(super) event_type: &'static str,
     pub(super) counted_as: Counted,

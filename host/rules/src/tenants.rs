@@ -1,4 +1,4 @@
-//! What is kept in memory for a tenant: its conditions and projects, and the catalog that is made of them.
+//! The cache of a tenant: its conditions and projects, and the catalog that is made of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,14 @@ use tillgate_base::identity::TenantId;
 use super::cache::PartitionCache;
 use super::catalog::TenantCatalog;
 
-/// See the module's documentation.
+/// The cached conditions and projects of a tenant, and the catalog that is made of them.
 #[derive(Debug)]
 pub struct Tenant {
     id: TenantId,
     own: Arc<PartitionCache>,
     global: Arc<PartitionCache>,
     catalog: ArcSwap<TenantCatalog>,
-    /// Whether it is kept in the snapshot.
+    /// Set if it is kept in the snapshot.
     is_kept: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ impl TenantCache for Tenant {
         self.own.content().is_empty()
     }
 
-    /// By a write, whose answer promises that it is visible here.
+    /// A write uses it, and the write's answer promises that the change is visible here.
     fn is_in_use(&self) -> bool {
         Arc::strong_count(&self.own) > 1
     }
@@ -49,25 +49,25 @@ impl Tenant {
         })
     }
 
-    /// The conditions and projects that it has.
+    /// Returns the conditions and projects that it has.
     pub(super) const fn own(&self) -> &Arc<PartitionCache> {
         &self.own
     }
 
-    /// Whether it has data that the snapshot does not keep yet; answered once.
+    /// Returns whether it has data that the snapshot does not keep yet; true only once.
     pub(super) fn is_to_be_kept(&self) -> bool {
         !self.is_kept.load(Ordering::Relaxed)
             && !self.own.content().is_empty()
             && !self.is_kept.swap(true, Ordering::Relaxed)
     }
 
-    /// The tenant's id.
+    /// Returns the tenant's id.
     #[must_use]
     pub const fn id(&self) -> &TenantId {
         &self.id
     }
 
-    /// What the tenant sees now.
+    /// Returns what the tenant sees now.
     #[must_use]
     pub fn catalog(&self) -> Arc<TenantCatalog> {
         let catalog = self.catalog.load();
@@ -81,7 +81,7 @@ impl Tenant {
         catalog
     }
 
-    /// What the tenant sees now and whenever it changes. The caches stay fresh for as long as the stream is held.
+    /// Streams what the tenant sees, now and whenever it changes. The caches stay fresh for as long as the stream is held.
     pub fn catalogs(self: &Arc<Self>) -> impl Stream<Item = Arc<TenantCatalog>> + Send + 'static {
         let watches = (self.global.watch(), self.own.watch());
         let state = (Arc::clone(self), watches, None::<Arc<TenantCatalog>>);

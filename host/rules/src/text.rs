@@ -1,7 +1,7 @@
-//! The JSON of a condition or project in parts: what decides, who manages it, and its tests.
+//! The JSON of a condition or project in parts: the rule that decides, the label of who manages it, and its tests.
 //!
-//! They are stored in this order, as the members of one object, and the last two only where there are any. So the record of
-//! one that has neither is what it always was, and a host of an earlier version takes the label for a member that it ignores.
+//! They are stored in this order, as members of one object, the last two only if there are any. So the record of a document
+//! with neither is what it always was, and a host of an earlier version takes the label for a member to ignore.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -12,15 +12,15 @@ use tillgate_engine::tests::{self, Tests};
 
 use super::document::to_json;
 
-/// What stands before the label, which ends in a quote.
+/// The start of the label, which ends in a quote.
 const LABEL: &[u8] = b",\"managedBy\":\"";
 
 /// The JSON of a condition or project.
 #[derive(Debug)]
 pub struct Text {
-    /// What decides.
+    /// The rule that decides.
     rule: Bytes,
-    /// `,"managedBy":"..."`; `None` where nobody does.
+    /// `,"managedBy":"..."`; `None` if nobody manages it.
     label: Option<Bytes>,
     /// Its tests, a JSON array; `None` without any.
     tests: Option<Bytes>,
@@ -30,7 +30,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// What is stored.
+    /// Splits a stored document into its parts.
     pub(super) fn new(json: Bytes) -> Self {
         let etag = etag::of_text(&json);
         let (open, tests) = match tests::split(&json) {
@@ -50,7 +50,7 @@ impl Text {
         }
         let rule = [open, b"}"].concat();
         let rule_etag = etag::of_text(&rule);
-        // Copied, so that none keeps the others in memory.
+        // Copied, so that no part keeps the others in memory.
         let mut text = Self {
             rule: rule.into(),
             label: label.map(Bytes::copy_from_slice),
@@ -68,7 +68,7 @@ impl Text {
         text
     }
 
-    /// What is put, as it will be stored, with its own tests or with those that are kept.
+    /// Makes what will be stored of a PUT, with its own tests or with those that are kept.
     pub(super) fn of(
         document: &impl Serialize,
         managed_by: Option<&ManagedBy>,
@@ -95,33 +95,31 @@ impl Text {
         Ok(Self::new(json.into()))
     }
 
-    /// Its entity tag.
+    /// Returns its entity tag.
     #[must_use]
     pub const fn etag(&self) -> &Etag {
         &self.etag
     }
 
-    /// The entity tag of what decides.
+    /// Returns the entity tag of the rule.
     pub(super) const fn rule_etag(&self) -> &Etag {
         &self.rule_etag
     }
 
-    /// The entity tag of what decides and its tests.
+    /// Returns the entity tag of the rule and its tests.
     pub(super) const fn tested_etag(&self) -> &Etag {
         &self.tested_etag
     }
 
-    /// What decides.
     pub(super) const fn rule(&self) -> &Bytes {
         &self.rule
     }
 
-    /// Its tests, if it has any.
     pub(super) const fn tests(&self) -> Option<&Bytes> {
         self.tests.as_ref()
     }
 
-    /// As it is stored and answered.
+    /// Returns it as it is stored and answered.
     #[must_use]
     pub fn json(&self) -> Bytes {
         match (&self.label, &self.tests) {
@@ -130,12 +128,12 @@ impl Text {
         }
     }
 
-    /// The same in pieces.
+    /// Returns it in pieces.
     pub(super) fn pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
         self.with(self.label.clone())
     }
 
-    /// What decides and its tests, in pieces.
+    /// Returns the rule and its tests, in pieces.
     pub(super) fn tested_pieces(&self) -> impl Iterator<Item = Bytes> + use<> {
         self.with(None)
     }
@@ -155,7 +153,7 @@ impl Text {
         pieces.into_iter().flatten()
     }
 
-    /// The bytes of it.
+    /// Returns its size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.pieces().map(|piece| piece.len()).sum()
@@ -168,8 +166,8 @@ fn joined(pieces: impl Iterator<Item = Bytes>) -> Bytes {
     json.into()
 }
 
-/// A document without its last brace in two: what stands before the label, and the label with its name. Only a document
-/// with a label ends in a quote there: all others end in an object or a list.
+/// Splits a document without its last brace into the part before the label, and the label with its name. Only a
+/// document with a label ends in a quote there: all others end in an object or a list.
 fn split_label(open: &[u8]) -> (&[u8], Option<&[u8]>) {
     let at = open
         .strip_suffix(b"\"")

@@ -11,7 +11,7 @@ use super::failing_tests::Concerned;
 use super::{Conditions, Editor, Owner};
 
 impl Conditions {
-    /// Whom a global condition would concern from a PUT's body on.
+    /// Returns whom the global condition in a PUT's body would concern.
     ///
     /// # Errors
     /// Those of [`put_condition`](Self::put_condition).

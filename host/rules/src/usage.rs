@@ -1,5 +1,5 @@
-//! Quotas: how much a tenant may configure, and how much it does. It is counted in the commits that change it, so that no
-//! two of them pass a quota together, on whichever hosts they are made.
+//! Quotas: how much a tenant may configure, and how much it has configured. The commits that change the amount also
+//! count it, so that no two of them exceed a quota together, even on different hosts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,17 +15,17 @@ use super::cache::{Content, PartitionCache};
 use super::history::{RECORDED, Recorded};
 use crate::decision_log::tills_used;
 
-/// What is counted.
+/// The kind of document that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
     Conditions,
     Projects,
 }
 
-/// The record of how much a tenant has configured.
+/// The key of the record of a tenant's amount.
 pub(super) const USED: &str = "usage/configuration";
 
-/// How much a tenant has configured, as it is stored.
+/// The amount that a tenant has configured, as it is stored.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct Used {
     conditions: u64,
@@ -50,7 +50,7 @@ pub struct Configured {
 }
 
 impl Used {
-    /// Where it was not counted yet: by an earlier version, or since there has never been anything.
+    /// Counts what no record counts: an earlier version wrote none, or there has never been anything.
     async fn recount(cache: &PartitionCache) -> Result<Self> {
         cache.catch_up().await?;
         let content: &Content = &cache.content();
@@ -61,10 +61,10 @@ impl Used {
         })
     }
 
-    /// How much it is once something is put in place of something else: the bytes of both.
+    /// Returns the amount after one document takes the place of another; `sizes` are the bytes of both.
     ///
     /// # Errors
-    /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when it would be more than a quota.
+    /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when it would exceed a quota.
     fn after(mut self, of: Counted, sizes: [Option<usize>; 2], quotas: &Quotas) -> Result<Self> {
         let (name, counted, max) = match of {
             Counted::Conditions => ("conditions", &mut self.conditions, quotas.conditions),
@@ -80,7 +80,7 @@ impl Used {
 }
 
 impl Conditions {
-    /// How much a tenant has configured.
+    /// Returns how much a tenant has configured, with its quotas.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -104,11 +104,11 @@ impl Conditions {
         })
     }
 
-    /// Adds to a change how much its tenant has after it. `counted` is what was read with what the change replaces, `sizes`
-    /// the bytes of that and of what takes its place.
+    /// Adds to a change the amount that its tenant has after it. `counted` was read with what the change replaces;
+    /// `sizes` are the bytes of that and of what takes its place.
     ///
     /// # Errors
-    /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when it would be more than a quota.
+    /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when it would exceed a quota.
     pub(super) async fn count(
         &self,
         change: &mut Change,
@@ -127,8 +127,8 @@ impl Conditions {
         };
         let used = used.after(of, sizes, &self.app.config.quotas)?;
         change.expect(USED, counted.as_ref());
-        // Also when there is nothing any more: a record that came and went between a recount and its commit would not be
-        // seen by that commit.
+        // Written even if nothing is left: the commit would not notice a record that came and went between a recount
+        // and this commit.
         change.put(USED, &used)
     }
 }

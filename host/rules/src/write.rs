@@ -1,4 +1,4 @@
-//! Writing conditions and projects: one commit with the event of the change, and memory that catches up before the answer.
+//! Writes conditions and projects: one commit with the event of the change, and a cache that catches up before the answer.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ use super::target::Target;
 use super::usage::{USED, Used};
 use super::{Conditions, INLINE};
 
-/// Who writes, and what must hold before.
+/// The author of a write, and what must hold before.
 #[derive(Clone, Debug)]
 pub struct Editor {
-    /// Who, as the history tells it.
+    /// The author, as the history has it.
     pub by: By,
-    /// Why, in their words.
+    /// The reason, in the author's words.
     pub note: Option<Note>,
-    /// What must hold.
+    /// The preconditions that must hold.
     pub preconditions: Preconditions,
-    /// What is to happen when tests of what is written fail.
+    /// The handling of failing tests of what is written.
     pub on_failing_tests: OnFailingTests,
 }
 
@@ -45,20 +45,20 @@ struct Write<'a> {
     owner: Owner<'a>,
     target: &'a Target,
     editor: &'a Editor,
-    /// Whether the document has the tests of the one that it replaces.
+    /// Set if the document keeps the tests of the one that it replaces.
     keeps_tests: bool,
-    /// How many of the document's tests fail.
+    /// The number of the document's tests that fail.
     failing_tests: usize,
 }
 
 /// A write that took effect.
 #[derive(Debug)]
 pub struct Put {
-    /// Whether it was there before.
+    /// The effect: created, replaced or unchanged.
     pub written: Written,
-    /// The entity tag of what was there before.
+    /// The entity tag of the document before.
     pub before: Option<Etag>,
-    /// How many of its tests fail, which was accepted.
+    /// The number of its tests that fail, which was accepted.
     pub failing_tests: usize,
 }
 
@@ -115,7 +115,7 @@ impl Conditions {
         self.read_put(body, read).await
     }
 
-    /// Deletes a condition; answers the entity tag that it had.
+    /// Deletes a condition. Returns the entity tag that it had.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`] when a tenant's id is a global one, [`Error::Outdated`] when a
@@ -172,7 +172,7 @@ impl Conditions {
         Ok((put, Arc::new(stored)))
     }
 
-    /// Reads a PUT's body and runs the tests in it: a long one off the threads that serve.
+    /// Reads a PUT's body and runs the tests in it; a long one off the threads that serve.
     async fn read_put<T: Send + 'static>(
         &self,
         body: Body,
@@ -184,7 +184,7 @@ impl Conditions {
         self.app.run_blocking(move |app| read(app, &body)).await?
     }
 
-    /// Deletes a project; answers the entity tag that it had.
+    /// Deletes a project. Returns the entity tag that it had.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Outdated`] when a precondition does not hold.
@@ -205,7 +205,7 @@ impl Conditions {
         self.delete(write, missing).await
     }
 
-    /// A tenant can never use an id that a global condition uses (`given.md` 2.1).
+    /// Refuses a tenant's id that a global condition uses (`given.md` 2.1).
     async fn refuse_global_id(&self, owner: Owner<'_>, key: &str) -> Result<()> {
         let is_taken = match owner {
             Owner::Platform => false,
@@ -239,7 +239,7 @@ impl Conditions {
             editor.preconditions.check(etag.as_ref())?;
             let there = stored.as_ref().map(|stored| &stored.record);
             if keeps_tests && there.and_then(tests_in) != tests_in(document) {
-                // They have changed since: what was tested is not what would be kept.
+                // The tests have changed since: those that ran are not those that would be kept.
                 return Ok((Change::default(), None));
             }
             let put = Put {
@@ -321,7 +321,7 @@ impl Conditions {
         Ok(before)
     }
 
-    /// Publishes a change of a tenant's document in its own commit.
+    /// Adds the event of a change of a tenant's document to the change's own commit.
     async fn publish(
         &self,
         change: &mut Change,
@@ -344,14 +344,14 @@ impl Conditions {
         self.app.outbox.publish(&event, records, change).await
     }
 
-    /// What an owner has now.
+    /// Returns what an owner has now.
     pub(super) async fn content(&self, owner: Owner<'_>) -> Result<Arc<Content>> {
         let cache = self.cache(owner).await?;
         cache.catch_up().await?;
         Ok(cache.content())
     }
 
-    /// The cache of what an owner writes.
+    /// Returns the cache of what an owner writes.
     async fn cache(&self, owner: Owner<'_>) -> Result<Arc<PartitionCache>> {
         Ok(match owner {
             Owner::Platform => Arc::clone(&self.global),
@@ -360,18 +360,18 @@ impl Conditions {
     }
 }
 
-/// The tests in a document as it is stored.
+/// Returns the tests in a stored document.
 fn tests_in(document: &Bytes) -> Option<&[u8]> {
     tests::split(document).map(|(_, tests)| tests)
 }
 
-/// What a write reads, of one state of the partition.
+/// The records that a write reads, all of one state of the partition.
 struct Read {
-    /// The document as it is stored, its JSON, whose digest is its entity tag.
+    /// The JSON of the stored document, whose digest is its entity tag.
     stored: Option<Versioned<Bytes>>,
-    /// How much its owner has, where that is counted.
+    /// The amount that its owner has, if that is counted.
     used: Option<Versioned<Used>>,
-    /// How much history its owner has.
+    /// The size of its owner's history.
     recorded: Option<Versioned<Recorded>>,
 }
 
@@ -396,7 +396,7 @@ impl Read {
 }
 
 impl<'a> Write<'a> {
-    /// What the history tells of it.
+    /// Returns its entry for the history.
     fn entry(self, action: Action, replaced: Option<&'a Versioned<Bytes>>) -> Entry<'a> {
         Entry {
             document: &self.target.key,

@@ -1,4 +1,4 @@
-//! The answers of a host to a command, and why a request to it has failed.
+//! A host's answers to a command, and the reasons why a request fails.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use tillgate_base::egress;
 
 use super::output::on_line;
 
-/// Why a request to a host has failed.
+/// The reason why a request to a host failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// Another attempt may succeed.
@@ -31,15 +31,14 @@ impl From<Failure> for String {
     }
 }
 
-/// The answer of a host.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    /// The version of what a write has made.
+    /// The version of the document that was written.
     pub(super) etag: Option<HeaderValue>,
     body: Json,
 }
 
-/// A JSON document: its value, and its text, in which numbers are exact.
+/// A JSON document: its value, and its text with exact numbers.
 #[derive(Clone, Default)]
 pub(super) struct Json {
     pub(super) value: Value,
@@ -47,22 +46,22 @@ pub(super) struct Json {
 }
 
 impl Answer {
-    /// Whether the status is 404 Not Found.
+    /// Returns whether the status is 404 Not Found.
     pub(super) fn is_missing(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
     }
 
-    /// Whether the status is 409 Conflict.
+    /// Returns whether the status is 409 Conflict.
     pub(super) fn is_conflict(&self) -> bool {
         self.status == StatusCode::CONFLICT
     }
 
-    /// Whether the status is 412 Precondition Failed.
+    /// Returns whether the status is 412 Precondition Failed.
     pub(super) fn is_outdated(&self) -> bool {
         self.status == StatusCode::PRECONDITION_FAILED
     }
 
-    /// The answer, unless another attempt may be answered otherwise.
+    /// Returns the answer, or an error if another attempt may succeed.
     pub(super) fn unless_temporary(self) -> Result<Self, Failure> {
         if self.is_temporary() {
             Err(self.failure())
@@ -75,7 +74,7 @@ impl Answer {
         self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS
     }
 
-    /// The body of a successful answer.
+    /// Returns the body of a successful answer.
     pub(super) fn body(self) -> Result<Json, Failure> {
         if self.status.is_success() {
             return Ok(self.body);
@@ -98,7 +97,7 @@ impl Answer {
 }
 
 impl Json {
-    /// Why a request failed: each fault on a line of its own, if there are several.
+    /// Returns why a request failed, with each fault on its own line if there are several.
     fn reason(&self) -> String {
         let faults = self.value.get("message").and_then(Value::as_array);
         let faults = faults.into_iter().flatten().filter_map(Value::as_str);

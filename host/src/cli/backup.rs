@@ -1,5 +1,5 @@
-//! `tillgate backup` and `restore`: a copy of an embedded store in one file, and a store made from one. They read the store's
-//! file directly, even while a host serves it.
+//! `tillgate backup` and `restore`: copies an embedded store to one file, and creates a store from such a file. A
+//! backup reads the store's file directly, even while a host serves it.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ impl StoreArguments {
     }
 }
 
-/// The folder of an embedded store.
+/// Returns the folder of an embedded store.
 fn folder_of(url: &str) -> Result<PathBuf, String> {
     match url.parse()? {
         StoreUrl::Embedded { folder, .. } => Ok(folder),
@@ -67,7 +67,7 @@ fn folder_of(url: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Makes a backup, with lower priority than a host has.
+/// Makes a backup at a lower priority than a host.
 pub(super) fn run_backup(arguments: Backup) -> Result<(), String> {
     let Backup { file, store } = arguments;
     let folder = store.folder()?;
@@ -85,7 +85,7 @@ pub(super) fn run_restore(arguments: Restore) -> Result<(), String> {
     print_line(&format!("restored {file} to {folder} {contents}"))
 }
 
-/// What a store contains, after the progress of copying it.
+/// Copies with a progress line, and describes the contents of the store.
 fn with_progress(
     verb: &str,
     copy: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Contents, String>,

@@ -1,5 +1,5 @@
-//! Prints changes of the rates of a shop, from a message of the topic or the sample of a dry run. Numbers are printed as the
-//! host wrote them.
+//! Prints the changes to a shop's rates, from a message of the topic or the sample of a dry run. Numbers are printed as
+//! the host wrote them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// How many rates of a list are named.
+/// The number of rates that a list names.
 const NAMED: usize = 4;
 
-/// What changes for a shop.
+/// The changes to a shop's rates.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Changes<'j> {

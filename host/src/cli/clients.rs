@@ -15,7 +15,7 @@ use super::output::{print, print_line, print_on, shown_path, table, text};
 use super::session::{HostOptions, Requires, Session, segment};
 use crate::server::write_private;
 
-/// The version of the software of a client that is created.
+/// The software version of a new client.
 const VERSION: &str = "1";
 
 #[derive(Args, Debug)]
@@ -154,12 +154,12 @@ pub(super) async fn run(arguments: Clients) -> Result<(), String> {
     print_line(&format!("the client {id} of the tenant {tenant} {what}"))
 }
 
-/// The body of a request that sets roles.
+/// Returns the body of a request that sets roles.
 fn roles_document(roles: &ClientRoles) -> Vec<u8> {
     json!({ "roles": roles.to_json() }).to_string().into_bytes()
 }
 
-/// Creates a client that is authorized, and gives its credentials to the caller.
+/// Creates an authorized client and hands its credentials to the caller.
 async fn create(session: &Session, new: &NewClient, as_json: bool) -> Result<(), String> {
     if let Some(file) = new.client_file.as_ref().filter(|file| file.exists()) {
         let file = shown_path(file);
@@ -174,13 +174,13 @@ async fn create(session: &Session, new: &NewClient, as_json: bool) -> Result<(),
         Err(why) => Err(why),
     };
     if done.is_err() {
-        // Nobody has its secret.
+        // Nobody knows its secret.
         let _ = session.call(Method::DELETE, &path).await;
     }
     done
 }
 
-/// Registers a client, with a template that is made unless there is one.
+/// Registers a client, and creates its template unless there is one.
 async fn register(session: &Session, new: &NewClient) -> Result<Json, String> {
     let post = async |path: &str, document: Value| {
         let document = Some(document.to_string().into_bytes());
@@ -256,7 +256,7 @@ fn path(tenant: &str, id: &str) -> String {
     format!("/v1/tenants/{}/clients/{}", segment(tenant), segment(id))
 }
 
-/// The ids of all tenants, which only the operator may list.
+/// Returns the ids of all tenants, which only the operator may list.
 async fn tenants(session: &Session) -> Result<Vec<String>, String> {
     let tenants = session.get("/v1/tenants").await;
     let tenants = tenants.map_err(|cause| format!("{cause}: use --tenant TENANT"))?;
@@ -266,7 +266,7 @@ async fn tenants(session: &Session) -> Result<Vec<String>, String> {
         .collect())
 }
 
-/// The tenant of a client, as the host has it: the one that the id contains is not trusted.
+/// Returns the tenant of a client according to the host: the one in the id is not trusted.
 async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
     for tenant in tenants(session).await? {
         let answer = session.call(Method::GET, &path(&tenant, id)).await?;
@@ -278,14 +278,13 @@ async fn tenant_of(session: &Session, id: &str) -> Result<String, String> {
     Err("no tenant has a client with this id: run `tillgate clients list`".to_owned())
 }
 
-/// A page of a list.
 #[derive(Deserialize)]
 struct Page {
     items: Vec<Box<RawValue>>,
     next: Option<String>,
 }
 
-/// The clients of one tenant or of all tenants, read page by page.
+/// Returns the clients of one tenant or of all tenants, read page by page.
 async fn list(
     session: &Session,
     tenant: Option<String>,
@@ -315,7 +314,7 @@ async fn list(
     Ok(clients)
 }
 
-/// A JSON array, one client a line, each as the host wrote it.
+/// Returns a JSON array with one client per line, each as the host wrote it.
 fn json_array(clients: &[Box<RawValue>]) -> String {
     let clients: Vec<_> = clients.iter().map(|client| client.get()).collect();
     format!("[{}]\n", clients.join(",\n"))

@@ -1,4 +1,5 @@
-//! The credentials with which a command gets its tokens: a file as `tillgate serve` writes it. Its content is never printed.
+//! The credentials with which a command gets its tokens, in a file such as `tillgate serve` writes. The content of a
+//! file is never printed.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -8,7 +9,7 @@ use tillgate_base::identity::Secret;
 
 use super::output::shown_path;
 
-/// A file of credentials (`platform.md`, "Command line").
+/// A credentials file (`platform.md`, "Command line").
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Credentials {
@@ -19,7 +20,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// The content of a file with them.
+    /// Returns the content of a credentials file.
     pub(super) fn to_text(&self) -> Result<String, String> {
         let text = serde_json::to_string_pretty(self);
         text.map(|text| text + "\n")

@@ -1,4 +1,4 @@
-//! A rate that would move by more than its tolerance, as a host answers it.
+//! A rate that would move by more than its tolerance, as a host reports it.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! `tillgate evaluate`: a decision by a catalog in a file, without a host. The module decides, so the answer is the one that a
-//! host with these rules gives, byte for byte.
+//! `tillgate evaluate`: decides by a catalog in a file, without a host. The module decides, so the answer is byte for
+//! byte that of a host with these rules.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub(super) struct Evaluate {
     explain: bool,
 }
 
-/// What tells a request about a basket from one about a project.
+/// The members that distinguish a request about a basket from one about a project.
 #[derive(Deserialize)]
 struct Shape {
     items: Option<IgnoredAny>,
@@ -43,7 +43,7 @@ struct Shape {
     project_id: Option<IgnoredAny>,
 }
 
-/// Prints the decision. Answers the exit code: 0 when there is one, whatever it is.
+/// Prints the decision. Returns exit code 0 if there is one, whatever it is.
 pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
     if is_stdin(&arguments.catalog) && is_stdin(&arguments.request) {
         return Err("only one of the two files can be read from stdin".to_owned());
@@ -88,8 +88,8 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
     }
 }
 
-/// What is asked: by the condition that is named, about a basket if the request has items, otherwise about a project. The
-/// module says what is wrong with a request that is none of these.
+/// Returns the call: by the named condition, about a basket if the request has items, or about a project. The module
+/// reports a malformed request.
 fn call<'a>(
     arguments: &'a Evaluate,
     catalog: &'a Document,
@@ -130,7 +130,7 @@ fn malformed(what: &str, faults: &[Fault]) -> ExitCode {
     ExitCode::from(MALFORMED)
 }
 
-/// Says what is wrong, each fault on a line of its own.
+/// Reports faults, each on its own line.
 fn told(what: &str, faults: &[Fault]) {
     let lines = faults
         .iter()

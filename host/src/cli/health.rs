@@ -1,4 +1,5 @@
-//! `tillgate health`: whether a host answers, as an exit code, for container images without curl. It needs no credentials.
+//! `tillgate health`: checks whether a host answers, with an exit code, for container images without curl. It needs no
+//! credentials.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use tillgate_base::egress::{Client, Destinations, EgressError, Limits, Trust, sh
 use super::output::{on_line, print_line};
 use super::session::{distrust, trust};
 
-/// What bounds the request. The caller chooses the host, so any address may be dialled.
+/// The limits of the request. The caller chooses the host, so any address may be dialed.
 const LIMITS: Limits = Limits {
     deadline: Duration::from_secs(2),
     max_answer: 64 << 10,
@@ -42,10 +43,10 @@ struct Report {
     status: String,
 }
 
-/// Prints what the host says of itself.
+/// Prints the status that the host reports.
 ///
 /// # Errors
-/// When it does not answer within two seconds, or says that it is unavailable.
+/// If it does not answer within two seconds, or reports that it is unavailable.
 pub(super) async fn run(arguments: Health) -> Result<(), String> {
     let (base, trust) = match arguments.url {
         Some(url) => {
@@ -90,7 +91,7 @@ pub(super) async fn run(arguments: Health) -> Result<(), String> {
     }
 }
 
-/// The address at which this machine reaches a host that listens on all of its addresses.
+/// Returns the address at which this machine reaches a host that listens on all of its addresses.
 pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
     let loopback = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

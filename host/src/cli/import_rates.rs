@@ -14,7 +14,7 @@ use super::deviation::Deviation;
 use super::output::{print, shown_path, text};
 use super::session::{HostOptions, Session, segment};
 
-/// The largest document that a host accepts.
+/// The largest document that a host accepts, in bytes.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
 #[derive(Args, Debug)]
@@ -46,7 +46,7 @@ fn rate_type(name: &str) -> Result<RateType, String> {
 }
 
 impl ImportRates {
-    /// What would become of rates beyond the tolerance.
+    /// Describes the fate of rates beyond the tolerance in a dry run.
     const fn would(&self) -> &'static str {
         if self.accept_deviation {
             "would be left out without --accept-deviation"
@@ -76,7 +76,7 @@ impl ImportRates {
     }
 }
 
-/// Sends the document; answers whether all of its rates were set, or would be.
+/// Sends the document. Returns whether all of its rates were set, or would be.
 pub(super) async fn run(arguments: ImportRates) -> Result<bool, String> {
     let document = read(&arguments.file)?;
     let session = Session::open(&arguments.options).await?;
@@ -96,7 +96,7 @@ pub(super) async fn run(arguments: ImportRates) -> Result<bool, String> {
     Ok(left_out.deviations.is_empty() || arguments.accept_deviation)
 }
 
-/// The rates that move by more than their tolerance, with their numbers as they stand.
+/// The rates that move by more than their tolerance, with their numbers as the host wrote them.
 #[derive(Deserialize)]
 struct LeftOut<'j> {
     #[serde(borrow, default)]
@@ -104,7 +104,7 @@ struct LeftOut<'j> {
 }
 
 impl LeftOut<'_> {
-    /// One line each; nothing without any.
+    /// Returns a line for each rate, or nothing if there is none.
     fn summary(&self, what: &str) -> String {
         if self.deviations.is_empty() {
             return String::new();
@@ -129,7 +129,7 @@ fn read(file: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(file).map_err(unreadable)
 }
 
-/// What an import did.
+/// Describes a completed import.
 fn summary(answer: &Value) -> String {
     let count = |member: &str| answer.get(member).and_then(Value::as_u64).unwrap_or(0);
     let mut summary = format!(
@@ -162,7 +162,7 @@ fn summary(answer: &Value) -> String {
     summary
 }
 
-/// What a change would publish.
+/// The answer to a dry run.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DryRun<'j> {
@@ -179,7 +179,7 @@ struct Affected {
     shielded: u64,
 }
 
-/// What an import would do.
+/// Describes a dry run.
 fn dry_run(answer: &str) -> Result<String, String> {
     let answer: DryRun<'_> = serde_json::from_str(answer)
         .map_err(|cause| format!("the answer is not what a dry run answers: {cause}"))?;

@@ -1,5 +1,5 @@
-//! The files that commands read: rules and requests, or what is piped in for `-`. Their size is bounded. Pipes
-//! and devices are refused at once.
+//! Reads the files that commands take, rules and requests, or piped input for `-`. Their size is limited. Pipes and
+//! devices are refused at once.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,18 +9,18 @@ use tillgate_store::regular_file;
 
 use super::output::shown_path;
 
-/// The most bytes of a file: more than a tenant may configure.
+/// The largest file, in bytes: larger than the configuration of any tenant.
 const MAX_FILE: u64 = 512 << 20;
 
-/// Whether a name stands for what is piped in.
+/// Returns whether a name stands for piped input.
 pub(super) fn is_stdin(file: &Path) -> bool {
     file == Path::new("-") || file == Path::new("/dev/stdin")
 }
 
-/// The folders of files that this process has open already, such as `<(...)` in a shell. Opening those never waits.
+/// The folders of files that this process already has open, such as `<(...)` in a shell. Opening them never waits.
 const OPEN_ALREADY: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub(super) fn open(file: &Path) -> io::Result<File> {
     let text = file.as_os_str().as_encoded_bytes();
     if OPEN_ALREADY
@@ -46,7 +46,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-/// Reads to the end, or so much that it is too large.
+/// Reads to the end, or to one byte beyond the limit.
 fn read_most(source: impl Read) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     source.take(MAX_FILE + 1).read_to_end(&mut text)?;

@@ -1,4 +1,5 @@
-//! `tillgate jobs`: lists the dead letters of a running host, which are jobs that failed too often, has them tried again, and drops them.
+//! `tillgate jobs`: lists the dead letters of a running host, which are jobs that failed too often, retries them, and
+//! drops them.
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
@@ -9,7 +10,6 @@ use serde_json::value::RawValue;
 use super::output::{print, print_line, table, text};
 use super::session::{HostOptions, Session, segment};
 
-/// The path of the dead letters.
 const DEAD_LETTERS: &str = "/v1/jobs/dead-letters";
 
 #[derive(Args, Debug)]
@@ -52,7 +52,6 @@ Examples:
     },
 }
 
-/// A page of jobs.
 #[derive(Deserialize)]
 struct Page {
     items: Vec<Box<RawValue>>,
@@ -104,7 +103,7 @@ pub(super) async fn run(arguments: Jobs) -> Result<(), String> {
     }
 }
 
-/// All dead letters, read page by page.
+/// Returns all dead letters, read page by page.
 async fn list(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
     let mut jobs = Vec::new();
     let mut cursor = String::new();
@@ -120,14 +119,15 @@ async fn list(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
     }
 }
 
-/// Has each job tried again that is a dead letter now; one that fails at once must not come round. Answers those that are.
+/// Retries each job that is a dead letter now, and returns the retried ones. One that fails again at once is not
+/// retried twice.
 async fn retry_all(session: &Session) -> Result<Vec<Box<RawValue>>, String> {
     let mut retried = Vec::new();
     for job in list(session).await? {
         let value: Value = serde_json::from_str(job.get()).map_err(not_a_list)?;
         let path = format!("{DEAD_LETTERS}/{}/retry", segment(text(&value, "id")));
         let answer = session.call(Method::POST, &path).await?;
-        // Somebody else was faster.
+        // Someone else was faster.
         if !answer.is_missing() {
             answer.body()?;
             retried.push(job);
@@ -140,7 +140,7 @@ fn not_a_list(cause: serde_json::Error) -> String {
     format!("the answer is not a list of jobs: {cause}")
 }
 
-/// A JSON array, one job a line, each as the host wrote it.
+/// Returns a JSON array with one job per line, each as the host wrote it.
 fn json_array(jobs: &[Box<RawValue>]) -> String {
     let jobs: Vec<_> = jobs.iter().map(|job| job.get()).collect();
     format!("[{}]\n", jobs.join(",\n"))

@@ -1,5 +1,5 @@
-//! `tillgate lint`: what is wrong with the rules of a catalog in a file, such as the answer of `GET /api/v1/catalog`. It needs no
-//! running host: the engine looks at the rules.
+//! `tillgate lint`: checks the rules of a catalog in a file, such as the answer of `GET /api/v1/catalog`. It needs no
+//! running host: the engine checks the rules.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -30,10 +30,10 @@ enum Format {
     Json,
 }
 
-/// What the catalog is found to be.
+/// The result for a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing is wrong.
+    /// The rules have no findings.
     Clean,
     /// It is not a catalog.
     Malformed,
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
     Found,
 }
 
-/// Prints what is wrong with the rules of a catalog.
+/// Prints the findings about the rules of a catalog.
 pub(super) fn run(arguments: &Lint) -> Result<Verdict, String> {
     let catalog = read(&arguments.file)?;
     let linted = match lint(&catalog) {
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Lint) -> Result<Verdict, String> {
     })
 }
 
-/// What is wrong with a rule.
+/// A finding about a rule.
 #[derive(Serialize)]
 struct Found<'l> {
     rule: Rule,
@@ -102,7 +102,7 @@ impl<'l> Found<'l> {
     }
 }
 
-/// A line for each finding: the rule, the kind, its places and a sentence.
+/// Returns a line for each finding: the rule, the kind, its places and a sentence.
 fn lines(found: &[Found<'_>]) -> String {
     let mut lines = String::new();
     for Found { rule, finding } in found {
@@ -122,13 +122,13 @@ fn lines(found: &[Found<'_>]) -> String {
     lines
 }
 
-/// `{ "findings": [{ "rule": { "kind", "id", "scope"? }, "kind", "message", "places", "witness"? }] }`.
+/// Returns `{ "findings": [{ "rule": { "kind", "id", "scope"? }, "kind", "message", "places", "witness"? }] }`.
 fn json(found: &[Found<'_>]) -> Result<String, String> {
     let text = serde_json::to_string(found).map_err(|cause| cause.to_string())?;
     Ok(format!("{{\"findings\":{text}}}"))
 }
 
-/// What a rule is called.
+/// The name of a rule.
 #[derive(Serialize)]
 struct Rule {
     kind: &'static str,

@@ -1,5 +1,5 @@
-//! Writes the log to stderr, a line for each event. Events contain text from elsewhere, such as the answers of receivers, so
-//! control characters are escaped; only the log's own colors stay.
+//! Writes the log to stderr, one line per event. Events contain text from elsewhere, such as the answers of receivers,
+//! so control characters are escaped; only the log's own colors stay.
 
 use std::io::{self, Write};
 
@@ -28,7 +28,7 @@ impl Write for LogWriter {
     }
 }
 
-/// An event on one line, with its colors.
+/// Returns an event on one line, with its colors.
 fn line(event: &str, has_colors: bool) -> String {
     let mut pieces = event.split(COLOR);
     let mut line = on_line(pieces.next().unwrap_or_default()).into_owned();

@@ -1,5 +1,5 @@
-//! The command line: arguments → configuration → app. What it prints goes through `output.rs`, so that a pipe that is
-//! closed ends nothing with a panic.
+//! The command line: arguments → configuration → app. Output goes through `output.rs`, so that a closed pipe causes no
+//! panic.
 
 mod answer;
 mod backup;
@@ -280,19 +280,19 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// After a command is done, blocking work such as reading a file may take this long to end.
+/// The time that blocking work, such as reading a file, may take to end after a command is done.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The exit code of an import that has left rates out.
+/// The exit code of an import that left rates out.
 const LEFT_OUT: u8 = 3;
 
-/// The exit codes for files that are not what they must be, and for those in which something is found, or not found.
+/// The exit codes for malformed files, and for files with findings or without what was asked for.
 const MALFORMED: u8 = 3;
 const FOUND: u8 = 4;
 
-/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments or files that differ from a
-/// host, 3 an import that has left rates out or a malformed catalog or file, 4 rules that have findings, tests that fail, or
-/// a condition that is not in force.
+/// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments or files that differ
+/// from a host, 3 an import that left rates out or a malformed catalog or file, 4 rules that have findings, tests that
+/// fail, or a condition that is not in force.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut success = ExitCode::SUCCESS;
@@ -356,7 +356,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// An empty variable of the environment is as good as none, here as in the settings.
+/// Treats an empty environment variable as unset, as the settings do.
 #[expect(
     clippy::disallowed_methods,
     reason = "clap has read these, and does not say what they have"

@@ -1,7 +1,7 @@
-//! What commands print to stdout: tables for people, JSON for programs. Errors and logs go to stderr.
+//! Prints to stdout: tables for people, JSON for programs. Errors and logs go to stderr.
 //!
-//! Much of it comes from elsewhere: from a host, a receiver, or the publisher of an event. A terminal must show it and not
-//! obey it, so what it would act on is escaped as in JSON (`\u001b`), which leaves JSON as it is.
+//! Much of the output comes from elsewhere: from a host, a receiver, or the publisher of an event. A terminal must show
+//! it and not obey it, so what it would act on is escaped as in JSON (`\u001b`), which leaves JSON as it is.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,30 +10,30 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The control characters that a command lays its output out with.
+/// The control characters that commands use to lay out their output.
 const LAYOUT: &[char] = &['\n', '\t'];
 
-/// A text member of an answer; a dash if it is missing.
+/// Returns a text member of an answer, or a dash if it is missing.
 pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value.get(member).and_then(Value::as_str).unwrap_or("-")
 }
 
-/// A text as a part of one line, which it cannot end.
+/// Returns a text as part of one line, which it cannot end.
 pub(super) fn on_line(text: &str) -> Cow<'_, str> {
     escaped(text, &[])
 }
 
-/// A text in which lines and tabs stay.
+/// Returns a text that keeps its lines and tabs.
 pub(super) fn on_lines(text: &str) -> Cow<'_, str> {
     escaped(text, LAYOUT)
 }
 
-/// A path as a part of one line.
+/// Returns a path as part of one line.
 pub(super) fn shown_path(path: &Path) -> String {
     on_line(&path.display().to_string()).into_owned()
 }
 
-/// A text in which what a terminal acts on is escaped, but for some characters.
+/// Returns a text in which everything that a terminal acts on is escaped, except the kept characters.
 fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
     let is_escaped = |c: char| is_acted_on(c) && !kept.contains(&c);
     if !text.contains(is_escaped) {
@@ -50,13 +50,13 @@ fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a terminal acts on a character in place of showing it: a control character, or one that breaks or turns around
-/// the line that it is in.
+/// Returns whether a terminal acts on a character instead of showing it: a control character, or one that breaks or
+/// reverses its line.
 fn is_acted_on(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Rows below their titles, aligned in columns.
+/// Returns rows below their titles, aligned in columns.
 pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> String {
     let width = |cell: &str| on_line(cell).chars().count();
     let widths: [usize; N] = std::array::from_fn(|column| {
@@ -80,7 +80,7 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[String; N]]) -> 
     table
 }
 
-/// Prints one line to stdout: what a command has done.
+/// Prints one line to stdout, about what a command has done.
 pub(super) fn print_line(line: &str) -> Result<(), String> {
     print(&format!("{}\n", on_line(line)))
 }
@@ -90,7 +90,7 @@ pub(super) fn print(output: &str) -> Result<(), String> {
     print_on(output).map(|_| ())
 }
 
-/// Prints to stdout what a terminal may show. Answers whether stdout is still open: a pipe may have been closed.
+/// Prints to stdout what a terminal may show. Returns whether stdout is still open: a pipe may have been closed.
 pub(super) fn print_on(output: &str) -> Result<bool, String> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(on_lines(output).as_bytes());
@@ -101,12 +101,12 @@ pub(super) fn print_on(output: &str) -> Result<bool, String> {
     }
 }
 
-/// Tells the person at the terminal something on stderr, which may come from elsewhere too.
+/// Prints a message to stderr, which may come from elsewhere too.
 pub(super) fn tell(message: &str) {
     on_stderr(&format!("tillgate: {}\n", on_lines(message)));
 }
 
-/// Writes to stderr as it is. Where that fails there is no place left to say so.
+/// Writes to stderr unchanged. If that fails, there is no place left to report it.
 pub(super) fn on_stderr(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,11 +1,11 @@
-//! Progress on stderr: on one line of a terminal, or as a line now and then.
+//! Progress on stderr: on one line of a terminal, or as an occasional line.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use super::output::on_stderr;
 
-/// How often progress is printed to a terminal, and to anything else.
+/// The intervals of progress on a terminal, and on anything else.
 const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
 const FILE_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -22,7 +22,7 @@ impl ProgressLine {
         }
     }
 
-    /// Prints progress, unless some was printed just before.
+    /// Prints progress, unless it printed some just before.
     pub(super) fn print(&mut self, progress: impl FnOnce() -> String) {
         let interval = if self.terminal {
             TERMINAL_INTERVAL

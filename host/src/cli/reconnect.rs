@@ -1,4 +1,4 @@
-//! Opening a stream of a running host again: after a pause that grows while the host does not answer.
+//! Opens a stream of a running host again, after a pause that grows while the host does not answer.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::output::tell;
 /// The pause before the first attempt.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
 
-/// How far the pauses have grown.
+/// The state of the backoff.
 pub(super) struct Reconnect {
     builder: ExponentialBuilder,
     pauses: ExponentialBackoff,
@@ -33,7 +33,7 @@ impl Reconnect {
     /// stream has received anything.
     ///
     /// # Errors
-    /// What trying again cannot help.
+    /// If another attempt cannot help.
     pub(super) async fn replace(
         &mut self,
         ended: &EventStream,

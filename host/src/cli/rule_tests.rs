@@ -1,4 +1,5 @@
-//! `tillgate test`: runs the tests beside the rules of a catalog, without a host. The engine is the one that hosts decide with.
+//! `tillgate test`: runs the tests beside the rules of a catalog, without a host, with the engine that hosts decide
+//! with.
 
 use std::fmt::Write as _;
 use std::io;
@@ -36,7 +37,7 @@ enum Format {
     Junit,
 }
 
-/// Runs the tests. Answers the exit code: 0 when all pass.
+/// Runs the tests. Returns exit code 0 if all pass.
 pub(super) fn run(arguments: &Test) -> Result<ExitCode, String> {
     let text = read(&arguments.catalog)?;
     let read = Document::parse_up_to(&text, usize::MAX).and_then(|document| {
@@ -94,7 +95,7 @@ fn as_json(tests: &CatalogTests<'_>) -> String {
     String::from_utf8_lossy(&json).into_owned()
 }
 
-/// A suite for each condition or project that has tests, in the XML that JUnit and others write.
+/// Returns a suite for each condition or project that has tests, in the XML that JUnit and others write.
 fn as_junit(tests: &CatalogTests<'_>) -> Result<String, String> {
     let ran: Vec<_> = tests.run().collect();
     let failed: usize = ran.iter().map(|(_, report)| report.failed.len()).sum();
@@ -158,7 +159,7 @@ fn suite(
     Ok(())
 }
 
-/// A text without the characters that XML cannot hold.
+/// Returns a text without the characters that XML cannot contain.
 fn text(text: &str) -> String {
     let has_no_place = |c: char| match c {
         '\t' | '\n' | '\r' => false,

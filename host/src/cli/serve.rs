@@ -1,4 +1,4 @@
-//! `tillgate serve`: a host, as its settings say.
+//! `tillgate serve`: runs a host according to its settings.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ pub(super) struct Serve {
     print_config: bool,
 }
 
-/// Runs until it is told to end.
+/// Runs until it is told to stop.
 pub(super) async fn run(arguments: Serve) -> Result<(), String> {
     let Serve {
         listen,
@@ -78,7 +78,7 @@ pub(super) async fn run(arguments: Serve) -> Result<(), String> {
     server::serve(config).await
 }
 
-/// Logs what the settings say to stderr.
+/// Logs to stderr, at the level and in the format of the settings.
 pub(super) fn log_to_stderr(log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_new(&log.level)
         .map_err(|cause| format!("log.level is not a filter: {cause}"))?;
@@ -86,7 +86,7 @@ pub(super) fn log_to_stderr(log: &Log) -> Result<(), String> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(has_colors)
-        // It says on stderr that stderr is closed, and panics.
+        // It reports on stderr that stderr is closed, and panics.
         .log_internal_errors(false)
         .with_writer(move || LogWriter { has_colors });
     if log.format == "json" {

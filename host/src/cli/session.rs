@@ -21,14 +21,14 @@ use super::answer::{Answer, Failure, Json};
 use super::credentials::Credentials;
 use super::output::{shown_path, text};
 
-/// What bounds a request. The operator chooses the host, so any address may be dialled.
+/// The limits of a request. The operator chooses the host, so any address may be dialed.
 const LIMITS: Limits = Limits {
     deadline: Duration::from_secs(30),
     max_answer: 64 << 20,
     destinations: Destinations::Any,
 };
 
-/// What bounds a stream of events. A host sends a heartbeat every 15 seconds.
+/// The limits of a stream of events. A host sends a heartbeat every 15 seconds.
 const STREAM_LIMITS: StreamLimits = StreamLimits {
     silence: Duration::from_secs(45),
     max_event: 16 << 20,
@@ -78,24 +78,23 @@ pub(super) struct Session {
     pub(super) issued: Json,
 }
 
-/// What a write requires of what is there.
+/// The requirement of a write on the present resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Requires<'a> {
-    /// Nothing.
     Nothing,
-    /// That there is nothing.
+    /// The resource must not exist.
     Absence,
-    /// That it has this entity tag.
+    /// The resource must have this entity tag.
     Version(&'a HeaderValue),
 }
 
 impl Session {
-    /// Gets a token.
+    /// Opens a session with a token.
     pub(super) async fn open(options: &HostOptions) -> Result<Self, String> {
         Self::open_within(options, LIMITS).await
     }
 
-    /// The same, for requests within other limits.
+    /// Opens a session with a token, for requests within these limits.
     pub(super) async fn open_within(options: &HostOptions, limits: Limits) -> Result<Self, String> {
         let credentials = Credentials::read(&options.credentials)?;
         let http = Client::trusting(limits, trust(options.ca_cert.as_deref())?);
@@ -110,7 +109,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Gets another token.
+    /// Gets a new token.
     pub(super) async fn renew(&mut self) -> Result<(), Failure> {
         let (base, credentials) = (&self.base, &self.credentials);
         let audience = segment(&credentials.audience);
@@ -144,12 +143,11 @@ impl Session {
         Ok(())
     }
 
-    /// The token.
     pub(super) fn token(&self) -> &str {
         text(&self.issued.value, "access_token")
     }
 
-    /// The credentials of another client of this host.
+    /// Returns the credentials of another client of this host.
     pub(super) fn credentials_of(&self, client_id: &str, client_secret: &str) -> Credentials {
         Credentials {
             client_id: client_id.to_owned(),
@@ -165,12 +163,13 @@ impl Session {
         send(&self.http, &self.base, request).await
     }
 
-    /// The body of a successful answer to a GET.
+    /// Returns the body of a successful answer to a GET.
     pub(super) async fn get(&self, path: &str) -> Result<Json, Failure> {
         self.call(Method::GET, path).await?.body()
     }
 
-    /// The body of a successful answer to a GET, as it came, and its entity tag; `None` when there is no such resource.
+    /// Returns the unchanged body of a successful answer to a GET and its entity tag; `None` if there is no such
+    /// resource.
     pub(super) async fn read(
         &self,
         path: &str,
@@ -188,7 +187,7 @@ impl Session {
         }
     }
 
-    /// Sends a document, or nothing, where what is there is as it is required.
+    /// Sends a document, or nothing, if the present resource meets the requirement.
     pub(super) async fn write(
         &self,
         method: Method,
@@ -210,12 +209,12 @@ impl Session {
         send(&self.http, &self.base, request).await
     }
 
-    /// The address of the host, as it may be shown.
+    /// Returns the address of the host, in a form that may be shown.
     pub(super) fn shown(&self) -> String {
         shown(&self.base)
     }
 
-    /// The body of a successful answer to a POST of a document.
+    /// Returns the body of a successful answer to a POST of a document.
     pub(super) async fn post(
         &self,
         path: &str,
@@ -227,7 +226,7 @@ impl Session {
         send(&self.http, &self.base, request).await?.body()
     }
 
-    /// Opens a stream of events; an id of an event continues after it.
+    /// Opens a stream of events, which continues after the event with `last_id` if there is one.
     pub(super) async fn follow(
         &self,
         path: &str,
@@ -257,7 +256,7 @@ impl Session {
     }
 }
 
-/// The address of the host, without a slash at the end.
+/// Returns the address of the host, without a trailing slash.
 fn base(url: Option<&str>, credentials: &Credentials) -> Result<String, String> {
     let token_url = credentials.token_url.trim_end_matches('/');
     let base = url.unwrap_or_else(|| token_url.strip_suffix(TOKEN).unwrap_or(token_url));
@@ -287,12 +286,12 @@ async fn send(http: &Client, base: &str, request: RequestBuilder) -> Result<Answ
         .map_err(|cause| no_answer(base, &cause))
 }
 
-/// Whom to trust: the authorities in a file, or those of this machine.
+/// Returns the authorities to trust: those in a file, or those of this machine.
 pub(super) fn trust(authorities: Option<&Path>) -> Result<Trust, String> {
     authorities.map_or(Ok(Trust::System), Trust::of_file)
 }
 
-/// What to say of a host whose certificate is not accepted.
+/// Describes why the certificate of a host is not accepted.
 pub(super) fn distrust(base: &str, why: &Distrust) -> String {
     let (why, advice) = match why {
         Distrust::Authority(why) => (why, ": name the file of its authority with --ca-cert"),
@@ -311,7 +310,7 @@ fn no_answer(base: &str, cause: &EgressError) -> Failure {
     })
 }
 
-/// A text as one segment of a path, or one value of a query or a form.
+/// Returns a text as one segment of a path, or one value of a query or a form.
 pub(super) fn segment(text: &str) -> impl fmt::Display {
     utf8_percent_encode(text, RESERVED)
 }

@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ctrl-C and SIGTERM, from when this is made.
+/// Ctrl-C and SIGTERM, received from its creation on.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -17,7 +17,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one of them.
+    /// Waits for a signal.
     pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,7 +1,7 @@
 //! `tillgate tail`: prints the messages of a topic as they are published.
 //!
-//! When the stream ends with its token, or breaks off, the command connects again with a fresh token and the cursor of the
-//! last message. An error that waiting does not resolve ends it.
+//! When the stream ends with its token or breaks off, the command connects again with a fresh token and the cursor of
+//! the last message. An error that waiting does not resolve ends it.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Tail {
 }
 
 pub(super) async fn run(arguments: Tail) -> Result<(), String> {
-    // First: a signal right after the first output must not be missed.
+    // Created first, so that a signal right after the first output is not missed.
     let mut signals = Signals::new()?;
     let session = Session::open(&arguments.options).await?;
     let path = arguments.path();
@@ -80,7 +80,7 @@ pub(super) async fn run(arguments: Tail) -> Result<(), String> {
     consumed
 }
 
-/// The command, once it has a stream.
+/// The command once it has a stream.
 struct Consumer {
     session: Session,
     path: String,
@@ -91,7 +91,7 @@ struct Consumer {
 }
 
 impl Consumer {
-    /// The cursor after the last message that was printed.
+    /// Returns the cursor after the last printed message.
     fn cursor(&self) -> Option<&str> {
         let last = Some(self.stream.last_id()).filter(|id| !id.is_empty());
         last.or(self.cursor.as_deref())
@@ -128,7 +128,7 @@ impl Consumer {
         }
     }
 
-    /// Prints an event; answers whether stdout is still open.
+    /// Prints an event. Returns whether stdout is still open.
     fn show(&self, event: &Event) -> Result<bool, String> {
         match (event.name.as_str(), self.json) {
             ("message", true) => print_on(&format!("{}\n", event.data)),
@@ -153,7 +153,7 @@ struct Message<'j> {
     data: Changes<'j>,
 }
 
-/// A message on one line; one that is not as expected as it is.
+/// Returns a message on one line, or unchanged if it has an unexpected form.
 fn describe(data: &str) -> String {
     match serde_json::from_str::<Message<'_>>(data) {
         Ok(message) => format!("{}  {}", message.publish_time, message.data),

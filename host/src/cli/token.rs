@@ -1,4 +1,4 @@
-//! `tillgate token`: gets a token of a running host, for other programs such as curl.
+//! `tillgate token`: gets a token from a running host, for other programs such as curl.
 
 use clap::Args;
 

@@ -1,13 +1,13 @@
-//! The page at `/` and that of the API's documents at `/docs`: the files of `www/`, the package's modules from `js/src/`, and
-//! the module itself, embedded.
+//! The page at `/` and the page of the API's documents at `/docs`: the files of `www/`, the package's modules from
+//! `js/src/`, and the module itself, all embedded.
 //!
-//! Nothing is built and nothing comes from elsewhere: the browser takes the same files that are in the repository, and the same
-//! module that the host decides with. Its policy allows its own scripts, its own requests and WebAssembly, and requests to the
-//! identity provider at which people sign in (`sign_in.rs`).
+//! Nothing is built and nothing comes from elsewhere: the browser gets the files that are in the repository, and the
+//! module that the host decides with. The policy allows the page's own scripts, its own requests and WebAssembly, and
+//! requests to the identity provider at which people sign in (`sign_in.rs`).
 //!
-//! The pages name their files below a version, which is a digest of all of them, and import each other from there. A browser
-//! keeps such a file and never asks again; another version has other paths. Only the pages themselves are asked for at each
-//! visit, so a page never decides with a module that its host does not have.
+//! The pages name their files below a version, which is a digest of all files, and the files import each other from
+//! there. A browser keeps such a file and never asks again; another version has other paths. Only the pages themselves
+//! are revalidated on each visit, so a page never decides with a module that its host does not have.
 
 mod sign_in;
 
@@ -30,34 +30,34 @@ use tillgate_base::engine::{ENGINE_JS, MODULE};
 use tillgate_base::error::{Error, Result};
 use tillgate_http::{Access, Reply, Request, Route, Takes};
 
-/// `engine.md`, "npm package": the policy under which everything works.
+/// The policy under which everything works (`engine.md`, "npm package").
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-/// What a file that starts a worker is called: a browser takes the policy of a worker from its script.
+/// The suffix of a file that starts a worker: a browser takes the policy of a worker from its script.
 const WORKER: &str = "-worker.js";
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// Where the HTML of a page has the audience that a token must be for.
+/// The placeholder for the audience that a token must be for.
 const AUDIENCE: &str = "{{audience}}";
 
-/// Where it says how people sign in: a comment unless they do at an identity provider.
+/// The placeholder for the element that says how people sign in.
 const SIGN_IN: &str = "<!-- {{sign-in}} -->";
 
-/// What requests of the files are counted under.
+/// The path that requests for the files are counted under.
 const FILES: &str = "/{file}";
 
-/// The path of a file of a version.
+/// The path of a versioned file.
 const VERSIONED: &str = "/files/{version}/{*path}";
 
-/// Caching of a file: the browser revalidates it at each visit, or keeps it and never asks again.
+/// The caching of a file: the browser revalidates it on each visit, or keeps it and never asks again.
 const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// Why the documents of the API do not have the page.
+/// The reason why the documents of the API leave out the page.
 const FOR_BROWSERS: &str = "the page and its files are for browsers";
 
 const INDEX_HTML: &str = include_str!("../../../www/index.html");
@@ -67,7 +67,7 @@ const DOCS_HTML: &str = include_str!("../../../www/docs/index.html");
 static WWW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../www");
 static PACKAGE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../js/src");
 
-/// The media type of a file that is served; `None` for one that is not.
+/// Returns the media type of a file that is served, or `None` for one that is not.
 fn media_type(path: &str) -> Option<&'static str> {
     match path.rsplit_once('.')?.1 {
         "css" => Some("text/css; charset=utf-8"),
@@ -79,7 +79,7 @@ fn media_type(path: &str) -> Option<&'static str> {
     }
 }
 
-/// The routes.
+/// Returns the routes of the pages and their files.
 pub fn routes() -> Vec<Route<Arc<App>>> {
     let mut routes = vec![
         Route::new(Method::GET, "/", Access::Public, Takes::Nothing, index)
@@ -101,7 +101,7 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
             get,
         );
         let media_type = asset.media_type.split(';').next().unwrap_or_default();
-        // The first request of a file compresses it.
+        // The first request for a file compresses it.
         let route = route.giving(media_type).counted_as(FILES).heavy();
         route.undocumented(FOR_BROWSERS)
     }));
@@ -112,8 +112,8 @@ pub fn routes() -> Vec<Route<Arc<App>>> {
     routes
 }
 
-/// A file of a version. A page from before an upgrade, or from another host, asks for another version: it gets the file that
-/// this host has, and the browser does not keep it.
+/// Answers with a versioned file. A page from before an upgrade, or from another host, asks for another version: it
+/// gets the file that this host has, which the browser must revalidate.
 async fn versioned(_: Arc<App>, request: Request) -> Result<Reply> {
     let (version, path) = (request.param(0)?, request.param(1)?);
     let mut assets = ASSETS.iter();
@@ -130,7 +130,7 @@ async fn versioned(_: Arc<App>, request: Request) -> Result<Reply> {
     Ok(asset.answer(&request, POLICY, caching))
 }
 
-/// The files, ready to go out.
+/// The files, ready to send.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let folder = |prefix: &'static str, folder: &'static Dir<'static>| {
         files(folder).into_iter().filter_map(move |file| {
@@ -173,7 +173,7 @@ fn with_version(html: &str) -> String {
         })
 }
 
-/// The files of a folder and of the folders in it.
+/// Returns the files of a folder and of its subfolders.
 fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
     let inner = folder.dirs().flat_map(files);
     folder.files().chain(inner).collect()
@@ -189,7 +189,7 @@ struct Asset {
 }
 
 impl Asset {
-    /// A file; `None` when its type is not served.
+    /// Returns a file, or `None` if its type is not served.
     fn new(path: String, content: Bytes) -> Option<Self> {
         let media_type = media_type(&path)?;
         Some(Self::of_type(path, media_type, content))
@@ -205,7 +205,7 @@ impl Asset {
         }
     }
 
-    /// The file in gzip, where the browser takes it.
+    /// Returns the file in gzip, if the browser accepts that and it is smaller.
     fn compressed(&self, request: &Request) -> Option<Bytes> {
         if !request.accepts_coding("gzip") {
             return None;
@@ -223,7 +223,7 @@ impl Asset {
                 None => Reply::file(self.media_type, self.content.clone()),
             }
         };
-        // One tag for both forms, which makes it a weak one.
+        // Both forms share one tag, so it must be a weak one.
         let weak = [b"W/".as_slice(), self.etag.as_bytes()].concat();
         let weak = HeaderValue::from_bytes(&weak).unwrap_or_else(|_| self.etag.clone());
         let reply = reply
@@ -237,7 +237,7 @@ impl Asset {
         }
     }
 
-    /// Whether a browser applies the policy of this answer: to a document and to a worker, not to what they load.
+    /// Returns whether a browser applies this answer's policy: to a document and to a worker, not to what they load.
     fn has_policy(&self) -> bool {
         self.media_type.starts_with("text/html")
             || self.media_type == "image/svg+xml"
@@ -245,7 +245,7 @@ impl Asset {
     }
 }
 
-/// The page itself, which knows what a token must be for, and where people get one.
+/// Answers with the page, which states the audience that a token must be for and where people get one.
 async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
     let audience = escaped(&app.config.audience);
     let (element, policy) = match app.config.page.sign_in() {
@@ -258,7 +258,7 @@ async fn index(app: Arc<App>, request: Request) -> Result<Reply> {
     Ok(page("/", html).answer(&request, policy, REVALIDATED))
 }
 
-/// The page of the API's documents. People sign in there as clients, or with a token that they have.
+/// Answers with the page of the API's documents. People sign in there as clients, or with a token that they have.
 async fn docs(app: Arc<App>, request: Request) -> Result<Reply> {
     let audience = escaped(&app.config.audience);
     let (before, after) = around(&DOCS, AUDIENCE)?;
@@ -266,18 +266,18 @@ async fn docs(app: Arc<App>, request: Request) -> Result<Reply> {
     Ok(page("/docs", html).answer(&request, POLICY, REVALIDATED))
 }
 
-/// The HTML of a page, which is made for each request.
+/// Returns the HTML of a page, which is made for each request.
 fn page(path: &str, html: String) -> Asset {
     Asset::of_type(path.to_owned(), "text/html; charset=utf-8", html.into())
 }
 
-/// What stands before and after a placeholder.
+/// Returns the text before and after a placeholder.
 fn around<'t>(html: &'t str, placeholder: &str) -> Result<(&'t str, &'t str)> {
     html.split_once(placeholder)
         .ok_or_else(|| Error::Bug(format!("the page has no {placeholder}")))
 }
 
-/// A text as it is written in an attribute's quotes.
+/// Escapes a text for an attribute in quotes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('"', "&quot;")

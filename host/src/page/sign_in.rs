@@ -1,11 +1,11 @@
-//! What the page is told of the identity provider at which people sign in, and what its policy allows for that.
+//! Tells the page about the identity provider at which people sign in, and allows requests to it in the page's policy.
 
 use ::http::HeaderValue;
 use serde_json::json;
 use tillgate_base::config::SignIn;
 use tillgate_base::error::{Error, Result};
 
-/// The element that tells the page where and as which client people sign in.
+/// Returns the element that tells the page where people sign in, and as which client.
 pub(super) fn element(sign_in: &SignIn) -> String {
     let told = json!({
         "issuer": sign_in.issuer,
@@ -17,10 +17,10 @@ pub(super) fn element(sign_in: &SignIn) -> String {
     format!(r#"<meta name="tillgate-sign-in" content="{told}" />"#)
 }
 
-/// A policy that also allows requests to the identity provider.
+/// Returns a policy that also allows requests to the identity provider.
 ///
 /// # Errors
-/// [`Error::Bug`] when the policy says nothing of requests.
+/// [`Error::Bug`] when the policy says nothing about requests.
 pub(super) fn policy(base: HeaderValue, sign_in: &SignIn) -> Result<HeaderValue> {
     const OWN: &str = "connect-src 'self'";
     let bug = |what: &str| Error::Bug(format!("the page's policy {what}"));

@@ -1,4 +1,4 @@
-//! Dead letters, for operators. `tillgate jobs` asks for them. What a job was to do is never answered.
+//! Dead letters, for operators; `tillgate jobs` uses these routes. The body of a job is never answered.
 
 use std::sync::Arc;
 
@@ -24,12 +24,11 @@ const RETRY: &str = "/v1/jobs/dead-letters/{jobId}/retry";
 const CURSOR: QueryParameter<DeadLetterId> =
     QueryParameter::cursor(job_id, |text| text.parse().map_err(|()| CURSOR_RULE));
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<App>>> {
     let none = Takes::Nothing;
     let (read, write) = (Access::With(P::JobsRead), Access::With(P::JobsWrite));
     vec![
-        // It looks at one partition after another.
+        // The list reads one partition after another.
         Route::new(Method::GET, ALL, read, none, list_jobs)
             .heavy()
             .described(describe_list),
@@ -49,7 +48,7 @@ async fn list_jobs(app: Arc<App>, request: Request) -> Result<Reply> {
     Reply::of(StatusCode::OK, &page)
 }
 
-/// Another host may take it: it is accepted, and not done yet.
+/// Answers that the job is accepted but not yet done, because another host may take it.
 async fn retry_job(app: Arc<App>, request: Request) -> Result<Audited> {
     let job = retry(&app.store, &id_of(&request)?, app.clock.now()).await?;
     Ok(Reply::of(StatusCode::ACCEPTED, &job)?.audited(line(job)))

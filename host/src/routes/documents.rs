@@ -1,4 +1,4 @@
-//! The documents of the API, made once from the table of routes that serves.
+//! The documents of the API, each made once. OpenAPI comes from the table of routes that this host serves.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +19,7 @@ use super::asyncapi::asyncapi;
 const OPENAPI: &str = "/openapi.json";
 const ASYNCAPI: &str = "/asyncapi.json";
 
-/// What an integrator must know before the first request.
+/// The introduction that an integrator needs before the first request.
 const INFO: Info = Info {
     version: env!("CARGO_PKG_VERSION"),
     description: "Tillgate decides for tills whether an item may be sold, \
@@ -47,7 +47,7 @@ pub(super) struct Documents {
     asyncapi: OnceLock<Document>,
 }
 
-/// A document, ready to go out.
+/// A document, ready to send.
 #[derive(Clone, Debug)]
 struct Document {
     text: Encoded,
@@ -55,7 +55,7 @@ struct Document {
 }
 
 impl Documents {
-    /// The documents of these routes, and of those of the documents.
+    /// Creates the documents of these routes and of the documents' own routes.
     pub(super) fn new(routes: impl Iterator<Item = Described>) -> Arc<Self> {
         let own = self::routes();
         let own = own.iter().map(Route::to_described);
@@ -67,12 +67,11 @@ impl Documents {
     }
 }
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Documents>>> {
     let (get, access, takes) = (Method::GET, Access::Public, Takes::Nothing);
     let openapi = Route::new(get.clone(), OPENAPI, access, takes, get_openapi);
     let asyncapi = Route::new(get, ASYNCAPI, access, takes, get_asyncapi);
-    // The first request of a document makes it.
+    // The first request for a document makes it.
     vec![
         openapi.heavy().described(describe_openapi),
         asyncapi.heavy().described(describe_asyncapi),
@@ -122,7 +121,7 @@ impl Document {
         }
     }
 
-    /// The document, which other programs may keep as long as they ask whether it is the same.
+    /// Answers with the document. Caches may keep it, but must revalidate it.
     fn answer(&self, request: &Request) -> Reply {
         let reply = request.answer(self.etag.clone(), || Reply::encoded(self.text.clone()));
         reply.with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))

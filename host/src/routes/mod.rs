@@ -1,5 +1,5 @@
-//! All features, and one table of the routes that this host serves. All features are started whatever the roles of a host:
-//! callers are checked by one, and what one writes others add to.
+//! All features, and one table of the routes that this host serves. Every feature is started whatever the roles of a
+//! host, because one checks callers, and some add to what others write.
 
 mod asyncapi;
 mod dead_letters;
@@ -28,7 +28,7 @@ use tillgate_webhooks::Webhooks;
 use self::documents::Documents;
 use crate::page;
 
-/// The features, started on what they share.
+/// The features, started on the app that they share.
 #[derive(Clone, Debug)]
 pub struct Features {
     /// Clients, keys, tokens.
@@ -50,7 +50,7 @@ impl Features {
         Self::start_with(app, decision_log, Arc::new(SystemNames)).await
     }
 
-    /// The same, with another way to find the addresses of receivers.
+    /// Starts every feature, with `names` to find the addresses of receivers.
     ///
     /// # Errors
     /// When the store is unavailable, or a setting is wrong.
@@ -67,7 +67,7 @@ impl Features {
         })
     }
 
-    /// The routes of this host's roles, and those of its operators.
+    /// Returns the routes of this host's roles, and those for its operators.
     #[must_use]
     pub fn routes(&self, app: &Arc<App>) -> Vec<Route> {
         let mut routes = Vec::new();
@@ -82,7 +82,6 @@ impl Features {
         routes
     }
 
-    /// The routes of a role.
     fn routes_of(&self, role: Role, app: &Arc<App>) -> Vec<Route> {
         let all = || {
             let (conditions, tokens) = (Arc::clone(&self.conditions), Arc::clone(&self.tokens));
@@ -102,7 +101,7 @@ impl Features {
         }
     }
 
-    /// What answers requests.
+    /// Returns the server that answers requests.
     ///
     /// # Errors
     /// When two routes contradict each other.
@@ -110,7 +109,7 @@ impl Features {
         self.server_with(app, Vec::new())
     }
 
-    /// The same, with more routes.
+    /// Returns the server that answers requests, with more routes.
     ///
     /// # Errors
     /// When two routes contradict each other.
@@ -122,7 +121,7 @@ impl Features {
         Ok(self.serving(app, table.with_cors(&app.config.cors)))
     }
 
-    /// What answers requests on the address that is for operators alone.
+    /// Returns the server of the address that is only for operators.
     ///
     /// # Errors
     /// When two routes contradict each other.
@@ -137,7 +136,7 @@ impl Features {
     }
 }
 
-/// A feature's routes, with the feature that they act on.
+/// Binds a feature's routes to the feature that they act on.
 fn bind<S: Clone + Send + Sync + 'static>(
     routes: Vec<Route<S>>,
     state: &S,

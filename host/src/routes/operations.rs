@@ -1,5 +1,6 @@
-//! The routes of those who operate a host: whether it lives, whether it can decide, and its metrics. None needs a token, so
-//! none says anything of tenants, servers or addresses. Metrics may be on an address of their own (`[metrics]`).
+//! The routes for the operators of a host: whether it is alive, whether it can decide, and its metrics. They need no
+//! token, so they reveal nothing about tenants, servers or addresses. Metrics may have an address of their own
+//! (`[metrics]`).
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ const OPEN_METRICS_1: HeaderValue =
 const TEXT_0_0_4: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The routes of the address that everything is served on.
+/// Returns the routes of the main address.
 pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
     if app.config.metrics.listen.is_empty() {
         own_routes()
@@ -32,7 +33,7 @@ pub(super) fn routes(app: &App) -> Vec<Route<Arc<App>>> {
     }
 }
 
-/// The routes of the address that is for operators alone.
+/// Returns the routes of the address that is only for operators.
 #[must_use]
 pub(super) fn own_routes() -> Vec<Route<Arc<App>>> {
     let metrics = Route::new(
@@ -56,7 +57,7 @@ fn probes() -> Vec<Route<Arc<App>>> {
     ]
 }
 
-/// The process answers. An orchestrator that restarts a host over this must not do so because a store is unavailable.
+/// Answers while the process runs. An orchestrator must not restart a host because a store is unavailable.
 async fn healthz(_: Arc<App>, _: Request) -> Result<Reply> {
     let up = Bytes::from_static(br#"{"status":"up"}"#);
     Ok(uncached(Reply::json(StatusCode::OK, up)))
@@ -76,7 +77,7 @@ async fn readyz(app: Arc<App>, _: Request) -> Result<Reply> {
     Ok(uncached(Reply::of(status, &ready)?))
 }
 
-/// Prometheus asks for OpenMetrics, others for text. Whoever asks for neither gets OpenMetrics.
+/// Prometheus asks for OpenMetrics, others for text. A client that asks for neither gets OpenMetrics.
 async fn metrics(app: Arc<App>, request: Request) -> Result<Reply> {
     let expose = async { app.run_blocking(|app| app.metrics.expose()).await? };
     let exposition = app.metrics.scrape(expose).await?;

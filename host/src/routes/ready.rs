@@ -1,4 +1,4 @@
-//! The answer of `/readyz`: whether this host can decide, how its parts are, which store it has, and what it does.
+//! The answer of `/readyz`: whether this host can decide, the state of its parts, its store and its roles.
 
 use schemars::JsonSchema;
 use serde::Serialize;

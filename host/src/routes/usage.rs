@@ -37,14 +37,13 @@ struct All<'a> {
     sending: Sending,
 }
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Features>> {
     let path = "/v1/tenants/{tenantId}/usage";
     let route = Route::new(Method::GET, path, Access::AnyCaller, Takes::Nothing, get);
     vec![route.described(describe)]
 }
 
-/// For any client of the tenant, and for the platform's.
+/// Answers any caller of the tenant or of the platform.
 async fn get((conditions, tokens, rates, webhooks): Features, request: Request) -> Result<Reply> {
     let id = TenantId::new(request.param(0)?);
     let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;

@@ -1,8 +1,8 @@
-//! The certificate of a host that ends TLS itself: read from its files at the start, and again when they change.
+//! The certificate of a host that terminates TLS itself: read from its files at the start, and again when they change.
 //!
-//! The files are looked at every second. What has changed is taken once it was the same at two looks, so that neither half of
-//! a file nor half of a pair is taken while they are being written. A pair that cannot be used changes nothing: the log says
-//! why, once, and `/readyz` is degraded and says why until the files are good again.
+//! The files are read every second. A change is taken once two reads in a row agree, so that neither half of a file nor
+//! half of a pair is taken while they are being written. A pair that cannot be used changes nothing: the log says why,
+//! once, and `/readyz` is degraded and says why until the files are good again.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,19 +21,19 @@ use tillgate_store::regular_file;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// How often the files are looked at.
+/// The interval at which the files are read.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long reading them may take until they count as unreadable: a disk that hangs answers nothing.
+/// The time after which the files count as unreadable: a disk that hangs answers nothing.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// How long before its end a certificate is warned of, at most: a fifth of the time for which one of days is valid.
+/// The time before its expiry at which a certificate is warned of, but at most a fifth of its validity.
 const NEAR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// What the checks, the warnings and the log call it.
+/// Its name in the checks, the warnings and the log.
 const NAME: &str = "certificate";
 
-/// See the module's documentation.
+/// The files of the certificate, and the certificate in force.
 #[derive(Debug)]
 pub struct CertificateFiles {
     chain: PathBuf,
@@ -43,25 +43,25 @@ pub struct CertificateFiles {
     seen: Mutex<Seen>,
 }
 
-/// What was seen of the files.
+/// The contents that were read from the files.
 #[derive(Debug)]
 struct Seen {
-    /// What is in force.
+    /// The content in force.
     taken: Content,
-    /// What was there at the last look.
+    /// The content at the last read.
     last: Content,
-    /// Why what is there cannot be taken.
+    /// The reason why the current content cannot be used.
     fault: Option<String>,
 }
 
-/// What is in the two files, or why they cannot be read.
+/// The contents of the two files, or the reason why they cannot be read.
 type Content = Result<(Vec<u8>, Vec<u8>), String>;
 
 impl CertificateFiles {
     /// Reads the certificate that a configuration names, if it names one.
     ///
     /// # Errors
-    /// Why it cannot be used, with the names of the files.
+    /// The reason why it cannot be used, with the names of the files.
     pub fn read(config: &Config, clock: Arc<dyn Clock>) -> Result<Option<Arc<Self>>, String> {
         let Some((chain, key)) = config.tls.files() else {
             return Ok(None);
@@ -84,31 +84,31 @@ impl CertificateFiles {
         })))
     }
 
-    /// The certificate in force.
+    /// Returns the certificate in force.
     #[must_use]
     pub fn tls(&self) -> Tls {
         self.tls.clone()
     }
 
-    /// When the certificate in force expires.
+    /// Returns when the certificate in force expires.
     ///
     /// # Errors
-    /// Why clients refuse it now.
+    /// The reason why clients refuse it now.
     pub fn expiry(&self) -> Result<Timestamp, String> {
         let valid = self.tls.valid();
         is_valid(&valid, self.clock.now())?;
         Ok(valid.end)
     }
 
-    /// Whether it is time to replace it.
+    /// Returns whether it is time to replace it.
     #[must_use]
     pub fn expires_soon(&self) -> bool {
         expires_soon(&self.tls.valid(), self.clock.now())
     }
 
-    /// Takes what the files have from now on, for as long as this is there.
+    /// Takes changes of the files from now on, for as long as this value exists.
     pub fn watch(self: &Arc<Self>) {
-        // Who does not look at dates is served all the same.
+        // Clients that do not check dates are still served.
         if let Err(why) = is_valid(&self.tls.valid(), self.clock.now()) {
             tracing::warn!(why, "clients will refuse the certificate");
         }
@@ -124,7 +124,7 @@ impl CertificateFiles {
                 if timeout(STALLED, &mut looked).await.is_err() {
                     let why = "its files are not read within ten seconds".to_owned();
                     files.refuse(&mut files.seen.lock(), why);
-                    // Until then, looking again would only keep another thread waiting.
+                    // Until then, another read would only keep another thread waiting.
                     let _ = looked.await;
                 }
             }
@@ -142,7 +142,7 @@ impl CertificateFiles {
         seen.last = content;
     }
 
-    /// Has new connections get the certificate that is in the files, if it can be used.
+    /// Gives new connections the certificate that is in the files, if it can be used.
     fn take(&self, content: &Content, seen: &mut Seen) {
         let file = self.chain.display();
         let certificate = certificate(content).and_then(|certificate| {
@@ -170,7 +170,7 @@ impl CertificateFiles {
         seen.fault = Some(why);
     }
 
-    /// Has an app say of the certificate whether it is good and until when.
+    /// Makes an app report whether the certificate is good, and when it expires.
     pub fn observe(self: &Arc<Self>, app: &App) {
         let files = Arc::clone(self);
         app.readiness.check(NAME, move || {
@@ -204,7 +204,7 @@ impl CertificateFiles {
 }
 
 fn content(chain: &Path, key: &Path) -> Content {
-    // Without paths: `/readyz` tells it to strangers.
+    // Names no paths, because `/readyz` shows the error to strangers.
     let read = |file: &Path, what: &str| {
         let cannot = |cause| format!("the file of the {what} cannot be read: {cause}");
         regular_file::read_blocking(file).map_err(cannot)
@@ -217,7 +217,7 @@ fn certificate(content: &Content) -> Result<Certificate, String> {
     Certificate::read(chain, key)
 }
 
-/// Whether clients accept a certificate now; otherwise why not.
+/// Fails with the reason if clients do not accept a certificate now.
 fn is_valid(valid: &Range<Timestamp>, now: Timestamp) -> Result<(), String> {
     if now < valid.start {
         let from = valid.start.to_millis_text();
@@ -230,7 +230,7 @@ fn is_valid(valid: &Range<Timestamp>, now: Timestamp) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it is time to replace a certificate.
+/// Returns whether it is time to replace a certificate.
 fn expires_soon(valid: &Range<Timestamp>, now: Timestamp) -> bool {
     let near = NEAR.min(valid.end.since(valid.start) / 5);
     valid.contains(&now) && valid.end.since(now) < near

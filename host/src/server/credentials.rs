@@ -1,4 +1,4 @@
-//! The file with the operator's credentials: readable only for its owner, and written before the client is stored.
+//! The file with the operator's credentials: readable only by its owner, and written before the client is stored.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tillgate_tokens::Credentials;
 use super::start::error_text;
 use crate::routes::Features;
 
-/// The file for the operator's credentials: in the store's folder, if it has one.
+/// Returns the file for the operator's credentials: by default in the store's folder, if it has one.
 pub(crate) fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBuf, String> {
     if !config.operator_file.is_empty() {
         return Ok(config.operator_file.clone().into());
@@ -23,8 +23,8 @@ pub(crate) fn operator_file_of(config: &Config, url: &StoreUrl) -> Result<PathBu
     }
 }
 
-/// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored: after a crash
-/// in between, the next start creates another. A file that is there, which may be of another store, is kept beside it.
+/// Creates the operator's client on an empty store. Its credentials are on disk before the client is stored: after a
+/// crash in between, the next start creates another. An existing file, possibly of another store, is kept beside it.
 pub(crate) async fn write_operator(
     app: &App,
     features: &Features,
@@ -72,7 +72,7 @@ pub(crate) fn write_private(file: &Path, content: &str) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
 
-    // A new file: an existing one could be readable by others.
+    // Always a new file, because an existing one could be readable by others.
     let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
     let _ = std::fs::remove_file(&beside);
     let mut options = std::fs::OpenOptions::new();

@@ -1,6 +1,6 @@
-//! A host from its configuration to its end: `start.rs` (socket, store, app), `credentials.rs` (the operator's first
-//! credentials), `certificate.rs` (where TLS ends here), `serving.rs` (until a signal comes), `outage.rs` (a start while the
-//! store is unavailable).
+//! Runs a host from its configuration to its end: `start.rs` (socket, store, app), `credentials.rs` (the operator's
+//! first credentials), `certificate.rs` (for a host that terminates TLS), `serving.rs` (until a signal arrives),
+//! `outage.rs` (a start while the store is unavailable).
 
 mod certificate;
 mod credentials;
@@ -25,7 +25,7 @@ pub(crate) use self::start::{
 /// Runs a host until a signal ends it.
 ///
 /// # Errors
-/// Why it could not start, in words for its operator.
+/// The reason why it could not start, in words for its operator.
 pub async fn serve(config: Config) -> Result<(), String> {
     let url: StoreUrl = config.store.parse()?;
     let operator_file = operator_file_of(&config, &url)?;
@@ -36,7 +36,7 @@ pub async fn serve(config: Config) -> Result<(), String> {
     let (version, roles) = (env!("CARGO_PKG_VERSION"), config.roles.listed());
     tracing::info!(version, store = %url, roles, address = %config.listen, "starting");
     if !config.roles.has(Role::Workers) {
-        // Imports are left to the hosts that do jobs.
+        // Imports are left to the hosts that run jobs.
         config.reference_rates.clear();
     }
     if !matches!(url, StoreUrl::Redis(_)) && !config.roles.missing().is_empty() {

@@ -12,14 +12,14 @@ use tillgate_store::{Store, StoreUrl};
 use super::credentials::write_operator;
 use super::{Serving, open_store, start_on};
 
-/// The pauses between attempts to open the store: the first, and the longest.
+/// The first and the longest pause between attempts to open the store.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// The snapshot of a store that could not be opened, if there is one.
+/// Returns the snapshot of a store that could not be opened, if there is one.
 ///
 /// # Errors
-/// Why the store could not be opened.
+/// The reason why the store could not be opened.
 pub(super) fn snapshot_of(
     config: &Config,
     url: &StoreUrl,
@@ -55,7 +55,7 @@ pub(super) async fn recover(
         write_operator(&app, &features, operator_file).await?;
         serving.replace(app, &features).await
     };
-    // Each reason once. A new reason may need the operator, such as a store that is not durable.
+    // Logs a reason only when it changes. A new one may need the operator, such as a store that is not durable.
     let mut logged = String::new();
     let log = |why: &String, _| {
         if *why != logged {

@@ -1,5 +1,5 @@
-//! Serves until a signal comes, and stops in order: no new connections, then requests and jobs finish, then the decision log is
-//! written to its end.
+//! Serves until a signal arrives, and stops in order: no new connections, then requests and jobs finish, then the
+//! decision log is written to its end.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -17,19 +17,19 @@ use super::certificate::CertificateFiles;
 use super::start::{bind, error_text};
 use crate::routes::Features;
 
-/// The app that serves, which another may replace.
+/// The app that serves requests, which another may replace.
 pub struct Serving {
     app: watch::Sender<Arc<App>>,
     current: Current,
-    /// The address for operators alone, and what is served on it, if there is one.
+    /// The address that is only for operators, and the server on it, if there is one.
     operations: Option<(SocketAddr, Current)>,
-    /// The decision log, if this host writes one; of all apps the same.
+    /// The decision log, if this host writes one; all apps share it.
     pub(super) decision_log: Option<Arc<DecisionLog>>,
     certificate: Option<Arc<CertificateFiles>>,
 }
 
 impl Serving {
-    /// An app with its features, and the certificate that it is served with if TLS ends here.
+    /// Prepares to serve an app with its features, and with a certificate if this host terminates TLS.
     pub(crate) fn new(
         app: Arc<App>,
         features: &Features,
@@ -46,7 +46,7 @@ impl Serving {
         })
     }
 
-    /// The same without TLS, with more routes than those of the features.
+    /// Prepares to serve an app without TLS, with more routes than those of its features.
     pub(crate) fn with_routes(
         app: Arc<App>,
         features: &Features,
@@ -69,7 +69,7 @@ impl Serving {
         })
     }
 
-    /// Serves another app from now on. The event streams of the one before end, so that their clients connect again.
+    /// Serves another app from now on. The event streams of the previous one end, so that their clients reconnect.
     pub(super) async fn replace(&self, app: Arc<App>, features: &Features) -> Result<(), String> {
         if let Some(certificate) = &self.certificate {
             certificate.observe(&app);
@@ -85,8 +85,8 @@ impl Serving {
         Ok(())
     }
 
-    /// Prints the address, calls `print_more`, and serves until a signal comes; runs `meanwhile` until then. Signals are
-    /// handled before the address is printed. At the end, requests and background jobs finish at the same time.
+    /// Prints the address, calls `print_more`, and serves until a signal arrives; runs `meanwhile` until then. Signals
+    /// are handled before the address is printed. At the end, requests and background jobs finish at the same time.
     pub(crate) async fn until_signal(
         &self,
         listener: Listener,
@@ -106,7 +106,7 @@ impl Serving {
         let mut terminate = signal(SignalKind::terminate()).map_err(|cause| cause.to_string())?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|cause| cause.to_string())?;
         let address = listener.address().map_err(|cause| cause.to_string())?;
-        // A host whose output is closed serves all the same.
+        // A host whose output is closed still serves.
         let scheme = config.scheme();
         let _ = writeln!(std::io::stdout(), "listening on {scheme}://{address}");
         print_more();
@@ -146,7 +146,7 @@ impl Serving {
         Ok(())
     }
 
-    /// Serves on the address that is for operators alone, if there is one.
+    /// Serves on the address that is only for operators, if there is one.
     async fn serve_operations(
         &self,
         limits: ConnectionLimits,

@@ -13,7 +13,7 @@ use tillgate_store::{self as store, Store, StoreUrl};
 
 use crate::routes::Features;
 
-/// An error with its cause, for the operator. Callers of the API must not see it.
+/// Returns an error with its cause, for the operator. Callers of the API must not see it.
 pub(crate) fn error_text(error: Error) -> String {
     match error {
         Error::Bug(cause) => cause,
@@ -22,13 +22,12 @@ pub(crate) fn error_text(error: Error) -> String {
     }
 }
 
-/// Opens a socket.
 pub(crate) async fn bind(address: SocketAddr) -> Result<Listener, String> {
     let bound = Listener::bind(address).await;
     bound.map_err(|cause| format!("cannot listen on {address}: {cause}"))
 }
 
-/// The configuration of a host that listens on a socket.
+/// Returns the configuration of a host that listens on a socket.
 pub(crate) fn listening(mut config: Config, listener: &Listener) -> Result<Config, String> {
     config.listen = listener.address().map_err(|cause| cause.to_string())?;
     Ok(config)

@@ -1,10 +1,12 @@
-//! How long a claim takes as a queue grows old: rounds of a claim and the settling of what it returned, on the embedded
-//! store and on Redis, and the first claim after a restart.
+//! Measures how long a claim takes as a queue grows old: rounds that claim jobs and settle them, on the embedded store
+//! and on Redis, and the first claim after a restart.
 //!
-//! A round claims 300 jobs and settles each by a commit of its own, all at once: in turn, all are done, and all are due
-//! again. Sometimes a worker is lost: one of its jobs is not settled, and is claimed again when the lease has ended.
+//! A round claims 300 jobs and settles each with its own commit, all at once: rounds alternate between all jobs done
+//! and all jobs due again. Sometimes a worker is lost: one of its jobs is not settled, and is claimed again when the
+//! lease has ended.
 //!
-//! A claim waits for one sync of the disk. Before each round the same disk syncs 4 KiB that are appended to another file.
+//! A claim waits for one sync of the disk. Before each round, the same disk syncs 4 KiB that are appended to another
+//! file.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench claims [ROUNDS]
 #![allow(
@@ -43,24 +45,25 @@ mod workload;
 use self::redis_servers::Server;
 use self::workload::{BODY, load, median, ms_since, processor_ms};
 
-/// As in the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How many jobs a claim asks for.
+/// The number of jobs a claim asks for.
 const CLAIM: usize = 300;
 
-/// How many jobs the queue has at first: fewer than the rounds claim, so that those that are due again come round too.
+/// The number of jobs in the queue at first: fewer than the rounds claim, so that jobs that are due again are claimed
+/// too.
 const JOBS: usize = 100_000;
 
-/// How long a claim may take at most.
+/// The longest a claim may take.
 const GOAL_MS: f64 = 5.0;
 
-/// How many rounds there are, and how many are summed up in a line.
+/// The number of rounds, and the number summed up in a line.
 const ROUNDS: usize = 600;
 const WINDOW: usize = 100;
 
-/// In every so many rounds a worker is lost.
+/// A worker is lost once in this many rounds.
 const LOST: usize = 50;
 
 /// Short enough that leases of lost workers end while the bench runs.
@@ -68,12 +71,12 @@ const LEASE: Duration = Duration::from_secs(5);
 
 const QUEUE: &str = "queue";
 
-/// Milliseconds that a claim took, and of processor time: those do not depend on what else the machine does, but include
-/// what the store does in the background.
+/// The milliseconds that a claim took, and those of processor time, which do not depend on what else the machine does
+/// but include what the store does in the background.
 struct Took {
     time: f64,
     of_processor: f64,
-    /// What the disk took just before, to sync 4 KiB.
+    /// The time the disk took just before to sync 4 KiB.
     sync: f64,
 }
 
@@ -138,7 +141,7 @@ impl Queue {
         }
     }
 
-    /// Claims; returns the jobs, and how long it took.
+    /// Claims jobs; returns them and how long it took.
     async fn claim(&self) -> (Vec<Job>, Took) {
         let begin = Instant::now();
         (&self.beside).write_all(&[0; 4_096]).unwrap();
@@ -182,7 +185,7 @@ impl Queue {
         took
     }
 
-    /// Prints how long claims take in so many rounds; returns the greatest median of a window, and the maximum.
+    /// Prints how long claims take in `rounds` rounds; returns the greatest median of a window, and the maximum.
     async fn rounds(&self, name: &str, rounds: usize) -> (f64, f64) {
         let mut all = Vec::new();
         for round in 1..=rounds {
@@ -238,7 +241,7 @@ fn maximum(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(0.0, f64::max)
 }
 
-/// The rounds, and the first claims after the store was closed and after it was killed.
+/// Runs the rounds, then the first claims after the store was closed and after it was killed.
 async fn embedded(rounds: usize) -> [f64; 4] {
     let folder = tempfile::tempdir().unwrap();
     let queue = Queue::embedded(folder.path());
@@ -273,7 +276,7 @@ async fn redis(rounds: usize) -> [f64; 3] {
     [middle, most, killed]
 }
 
-/// Starts a process that works on the queue, and kills it amid its work.
+/// Starts a process that works on the queue, and kills it while it works.
 fn work_until_killed(folder: &Path) {
     let mut worker = Command::new(std::env::current_exe().unwrap())
         .args(["work", folder.to_str().unwrap()])
@@ -291,7 +294,7 @@ fn work_until_killed(folder: &Path) {
 async fn work(folder: &Path) {
     let queue = Queue::embedded(folder);
     for round in 1.. {
-        // All are due again, so that there is always enough to do.
+        // All jobs are due again, so that there is always enough to do.
         queue.round(round * 2).await;
         println!("{round}");
     }

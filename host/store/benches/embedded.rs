@@ -1,8 +1,9 @@
-//! The embedded store beside bare SQLite with the same statements: durable commits a second, alone and by 64 at once, in
-//! turns; and what stops writers: a backup, and trimming ten million messages.
+//! Compares the embedded store with bare SQLite running the same statements: durable commits per second, by one
+//! committer and by 64 at once, in turns. Also measures what stops writers: a backup, and trimming ten million
+//! messages.
 //!
-//! Bare SQLite executes the statements of the same commits in transactions of as many as there are committers, on one
-//! thread, with the same settings; no caller waits and nothing is handed over.
+//! Bare SQLite executes the statements of the same commits on one thread with the same settings, in transactions of as
+//! many commits as there are committers; no caller waits and nothing is handed over.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench embedded [commits | stops] [MESSAGES]
 #![allow(
@@ -34,18 +35,18 @@ mod workload;
 
 use self::workload::{load, median, ms_since, processor_ms, typical};
 
-/// As in the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How often the two take turns, and how long each turn lasts.
+/// The number of turns each, and the length of a turn.
 const TURNS: usize = 8;
 const TURN: Duration = Duration::from_secs(3);
 
-/// How many messages are trimmed.
+/// The number of messages to trim.
 const MESSAGES: usize = 10_000_000;
 
-/// How many commits a second are made meanwhile, and while a backup is made.
+/// The number of commits per second during the trim and during a backup.
 const RATE: u64 = 1_000;
 
 /// The settings of the store's writer.
@@ -74,8 +75,7 @@ impl Bare {
         Self { db, revision: 0 }
     }
 
-    /// Makes typical commits, so many in a transaction, for a turn; returns the latency of each transaction in
-    /// milliseconds.
+    /// Makes typical commits for a turn, `together` of them in each transaction; returns the figures of the turn.
     fn turn(&mut self, together: usize) -> Reached {
         let (begin, processor) = (Instant::now(), processor_ms());
         let mut latencies = Vec::new();
@@ -98,7 +98,7 @@ impl Bare {
     }
 }
 
-/// The statements of a commit, as the store executes them.
+/// Executes the statements of a commit as the store does.
 fn execute(db: &Connection, commit: &Commit, revision: i64) -> rusqlite::Result<()> {
     let now = i64::try_from(SystemClock.now().0).unwrap();
     let (tenant, id) = (commit.partition.as_str(), commit.id.0.to_be_bytes());
@@ -169,15 +169,15 @@ fn execute(db: &Connection, commit: &Commit, revision: i64) -> rusqlite::Result<
     Ok(())
 }
 
-/// What was reached in a turn.
+/// The figures of a turn.
 #[derive(Clone, Copy)]
 struct Reached {
-    /// Commits a second.
+    /// Commits per second.
     rate: f64,
     /// Milliseconds from the call to the answer.
     p50: f64,
     p99: f64,
-    /// Microseconds of processor time a commit: they do not depend on what else the machine does.
+    /// Microseconds of processor time per commit, which do not depend on what else the machine does.
     processor_us: f64,
 }
 
@@ -194,7 +194,7 @@ impl Reached {
     }
 }
 
-/// So many committers make commits for a turn, one after the other each.
+/// Runs `committers` committers for a turn, each making one commit after the other.
 async fn turn(store: &Arc<dyn Store>, committers: usize) -> Reached {
     let (begin, processor) = (Instant::now(), processor_ms());
     let tasks: Vec<_> = (0..committers)
@@ -218,7 +218,7 @@ async fn turn(store: &Arc<dyn Store>, committers: usize) -> Reached {
     Reached::new(latencies, begin, processor)
 }
 
-/// Both in turns; prints the medians, and returns them for `tests/bench`.
+/// Runs both in turns; prints the medians, and returns them for `tests/bench`.
 async fn compare(folder: &Path) -> Vec<String> {
     let store = EmbeddedStore::open(&folder.join("embedded"), Arc::new(SystemClock)).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
@@ -267,7 +267,7 @@ async fn compare(folder: &Path) -> Vec<String> {
     figures
 }
 
-/// How fast commits are while as many of a quarter of an hour ago are forgotten, as they are under load that lasts.
+/// Measures how fast commits are while as many from a quarter of an hour ago are forgotten, as under lasting load.
 async fn forgetting(folder: &Path) {
     let clock = Arc::new(StoppedClock::at(SystemClock.now()));
     let store = EmbeddedStore::open(&folder.join("forgetting"), clock.clone()).unwrap();
@@ -289,7 +289,8 @@ async fn forgetting(folder: &Path) {
     );
 }
 
-/// Commits at a rate until `done` is set; returns how long each took, in milliseconds, from when it was to begin.
+/// Commits at [`RATE`] until `done` is set; returns how long each commit took from its scheduled start, in
+/// milliseconds.
 fn commit_at_a_rate(
     store: &Arc<dyn Store>,
     done: &Arc<AtomicBool>,
@@ -315,7 +316,7 @@ fn commit_at_a_rate(
     })
 }
 
-/// How long commits take while `work` is done: p50, p99 and the longest.
+/// Measures how long commits take while `work` is done: p50, p99 and the longest.
 async fn meanwhile(store: &Arc<dyn Store>, what: &str, work: impl Future<Output = ()>) -> [f64; 3] {
     let done = Arc::new(AtomicBool::new(false));
     let commits = commit_at_a_rate(store, &done);
@@ -339,7 +340,7 @@ async fn meanwhile(store: &Arc<dyn Store>, what: &str, work: impl Future<Output 
     figures
 }
 
-/// A commit of as many messages as fit.
+/// Returns a commit of as many messages as fit.
 fn appends(log: &str) -> Commit {
     let append = |_| Op::Append {
         log: log.to_owned(),
@@ -354,7 +355,7 @@ fn appends(log: &str) -> Commit {
     }
 }
 
-/// Another process makes a backup of a large store, and all messages are trimmed, while commits go on.
+/// Measures commits while another process makes a backup of a large store, and while all messages are trimmed.
 async fn stops(folder: &Path, messages: usize) -> [[f64; 3]; 3] {
     let path = folder.join("stops");
     let store = EmbeddedStore::open(&path, Arc::new(SystemClock)).unwrap();
@@ -399,14 +400,14 @@ async fn stops(folder: &Path, messages: usize) -> [[f64; 3]; 3] {
     [alone, backup, trim]
 }
 
-/// The resident memory of this process.
+/// Returns the resident memory of this process.
 fn resident_mib() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: f64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4.0 / 1_024.0
 }
 
-/// The median of how many microseconds the disk takes to sync as much as a commit writes, into allocated blocks.
+/// Returns the median time that the disk takes to sync as much as a commit writes, into allocated blocks.
 fn sync_us(folder: &Path) -> f64 {
     const TIMES: u64 = 300;
     let file = File::create(folder.join("sync")).unwrap();

@@ -1,8 +1,8 @@
-//! What it costs to know that memory is fresh, while nothing changes: ten hosts on a cluster of three masters, each with
-//! ten thousand tenants that were asked for.
+//! Measures what it costs to know that memory is fresh while nothing changes: ten hosts on a cluster of three masters,
+//! each host asked for ten thousand tenants.
 //!
-//! Prints the commands that each master runs in a second, its processor time and that of a host, and how old memory gets.
-//! `cargo bench -p tillgate-store --bench freshness`; it needs `redis-server` and takes half a minute.
+//! Prints the commands that each master runs per second, the processor time of each master and of a host, and how old
+//! memory gets. `cargo bench -p tillgate-store --bench freshness`; it needs `redis-server` and takes half a minute.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,7 @@ const HOSTS: u32 = 10;
 const TENANTS: usize = 10_000;
 const SPAN: Duration = Duration::from_secs(20);
 
-/// As in the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -88,7 +88,7 @@ async fn measure() {
     );
     println!("{HOSTS} hosts, {TENANTS} tenants each, {seconds:.0} s:");
     for master in 0..masters.len() {
-        // The last commands are those that measure.
+        // The last commands are those of the measurement itself.
         let commands = (after.0[master] - before.0[master] - 3.0) / seconds;
         let busy = after.1[master] - before.1[master] + after.2[master] - before.2[master];
         let core = 100.0 * busy / seconds;
@@ -104,7 +104,7 @@ fn role(server: &Server) -> bool {
     server.cli(&["role"]).starts_with("master")
 }
 
-/// A number in the server's `INFO`.
+/// Reads a number from the server's `INFO`.
 fn number(server: &Server, field: &str) -> f64 {
     let info = server.cli(&["info"]);
     let lines = info.lines().filter_map(|line| line.trim().split_once(':'));
@@ -112,7 +112,7 @@ fn number(server: &Server, field: &str) -> f64 {
     values.next().expect(field).1.parse().unwrap()
 }
 
-/// The processor time that this process has used, the measuring included.
+/// Returns the processor time that this process has used, including the measuring.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(

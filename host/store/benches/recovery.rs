@@ -1,9 +1,10 @@
-//! How long an embedded store takes to open after `kill -9` under load, with two million commits, and whether anything
-//! that it acknowledged is lost.
+//! Measures how long an embedded store with two million commits takes to open after `kill -9` under load, and checks
+//! that nothing it acknowledged is lost.
 //!
-//! In each round another process fills a new store by 64 committers, one of which also claims and settles about half of
-//! the jobs, and says what was acknowledged; it is killed amid that. Then the store is opened and read. The page cache
-//! survives. What waits for what is measured in turn: opening, a read, a claim, a commit; then the rest is read.
+//! In each round, another process fills a new store with 64 committers, one of which also claims and settles about half
+//! of the jobs, and reports what was acknowledged; it is killed while it works. Then the store is opened and read. The
+//! page cache survives. Operations that wait for each other are measured in turn: opening, a read, a claim, a commit;
+//! then the rest is read.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench recovery [COMMITS] [ROUNDS]
 #![allow(
@@ -33,39 +34,40 @@ mod workload;
 
 use self::workload::{BODY, load, median, ms_since, processor_ms};
 
-/// As in the program.
+/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const COMMITS: u64 = 2_000_000;
 const ROUNDS: usize = 3;
 
-/// How many commit at once.
+/// The number of committers at once.
 const COMMITTERS: u8 = 64;
 
-/// How many jobs a claim asks for, messages a read, and how long a lease is.
+/// The number of jobs a claim asks for and of messages a read asks for, and the length of a lease.
 const CLAIM: usize = 300;
 const LEASE: Duration = Duration::from_secs(60);
 
-/// After how many commits of its own a committer works on the queue: when all have made about twice as many as it claims.
+/// The number of its own commits after which a committer works on the queue: by then all have made about twice as many
+/// as it claims.
 const WORK_EVERY: u64 = 10;
 
-/// How many entries or messages are read at once when all are counted.
+/// The number of entries or messages to read at once when all are counted.
 const PAGE: usize = 10_000;
 
-/// What the acknowledged commits of a committer are counted by.
+/// The number of acknowledged commits of each committer.
 type Acknowledged = [u64; COMMITTERS as usize];
 
 fn partition() -> Partition {
     Partition::new("tenant").unwrap()
 }
 
-/// The key of a commit: they are ordered as they were made.
+/// Returns the key of a commit; keys are ordered as the commits were made.
 fn key(committer: u8, number: u64) -> String {
     format!("{committer:03}/{number:012}")
 }
 
-/// A typical commit, but its job is due at once.
+/// Returns a typical commit whose job is due at once.
 fn commit(committer: u8, number: u64) -> Commit {
     let mut commit = workload::typical(&partition());
     commit.id = CommitId(u128::from(committer) << 64 | u128::from(number));
@@ -79,7 +81,7 @@ fn commit(committer: u8, number: u64) -> Commit {
     commit
 }
 
-/// Commits until it is killed; writes a byte for each commit that is acknowledged, which says whose it was.
+/// Commits until it is killed; for each acknowledged commit, writes a byte that says whose it was.
 async fn fill(folder: &Path) {
     let store = EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
@@ -121,7 +123,7 @@ async fn work(store: &Arc<dyn Store>) {
     store.commit(settle).await.unwrap();
 }
 
-/// Lets another process fill the store, kills it after so many commits, and returns what was acknowledged.
+/// Lets another process fill the store, kills it after `commits` commits, and returns what was acknowledged.
 fn fill_until_killed(folder: &Path, commits: u64) -> Acknowledged {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["fill", folder.to_str().unwrap()])
@@ -150,19 +152,19 @@ fn fill_until_killed(folder: &Path, commits: u64) -> Acknowledged {
     acknowledged
 }
 
-/// What a round measures, in milliseconds.
+/// The measurements of a round, in milliseconds.
 struct Times {
     open: f64,
     get: f64,
     claim: f64,
     commit: f64,
-    /// Of these four: it does not depend on what else the machine does.
+    /// The processor time of these four, which does not depend on what else the machine does.
     processor: f64,
     read: f64,
 }
 
 impl Times {
-    /// From the start until the first commit is answered.
+    /// Returns the time from the start until the first commit is answered.
     fn ready(&self) -> f64 {
         self.open + self.get + self.claim + self.commit
     }
@@ -221,7 +223,8 @@ async fn round(commits: u64) -> Times {
     times
 }
 
-/// Asserts that every commit that was acknowledged is there, each whole and once, and is remembered.
+/// Asserts that every acknowledged commit is there, whole and once, and that the newest of each committer is
+/// remembered.
 async fn assert_complete(store: &EmbeddedStore, acknowledged: &Acknowledged) {
     let (partition, mut entries) = (partition(), 0);
     for committer in 0..COMMITTERS {
@@ -240,7 +243,7 @@ async fn assert_complete(store: &EmbeddedStore, acknowledged: &Acknowledged) {
             }
         }
         let least = acknowledged[usize::from(committer)];
-        // The commit that was under way may have taken effect too.
+        // The commit that was in progress may have taken effect too.
         assert!((least..=least + 1).contains(&number), "{number} of {least}");
         entries += number;
     }

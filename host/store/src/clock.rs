@@ -19,33 +19,33 @@ pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// Whole seconds since the epoch, as JWTs carry them.
+    /// Returns the whole seconds since the epoch, as JWTs carry them.
     #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// This moment and `span` more.
+    /// Returns the moment that is `span` later.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(micros))
     }
 
-    /// This moment less `span`, at least the epoch.
+    /// Returns the moment that is `span` earlier, but not before the epoch.
     #[must_use]
     pub fn minus(self, span: Duration) -> Self {
         let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         Self(self.0.saturating_sub(micros))
     }
 
-    /// How long ago `earlier` was; zero when it has not been yet.
+    /// Returns the time since `earlier`; zero when `earlier` is still to come.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// The next midnight, UTC.
+    /// Returns the next midnight, UTC.
     #[must_use]
     pub fn next_midnight(self) -> Self {
         let day = u64::try_from(DAY.as_micros()).unwrap_or(u64::MAX);
@@ -59,13 +59,13 @@ impl Timestamp {
             .unwrap_or_default()
     }
 
-    /// RFC 3339 in UTC with exactly six fractional digits, so that it sorts as text: a publish time.
+    /// Formats a publish time: RFC 3339 in UTC with exactly six fractional digits, so that it sorts as text.
     #[must_use]
     pub fn to_micros_text(self) -> String {
         self.rfc3339(6)
     }
 
-    /// RFC 3339 in UTC with milliseconds: every other timestamp.
+    /// Formats every other timestamp: RFC 3339 in UTC with milliseconds.
     #[must_use]
     pub fn to_millis_text(self) -> String {
         self.rfc3339(3)
@@ -74,7 +74,7 @@ impl Timestamp {
 
 /// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// The current time. It may not advance, or go back: nothing may rely on it to increase.
+    /// Returns the current time. It may stand still or go back: nothing may rely on it to increase.
     fn now(&self) -> Timestamp;
 }
 
@@ -100,7 +100,7 @@ impl Clock for SystemClock {
 pub struct StoppedClock(AtomicU64);
 
 impl StoppedClock {
-    /// A clock that shows `at`.
+    /// Returns a clock that shows `at`.
     #[must_use]
     pub const fn at(at: Timestamp) -> Self {
         Self(AtomicU64::new(at.0))

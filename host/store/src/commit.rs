@@ -1,6 +1,7 @@
-//! What every store checks of a commit before it changes anything: its limits, and the leases of the jobs it settles.
+//! The checks that every store makes of a commit before it changes anything: its limits, and the leases of the jobs it
+//! settles.
 //!
-//! Pure; a store passes in the leases that it holds. Redis does the same check of leases in Lua.
+//! Pure; a store passes in the leases that it holds. Redis makes the same check of leases in Lua.
 
 use std::collections::HashSet;
 
@@ -28,8 +29,8 @@ impl Commit {
         Err(CommitError::Refused(refusal))
     }
 
-    /// Its settles: queue, job and the lease that must be the job's newest before the commit; `None` where no lease can
-    /// be valid.
+    /// Returns its settles: the queue, the job, and the lease that must be the job's newest before the commit; `None`
+    /// where no lease can be valid.
     ///
     /// Ops apply in order, but this is known before the first one is applied: an enqueue drops the job's lease and a
     /// settle uses it up, so a job that the commit touched earlier cannot be settled.
@@ -50,7 +51,8 @@ impl Commit {
         })
     }
 
-    /// The error of the first settle whose lease is lost; `newest` looks up the newest lease of a job before the commit.
+    /// Returns the error of the first settle whose lease is lost; `newest` looks up the newest lease of a job before
+    /// the commit.
     pub(super) fn lost_lease<E>(
         &self,
         newest: impl Fn(&str, &str) -> Result<Option<Lease>, E>,
@@ -64,7 +66,7 @@ impl Commit {
         Ok(None)
     }
 
-    /// How many bytes it has of names, values, bodies and attributes.
+    /// Returns its total bytes of names, values, bodies and attributes.
     pub(super) fn bytes(&self) -> usize {
         let names: usize = self.names().map(str::len).sum();
         let contents: usize = self.ops.iter().map(content_bytes).sum();

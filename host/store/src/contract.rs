@@ -10,13 +10,13 @@ pub use super::hints::{ChangedPartitions, Hints, PartitionHints, hinted};
 pub use super::partition::{MAX_NAME_BYTES, Partition};
 use crate::clock::Timestamp;
 
-/// How long the id of a commit that took effect is remembered, at least.
+/// The minimum time for which the id of a commit that took effect is remembered.
 pub const REMEMBER: Duration = Duration::from_secs(15 * 60);
 
-/// The most operations of one commit, the most checks of one commit, and the most attributes of one message.
+/// The most operations in one commit, checks in one commit, and attributes of one message.
 pub const MAX_OPS: usize = 1_000;
 
-/// The most bytes of names, values, bodies and attributes of one commit: 32 MiB.
+/// The most bytes of names, values, bodies and attributes in one commit: 32 MiB.
 pub const MAX_COMMIT_BYTES: usize = 32 << 20;
 
 /// Identifies an attempt to change something (an idempotency key), so that repeating it is harmless: 128 random bits, or
@@ -25,7 +25,7 @@ pub const MAX_COMMIT_BYTES: usize = 32 << 20;
 pub struct CommitId(pub u128);
 
 impl CommitId {
-    /// A new random id.
+    /// Returns a new random id.
     #[must_use]
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4().as_u128())
@@ -40,7 +40,7 @@ pub struct Revision(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
 
-/// The right to settle a claimed job: a fencing token that is greater with every claim, so that an earlier holder cannot
+/// The right to settle a claimed job: a fencing token that grows with every claim, so that an earlier holder cannot
 /// settle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lease(pub u64);
@@ -59,46 +59,46 @@ pub enum Check {
 pub enum Op {
     /// Puts a value.
     Put {
-        /// Which key.
+        /// The key.
         key: String,
-        /// Its new value.
+        /// The new value.
         value: Bytes,
     },
     /// Deletes a key; does nothing when it does not exist.
     Delete {
-        /// Which key.
+        /// The key.
         key: String,
     },
     /// Appends a message to a log.
     Append {
-        /// Which log.
+        /// The log.
         log: String,
         /// The message's attributes, in order.
         attributes: Vec<(String, String)>,
         /// The message's body.
         body: Bytes,
     },
-    /// Puts a job on a queue. An existing job of that id is replaced, its lease and attempts forgotten.
+    /// Puts a job on a queue. An existing job with that id is replaced, and its lease and attempts are forgotten.
     Enqueue {
-        /// Which queue.
+        /// The queue.
         queue: String,
         /// The job's id within the queue.
         job: String,
-        /// When it may first be claimed.
+        /// The earliest time at which it may be claimed.
         due: Timestamp,
-        /// What to do.
+        /// The work to do.
         body: Bytes,
     },
-    /// Ends a claim, once. [`CommitError::LeaseLost`] when `lease` is not the job's newest or was settled already, or
-    /// when the job no longer exists.
+    /// Ends a claim, once. Fails with [`CommitError::LeaseLost`] when `lease` is not the job's newest or was already
+    /// settled, or when the job no longer exists.
     Settle {
-        /// Which queue.
+        /// The queue.
         queue: String,
         /// The job's id within the queue.
         job: String,
         /// The lease it was claimed with.
         lease: Lease,
-        /// When it is due again; `None` when it is done and is to be removed.
+        /// The time at which it is due again; `None` removes a job that is done.
         next: Option<Timestamp>,
     },
 }
@@ -108,15 +108,15 @@ pub enum Op {
 pub struct Commit {
     /// The partition to change.
     pub partition: Partition,
-    /// Makes a repeat harmless.
+    /// The id that makes a repeat harmless.
     pub id: CommitId,
-    /// What must hold.
+    /// The conditions that must hold.
     pub checks: Vec<Check>,
-    /// What changes.
+    /// The changes to make.
     pub ops: Vec<Op>,
 }
 
-/// What a commit did.
+/// The effect of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     /// The revision of the partition that this commit created.
@@ -125,11 +125,11 @@ pub struct Committed {
     pub at: Timestamp,
     /// The positions of its messages, in the order of its `Append`s.
     pub positions: Vec<Position>,
-    /// Whether an earlier commit of the same id did it.
+    /// True if an earlier commit with the same id had this effect.
     pub repeated: bool,
 }
 
-/// Why a commit failed, by what the caller can do about it.
+/// The reason a commit failed, by what the caller can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
     /// A check failed: read again, decide again.
@@ -149,12 +149,12 @@ pub enum CommitError {
     /// Nothing happened; the store is unavailable.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// It may have happened: repeat it with the same id.
+    /// The commit may have taken effect: repeat it with the same id.
     #[error("the outcome of the commit is unknown: {0}")]
     Unknown(String),
 }
 
-/// Which limit a commit exceeds.
+/// A limit that a commit exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// More than [`MAX_OPS`] operations, or more than [`MAX_OPS`] checks.
@@ -174,26 +174,26 @@ pub enum Refusal {
     TooLarge,
 }
 
-/// Why a read failed: the store is unavailable. Try again later.
+/// An operation failed because the store is unavailable. Try again later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the store is unavailable: {0}")]
 pub struct Unavailable(pub String);
 
-/// What a store can do now.
+/// The health of a store: what it can do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// Everything.
+    /// It can do everything.
     Up,
     /// It answers reads; commits, claims and trims fail, as with a full disk.
     ReadOnly {
-        /// Since when.
+        /// The time at which this state began.
         since: Timestamp,
         /// The cause, for the operator.
         why: String,
     },
     /// It answers nothing.
     Away {
-        /// Since when.
+        /// The time at which this state began.
         since: Timestamp,
         /// The cause, for the operator.
         why: String,
@@ -203,7 +203,7 @@ pub enum Health {
 /// A value with the revision that put it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The commit that last put it.
+    /// The revision of the commit that last put it.
     pub revision: Revision,
     /// The value.
     pub value: Bytes,
@@ -212,9 +212,9 @@ pub struct Entry {
 /// Entries of a scan, in key order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Key and entry.
+    /// The keys and their entries.
     pub entries: Vec<(String, Entry)>,
-    /// Whether there are more after the last.
+    /// True if more entries follow the last.
     pub more: bool,
 }
 
@@ -223,7 +223,7 @@ pub struct Page {
 pub struct Message {
     /// Its position in the log.
     pub position: Position,
-    /// When it was appended.
+    /// The time at which it was appended.
     pub publish_time: Timestamp,
     /// Its attributes, as appended.
     pub attributes: Vec<(String, String)>,
@@ -249,9 +249,9 @@ pub struct Job {
     pub id: String,
     /// The right to settle it.
     pub lease: Lease,
-    /// How often it was claimed, this time included.
+    /// The number of claims so far, including this one.
     pub attempt: u32,
-    /// What to do, as enqueued.
+    /// The work to do, as enqueued.
     pub body: Bytes,
 }
 
@@ -260,24 +260,24 @@ pub struct Job {
 pub struct Claimed {
     /// Jobs, longest due first.
     pub jobs: Vec<Job>,
-    /// When the next job is due or a lease ends, for the worker's timer.
+    /// The time at which the next job is due or a lease ends, for the worker's timer.
     pub next_due: Option<Timestamp>,
 }
 
-/// A store; the module's docs say what it guarantees.
+/// A store; the crate's documentation lists its guarantees.
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Applies a commit, all of it or nothing; returns once it is durable.
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError>;
 
-    /// The entries of `keys`, in that order, as of one state of the partition.
+    /// Returns the entries of `keys`, in that order, from one state of the partition.
     async fn get(
         &self,
         partition: &Partition,
         keys: &[String],
     ) -> Result<Vec<Option<Entry>>, Unavailable>;
 
-    /// Up to `max` entries whose key starts with `prefix` and comes after `after`, in key order.
+    /// Returns up to `max` entries whose key starts with `prefix` and comes after `after`, in key order.
     async fn scan(
         &self,
         partition: &Partition,
@@ -286,7 +286,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> Result<Page, Unavailable>;
 
-    /// Up to `max` messages of a log after a position, oldest first.
+    /// Returns up to `max` messages of a log after a position, oldest first.
     async fn read(
         &self,
         partition: &Partition,
@@ -304,8 +304,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> Result<usize, Unavailable>;
 
-    /// Claims up to `max` jobs that are due and not under a lease, each until `lease` from now; at most [`MAX_OPS`] at
-    /// once, since a claim is a change.
+    /// Claims up to `max` jobs that are due and not under a lease, each for the span `lease` from now; at most
+    /// [`MAX_OPS`] at once, since a claim is a change.
     async fn claim(
         &self,
         partition: &Partition,
@@ -314,7 +314,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> Result<Claimed, Unavailable>;
 
-    /// How many jobs a queue has, due or not and under a lease or not, counted up to `max`.
+    /// Returns the number of jobs in a queue, due or not and under a lease or not, counted up to `max`.
     async fn queued(
         &self,
         partition: &Partition,
@@ -322,38 +322,38 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> Result<usize, Unavailable>;
 
-    /// Up to `max` partitions that have a commit and come after `after`, in the order of their names.
+    /// Returns up to `max` partitions that have a commit and come after `after`, in the order of their names.
     async fn partitions(
         &self,
         after: Option<&str>,
         max: usize,
     ) -> Result<Vec<Partition>, Unavailable>;
 
-    /// A channel that signals that the partition may have changed.
+    /// Returns a channel that signals that the partition may have changed.
     fn hints(&self, partition: &Partition) -> Hints;
 
-    /// Hints about every partition, for a reader that serves all of them.
+    /// Returns hints about every partition, for a reader that serves all of them.
     fn partition_hints(&self) -> PartitionHints;
 
-    /// Until when hints are complete: the hint of every commit that was acknowledged before this moment, on any host, has
-    /// reached its listeners here. `None` while that is not known. A reader that has acted on all hints so far is as fresh as
-    /// this.
+    /// Returns the time up to which hints are complete: the hint of every commit that was acknowledged before it, on
+    /// any host, has reached its listeners here. Returns `None` while that is not known. A reader that has acted on all
+    /// hints so far is as fresh as this time.
     fn hints_as_of(&self) -> Option<Timestamp>;
 
-    /// The time of the snapshot, for a store that answers from one; `None` for all others.
+    /// Returns the time of the snapshot for a store that answers from one, and `None` for all others.
     fn snapshot_of(&self) -> Option<Timestamp> {
         None
     }
 
-    /// What the store can do, as far as is known without asking it.
+    /// Returns what the store can do, as far as that is known without asking it.
     fn health(&self) -> Health;
 }
 
-/// Commits, and repeats a few times with the same id while the outcome is unknown.
+/// Commits, and repeats the commit a few times with the same id while the outcome is unknown.
 ///
 /// # Errors
-/// As [`Store::commit`]; [`CommitError::Unknown`] when the outcome stays unknown. Once it is, a store that is then
-/// unavailable does not make it known: that nothing happened is true of the repeat alone.
+/// As [`Store::commit`]; [`CommitError::Unknown`] when the outcome stays unknown. It stays unknown even if the store is
+/// then unavailable: that says only that the repeat did nothing.
 pub async fn commit_surely(store: &dyn Store, commit: Commit) -> Result<Committed, CommitError> {
     const BACKOFF_MS: [u64; 4] = [50, 200, 400, 800];
     const DEADLINE: Duration = Duration::from_secs(4);

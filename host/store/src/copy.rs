@@ -1,10 +1,10 @@
-//! Copying a store into another one of any kind: the way from one machine to many, and back.
+//! Copies a store into another one of any kind: the way from one machine to many, and back.
 //!
-//! What is copied: entries with their revisions; logs with their order, publish times, positions and trimmed position;
+//! A copy has the entries with their revisions; logs with their order, publish times, positions and trimmed position;
 //! jobs with due times and attempts; and the counters of each partition (revision, publish time, lease), so that all of
-//! these continue where they were. What is not: running leases (a job under a lease is due when it ends, and its holder
-//! can no longer settle it) and the ids of commits (a commit whose outcome is unknown must not be repeated at the other
-//! store). Neither store may be in use meanwhile. A copy that was interrupted continues when it is started again.
+//! these continue where they were. It does not have running leases (a job under a lease is due when the lease ends, and
+//! its holder can no longer settle it) or the ids of commits (a commit whose outcome is unknown must not be repeated at
+//! the other store). Neither store may be in use meanwhile. An interrupted copy continues when it is started again.
 
 use bytes::Bytes;
 
@@ -13,23 +13,23 @@ use super::contract::{
 };
 use super::portable::{LogBounds, Part, Portable, QueuedJob};
 
-/// The partition of the target that records what is copied into it. Tenants' names contain no space.
+/// The partition of the target that records what is copied into it; tenants' names contain no space.
 const RECORD: &str = "copied store";
 
-/// The keys of that partition: the name of the source, and whether the copy is finished.
+/// The keys of that partition: the name of the source, and the mark of a finished copy.
 const SOURCE: &str = "from";
 const FINISHED: &str = "finished";
 
-/// How many partitions, entries, messages or jobs are read at once.
+/// The number of partitions, entries, messages or jobs to read at once.
 const PAGE: usize = 500;
 
-/// After how many bytes a part is full: 4 MiB. The last item may exceed it.
+/// The number of bytes at which a part is full: 4 MiB. The last item may exceed it.
 const PART_BYTES: usize = MAX_COMMIT_BYTES / 8;
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Whether all is copied and is now compared.
+    /// True if everything is copied and is now being compared.
     pub comparing: bool,
     /// Complete partitions.
     pub partitions: u64,
@@ -41,7 +41,7 @@ pub struct Progress {
     pub jobs: u64,
 }
 
-/// Why a store was not copied.
+/// The reason a store was not copied.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// One of the stores is unavailable: start the copy again, and it continues.
@@ -50,12 +50,12 @@ pub enum CopyError {
     /// The target contains something that is not part of this copy.
     #[error("{0}")]
     Occupied(String),
-    /// The stores differ, although all was copied.
+    /// The stores differ, although everything was copied.
     #[error("the stores differ in the partition {partition:?}: {what}; was one of them in use?")]
     Different {
-        /// In which partition.
+        /// The partition that differs.
         partition: Partition,
-        /// In what.
+        /// The part of it that differs.
         what: String,
     },
 }
@@ -68,8 +68,8 @@ struct Copier<'a> {
     report: &'a mut (dyn FnMut(&Progress) + Send),
 }
 
-/// Copies a store into an empty one or into one with the beginning of this copy, then compares them. `name` identifies
-/// the source when an interrupted copy is continued. Returns what was compared.
+/// Copies a store into an empty one, or into one with the beginning of this copy, then compares the two. `name`
+/// identifies the source when an interrupted copy is continued. Returns what was compared.
 ///
 /// # Errors
 /// When a store is unavailable, the target contains something else, or the stores differ in the end.
@@ -101,7 +101,7 @@ async fn begin(to: &dyn Portable, name: &str) -> Result<(), CopyError> {
     let recorded = to.get(&record_partition(), &keys).await?;
     if let [source, finished] = recorded.as_slice() {
         if let Some(finished) = finished {
-            // The record's last commit is the one that says so.
+            // The last commit to the record is the one that marked the copy as finished.
             let at = to.metadata(&record_partition()).await?.counters.at;
             return Err(CopyError::Occupied(format!(
                 "nothing was done: this store has a copy of {} that was finished at {}; to copy again, use an empty store",
@@ -149,7 +149,7 @@ fn record_partition() -> Partition {
 }
 
 impl Copier<'_> {
-    /// Copies, or compares, every partition but the source's own record of a copy.
+    /// Copies, or compares, every partition except the source's own record of a copy.
     async fn run(&mut self) -> Result<(), CopyError> {
         let mut after: Option<String> = None;
         loop {
@@ -218,7 +218,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Copies the messages of a log after `copied`, where an interrupted copy ended; compares all of them.
+    /// Copies the messages of a log after `copied`, where an interrupted copy ended, or compares all of them.
     async fn messages(
         &mut self,
         partition: &Partition,
@@ -303,7 +303,7 @@ fn count<T>(items: &[T]) -> u64 {
     u64::try_from(items.len()).unwrap_or(u64::MAX)
 }
 
-/// Splits items into parts of little more than [`PART_BYTES`].
+/// Splits items into parts, each of which ends with the item that reaches [`PART_BYTES`].
 fn parts<T>(items: Vec<T>, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let (mut parts, mut size) = (Vec::new(), usize::MAX);
     for item in items {

@@ -11,27 +11,27 @@ use tokio::sync::{Notify, watch};
 
 use super::partition::Partition;
 
-/// Changes whenever its partition may have changed, and when the store answers again after it did not. Hints may come late
-/// and for nothing; [`Store::hints_as_of`](super::contract::Store::hints_as_of) says until when none is missing. The number
-/// counts the changes.
+/// A channel that signals whenever its partition may have changed, and when the store answers again after it did not.
+/// Hints may come late or without a change; [`Store::hints_as_of`](super::contract::Store::hints_as_of) says up to when
+/// none is missing. The number counts the changes.
 pub type Hints = watch::Receiver<u64>;
 
-/// Waits for a hint. A store that was closed gives none any more: whoever waits then does so until something else happens.
+/// Waits for a hint. A closed store gives no more hints, so the wait then never ends.
 pub async fn hinted(hints: &mut Hints) {
     if hints.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// Of more partitions than this it is only remembered that any may have changed.
+/// The most changed partitions that are remembered individually; beyond that, any may have changed.
 const MAX_PARTITIONS: usize = 10_000;
 
 /// Partitions that may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedPartitions {
-    /// These.
+    /// These partitions.
     These(HashSet<Partition>),
-    /// Any: hints were lost, or there were too many.
+    /// Any partition: hints were lost, or there were too many.
     All,
 }
 
@@ -54,12 +54,12 @@ impl ChangedPartitions {
     }
 }
 
-/// Hints about every partition, for a reader that looks after all of them. They may come late and for nothing, like
-/// [`Hints`].
+/// Hints about every partition, for a reader that serves all of them. Like [`Hints`], they may come late or without a
+/// change.
 #[derive(Debug, Default)]
 pub struct PartitionHints(Arc<Changes>);
 
-/// What has changed since it was last taken.
+/// The changes since they were last taken.
 #[derive(Debug, Default)]
 struct Changes {
     partitions: Mutex<ChangedPartitions>,
@@ -67,7 +67,7 @@ struct Changes {
 }
 
 impl PartitionHints {
-    /// Waits until partitions may have changed.
+    /// Waits until partitions may have changed, and returns them.
     pub async fn changed(&mut self) -> ChangedPartitions {
         loop {
             let changed = std::mem::take(&mut *self.0.lock());
@@ -99,14 +99,14 @@ pub(super) struct Listeners {
 #[derive(Debug, Default)]
 struct Channels {
     by_partition: HashMap<Partition, watch::Sender<u64>>,
-    /// Those who listen to every partition.
+    /// The listeners to every partition.
     of_all: Vec<Weak<Changes>>,
     /// Channels without listeners are dropped once there are this many channels.
     sweep_at: usize,
 }
 
 impl Listeners {
-    /// A new listener of a partition, which is notified of every change from now on.
+    /// Adds a listener to a partition; it is notified of every change from now on.
     pub(super) fn subscribe(&self, partition: &Partition) -> Hints {
         let mut channels = self.lock();
         if channels.by_partition.len() >= channels.sweep_at {
@@ -122,7 +122,7 @@ impl Listeners {
             .subscribe()
     }
 
-    /// A new listener of every partition. Hears every change from now on.
+    /// Adds a listener to every partition; it hears every change from now on.
     pub(super) fn subscribe_to_all(&self) -> PartitionHints {
         let hints = PartitionHints::default();
         let mut channels = self.lock();
@@ -153,7 +153,7 @@ impl Listeners {
         }
     }
 
-    /// Wakes the listeners of all partitions, of which nothing is known to have changed: the store answers again.
+    /// Wakes the listeners of every partition, though none is known to have changed: the store answers again.
     pub(super) fn wake_all(&self) {
         for channel in self.lock().by_partition.values() {
             channel.send_modify(|_| ());

@@ -1,30 +1,30 @@
-//! What can be said of a store from outside, while hosts serve it or not: how its servers are set up, and a listing of what it
-//! has, without content. The embedded store and the one on Redis each answer this; nothing is written.
+//! Inspects a store from outside, whether or not hosts serve it: the setup of its servers, and a listing of what it
+//! holds, without content. Both the embedded store and the store on Redis can be listed; nothing is written.
 
 use std::time::Duration;
 
 use crate::clock::Timestamp;
 
-/// By how much two clocks may differ before that is worth a warning.
+/// The largest difference between two clocks that is not worth a warning.
 pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(2);
 
-/// A server, as it is set up.
+/// A server and its setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Its address.
     pub address: String,
     /// Its version.
     pub version: String,
-    /// Its clock, and that of the machine which asked, at the same time.
+    /// Its clock and that of the asking machine, at the same time.
     pub clocks: (Timestamp, Timestamp),
-    /// The memory that its data takes, in bytes.
+    /// The memory its data takes, in bytes.
     pub memory: u64,
-    /// What is unsafe about its settings.
+    /// Its unsafe settings.
     pub issues: Vec<Issue>,
 }
 
 impl Server {
-    /// By how much its clock and that of the machine which asked differ.
+    /// Returns the difference between its clock and that of the asking machine.
     #[must_use]
     pub fn skew(&self) -> Duration {
         let (theirs, ours) = self.clocks;
@@ -35,43 +35,43 @@ impl Server {
 /// An unsafe setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// What is unsafe.
+    /// The description of what is unsafe.
     pub what: String,
-    /// What to do.
+    /// The advice on what to do.
     pub remedy: &'static str,
-    /// Whether acknowledged commits may be lost.
+    /// True if acknowledged commits may be lost.
     pub loses_commits: bool,
 }
 
-/// How much of what a store has.
+/// A summary of what a store holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// How many partitions were looked at.
+    /// The number of partitions that were looked at.
     pub partitions: u64,
-    /// Whether there are more.
+    /// True if there are more partitions.
     pub more: bool,
-    /// What is in them.
+    /// Their contents, by kind.
     pub kinds: Vec<Kind>,
-    /// What the store takes, on its disk or in the memory of its servers.
+    /// The bytes that the store takes on its disk or in the memory of its servers.
     pub bytes: u64,
 }
 
-/// What of one kind there is.
+/// The items of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is.
+    /// The type of the items.
     pub of: Item,
-    /// Entries by what stands before the first slash of their keys, messages by their log, jobs by their queue.
+    /// The text before the first slash of the keys of entries, the log of messages, or the queue of jobs.
     pub name: String,
-    /// In how many partitions.
+    /// The number of partitions that have such items.
     pub partitions: u64,
-    /// How many.
+    /// The number of items.
     pub count: u64,
-    /// The bytes of their contents; on Redis estimated from a few of them.
+    /// The bytes of their contents; on Redis, an estimate from a few of them.
     pub bytes: u64,
 }
 
-/// What a partition has.
+/// A type of item in a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Item {
     /// Entries.
@@ -83,7 +83,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// Several of it.
+    /// Returns the plural of its name.
     #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {

@@ -5,24 +5,26 @@
 //! together therefore live in one partition and change in one commit (`platform.md`, "Store").
 //!
 //! Two durable implementations, [`EmbeddedStore`] and [`RedisStore`], and [`MemoryStore`] for tests, pass one
-//! conformance suite (`tests/store/`). Features see this module only: no feature knows which store it runs on, and no
+//! conformance suite (`tests/store/`). Features see only this module: no feature knows which store it runs on, and no
 //! store knows a feature.
 //!
-//! What every implementation guarantees:
+//! Every implementation guarantees:
 //!
-//! * `commit` returns once the effect is durable. Checks see, and ops change, one state: no other commit of the
-//!   partition comes between. A commit with a failed check or a lost lease changes nothing.
-//! * A commit id that took effect within the last [`REMEMBER`] is not applied again: the first outcome is returned, with
-//!   `repeated` set. Only effects are remembered; after a conflict the same id may be used again.
+//! * `commit` returns once the effect is durable. Checks and ops apply to one state: no other commit of the partition
+//!   comes in between. A commit with a failed check or a lost lease changes nothing.
+//! * A commit is not applied again if its id took effect within the last [`REMEMBER`]: the first outcome is returned,
+//!   with `repeated` set. Only effects are remembered; after a conflict the same id may be used again.
 //! * `revision` counts the commits of a partition that took effect: 1, 2, 3, without gaps. An entry carries the
 //!   revision of the commit that last put it.
 //! * Publish times strictly increase from each commit of a partition to the next, across restarts and when the clock is
 //!   set back. The messages of one commit share its time: a commit is one moment.
-//! * Positions of a log are opaque, unique, ordered as they were appended, and never reused, trimmed or not.
+//! * Positions in a log are opaque, unique, in the order of appending, and never reused, even after a trim.
 //! * Keys are ordered by their bytes. Every read is bounded by the caller's `max`.
-//! * A due job is given to one worker until its lease ends; settling with any lease but the newest is
-//!   [`CommitError::LeaseLost`]. The leases of a partition only increase, even when a job is removed and another one is
+//! * A due job is given to one worker until its lease ends; settling with any lease but the newest fails with
+//!   [`CommitError::LeaseLost`]. The leases of a partition only increase, even when a job is removed and another is
 //!   enqueued under its id. A worker that is late but was not replaced may still settle.
+
+#![warn(missing_docs)]
 
 pub mod clock;
 mod commit;

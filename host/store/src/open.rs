@@ -1,4 +1,4 @@
-//! The URL of a store, and opening the store that a URL names.
+//! Parses the URL of a store, and opens the store that it names.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ use super::portable::Portable;
 use super::redis::{RedisStore, RedisUrl};
 use crate::clock::Clock;
 
-/// Which store to open.
+/// The store to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreUrl {
     /// `memory:`, lost when the process ends.
     Memory,
-    /// `embedded:FOLDER`, with `?cache=SIZE` if SQLite's page caches may take another size in all.
+    /// `embedded:FOLDER`; `?cache=SIZE` sets another total size for SQLite's page caches.
     Embedded {
         /// The folder.
         folder: PathBuf,
-        /// The size, if the URL gives one.
+        /// The cache size, if the URL gives one.
         cache: Option<ByteSize>,
     },
     /// `redis://`, `rediss://`, `redis+sentinel://`, `redis+cluster://`.
@@ -31,10 +31,11 @@ pub enum StoreUrl {
 }
 
 impl StoreUrl {
-    /// Checks that there is a store to read: opening a folder without one would make an empty one. Servers are not asked.
+    /// Checks that there is a store to read, since opening a folder without one would create an empty store. Asks no
+    /// servers.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The message says why there is none.
     pub fn check_exists(&self) -> Result<(), String> {
         match self {
             Self::Memory => Err("a store in memory exists only while its process runs".to_owned()),
@@ -66,7 +67,7 @@ impl FromStr for StoreUrl {
     }
 }
 
-/// `FOLDER` or `FOLDER?cache=SIZE`.
+/// Parses `FOLDER` or `FOLDER?cache=SIZE`.
 fn embedded(path: &str) -> Result<StoreUrl, String> {
     let Some((folder, query)) = path.rsplit_once('?') else {
         let folder = path.into();
@@ -100,7 +101,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// Opens a store. The message of an error says what is wrong with which folder or server, and what to do.
+/// Opens a store. An error's message says what is wrong, with which folder or server, and what to do.
 ///
 /// # Errors
 /// When the folder cannot be created or read, is damaged, or is open in another process; when the servers cannot be
@@ -114,7 +115,7 @@ pub async fn open(
     Ok(store)
 }
 
-/// Opens a store that is to be copied, or copied into.
+/// Opens a store to copy from or to copy into.
 ///
 /// # Errors
 /// As [`open`].

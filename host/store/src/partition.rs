@@ -1,18 +1,18 @@
-//! A partition, by its name.
+//! A partition, identified by its name.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The most bytes of a name: of a partition, key, log, queue or job.
+/// The longest name of a partition, key, log, queue or job, in bytes.
 pub const MAX_NAME_BYTES: usize = 512;
 
-/// The unit of atomicity: one tenant, or the platform. A name of 1 to [`MAX_NAME_BYTES`] bytes without control
+/// The unit of atomicity: one tenant, or the platform. Its name has 1 to [`MAX_NAME_BYTES`] bytes without control
 /// characters and without braces, which a Redis hash tag cannot contain.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Partition(Arc<str>);
 
 impl Partition {
-    /// The partition of that name, `None` when the name is malformed.
+    /// Returns the partition with this name; `None` when the name is malformed.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let fits = !name.is_empty() && name.len() <= MAX_NAME_BYTES;
@@ -22,12 +22,12 @@ impl Partition {
         (fits && clean).then(|| Self(Arc::from(name)))
     }
 
-    /// The partition of a name that is known to be well-formed.
+    /// Returns the partition with a name that is known to be well-formed.
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! Export and import: what a store must offer beyond the contract so that it can be copied (`copy.rs`).
+//! Export and import: the operations beyond the contract that copying a store needs (`copy.rs`).
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::clock::Timestamp;
 /// A store that exports and imports its contents. Entries and messages are exported by `scan` and `read`.
 #[async_trait]
 pub trait Portable: Store {
-    /// The counters of a partition, and its logs and queues.
+    /// Returns the counters of a partition, and its logs and queues.
     async fn metadata(&self, partition: &Partition) -> Result<Metadata, Unavailable>;
 
-    /// Up to `max` jobs of a queue after one of them, ordered by due time, then by id.
+    /// Returns up to `max` jobs of a queue after a given one, ordered by due time, then by id.
     async fn jobs(
         &self,
         partition: &Partition,
@@ -24,7 +24,7 @@ pub trait Portable: Store {
     ) -> Result<Vec<QueuedJob>, Unavailable>;
 
     /// Imports a part of another store's partition unchanged. This is not a commit: it has no revision and causes no
-    /// hints. A repeat changes nothing. The partition is not listed before its [`Part::Counters`] are imported.
+    /// hints. A repeat changes nothing. The partition is not listed until its [`Part::Counters`] are imported.
     async fn restore(&self, partition: &Partition, part: Part) -> Result<(), Unavailable>;
 }
 
@@ -50,7 +50,7 @@ pub struct Counters {
     pub lease: Lease,
 }
 
-/// The newest position of a log, and up to where it was trimmed.
+/// The newest position of a log, and the newest that was trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogBounds {
     /// The newest position ever appended.
@@ -64,11 +64,11 @@ pub struct LogBounds {
 pub struct QueuedJob {
     /// Its id within the queue.
     pub id: String,
-    /// When it may be claimed: when it is due, or when its lease ends.
+    /// The time at which it may be claimed: when it is due, or when its lease ends.
     pub due: Timestamp,
-    /// How often it was claimed.
+    /// The number of times it was claimed.
     pub attempt: u32,
-    /// What to do.
+    /// The work to do.
     pub body: Bytes,
 }
 

@@ -1,4 +1,4 @@
-//! Threads whose work can wait, unlike requests.
+//! Priorities of threads whose work can wait, unlike requests.
 
 /// The nice value of work that follows requests, such as deliveries: requests go first, and the work still gets a share of
 /// a busy machine.
@@ -7,7 +7,7 @@ pub const BACKGROUND: i32 = 5;
 /// The nice value of maintenance, such as checkpoints and backups, which is not urgent.
 pub const UPKEEP: i32 = 10;
 
-/// Lowers the priority of the thread that runs this.
+/// Lowers the priority of the calling thread.
 pub fn lower_own(nice: i32) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), nice) {

@@ -1,5 +1,5 @@
-//! Opens and reads files of which only regular ones are wanted, such as a certificate or a file of rules. Opening a FIFO waits
-//! for a process that writes to it, which may never come, so FIFOs and devices are refused.
+//! Opens and reads regular files only, such as a certificate or a file of rules. Opening a FIFO waits for a process
+//! that writes to it, which may never come, so FIFOs and devices are refused.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// Reads a regular file, or the one that a symbolic link leads to, on a thread that may block.
+/// Reads a regular file, or the one that a symbolic link points to, on a thread that may block.
 ///
 /// # Errors
 /// When it cannot be read, or is not a regular file.
@@ -16,7 +16,7 @@ pub async fn read(path: &Path) -> io::Result<Vec<u8>> {
     tokio::task::spawn_blocking(move || read_blocking(&path)).await?
 }
 
-/// As [`read`], on this thread.
+/// Reads a file as [`read`] does, but on this thread.
 ///
 /// # Errors
 /// As [`read`].
@@ -26,7 +26,7 @@ pub fn read_blocking(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Opens a regular file, or the one that a symbolic link leads to, without waiting.
+/// Opens a regular file, or the one that a symbolic link points to, without waiting.
 ///
 /// # Errors
 /// As [`read`].

@@ -1,5 +1,5 @@
-//! A folder for files that are being written and do not have their names yet. A process that is killed leaves it behind, and
-//! the next one that writes beside it removes it, since what is in it may have keys.
+//! A folder for files that are still being written and do not have their names yet. A killed process leaves the folder
+//! behind, and the next one that writes beside it removes it, since its files may contain keys.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// The beginning of the names of these folders, and of unfinished files outside of one.
+/// The prefix of the names of these folders, and of unfinished files outside of one.
 pub const PREFIX: &str = ".tillgate-unfinished-";
 
-/// The file in the folder that is locked while the folder is in use. On network file systems the lock of a file holds for all
-/// machines, and that of a folder does not.
+/// The file in the folder that is locked while the folder is in use. On a network file system, a lock on a file holds
+/// for all machines, and a lock on a folder does not.
 const LOCK: &str = "lock";
 
 /// A folder for unfinished files. Dropping it removes the folder.
@@ -23,17 +23,18 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Makes a folder in a folder, for this user only, and removes those that were left behind there.
+    /// Creates a folder in `beside`, for this user only, and removes the folders that were left behind there.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the folder cannot be created.
     pub fn begin(beside: &Path) -> io::Result<Self> {
         remove_abandoned(beside);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(beside)?;
-        // It gets its name once it is locked: others remove no folder without it, as on file systems that lock nothing.
+        // The lock file gets its name only once it is locked: other processes remove no folder without it, and it never
+        // gets it on a file system without locks.
         let unlocked = folder.path().join("unlocked");
         let lock = File::create_new(&unlocked)?;
         if lock.try_lock().is_ok() {
@@ -45,14 +46,14 @@ impl Unfinished {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes what processes that were killed have left in a folder.
+/// Removes from a folder what killed processes have left.
 pub fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
@@ -69,7 +70,7 @@ pub fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// Whether a name is that of a folder for unfinished files, or of such a file.
+/// Returns whether a name is that of a folder for unfinished files, or of such a file.
 #[must_use]
 pub fn is_unfinished(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(PREFIX.as_bytes())

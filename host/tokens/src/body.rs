@@ -1,5 +1,4 @@
-//! What the bodies of the token service's requests must have. How a body is read is the same for all features
-//! (`tillgate_api`).
+//! The request bodies of the token service. All features read bodies in the same way (`tillgate_api`).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,10 +25,10 @@ use super::members::{
 use super::statement::{self, MAX_TEXT as MAX_STATEMENT};
 use super::{NewRole, NewStatement, NewTemplate, Registration};
 
-/// The most claims of a client.
+/// The most claims that a client may have.
 const MAX_CLAIMS: usize = 100;
 
-/// What a software statement and its lifetime must be, for messages.
+/// The rules for a software statement, a permission and a lifetime, used in messages.
 const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 KiB";
 const PERMISSION_RULE: &str = "must be the name of a permission: <system>.<resource>.<verb>";
 const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at most 365 days";
@@ -39,7 +38,7 @@ const CLAIMS_SCHEMA: &str = "JSON Schema, draft-07, of the claims: at most \
     64 KiB, no references to other documents or to itself, at most 32 \
     patterns, which match in linear time.";
 
-/// The longest a replaced secret may stay valid.
+/// The longest time for which a replaced secret may stay valid.
 const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Reads `{ softwareId, softwareVersion, usingGlobalTemplate, tenantId, claims }` (`given.md` 2.7).
@@ -127,8 +126,8 @@ fn claims(value: Value<'_, '_, '_>) -> Option<Claims> {
     })
 }
 
-/// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }], managedBy? }` but its schema, which is
-/// kept as it was sent.
+/// Reads `{ softwareId, softwareVersion, name, claimsSchema, roles?: [{ roleId }], managedBy? }` except the schema,
+/// which is kept as it was sent.
 fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
     value.component("NewTemplate", |value| {
         value.object(|fields| {
@@ -152,12 +151,11 @@ fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
     })
 }
 
-/// The body that creates or replaces a template.
+/// Returns the schema of the body that creates or replaces a template.
 pub(super) fn template_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, template_members)
 }
 
-/// Reads a template.
 pub(super) fn template(body: &Body) -> Result<NewTemplate> {
     let members = read(body, template_members)?;
     Ok(NewTemplate {
@@ -166,7 +164,7 @@ pub(super) fn template(body: &Body) -> Result<NewTemplate> {
     })
 }
 
-/// Reads the same as the template of a software.
+/// Reads a template, which must be for this software.
 pub(super) fn template_of(body: &Body, id: &str, version: &str) -> Result<NewTemplate> {
     let new = template(body)?;
     let members = [
@@ -187,7 +185,7 @@ pub(super) fn template_of(body: &Body, id: &str, version: &str) -> Result<NewTem
     }
 }
 
-/// The schema as it was sent.
+/// Returns the schema as it was sent.
 fn raw_schema(body: &Body) -> Result<Box<RawValue>> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -259,7 +257,7 @@ fn tenant_members(value: Value<'_, '_, '_>) -> Option<TenantSettings> {
     })
 }
 
-/// The body of a PUT of a tenant.
+/// Returns the schema of the body of a tenant's PUT.
 pub(super) fn tenant_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, tenant_members)
 }
@@ -272,7 +270,7 @@ pub(super) fn tenant(body: &Body) -> Result<TenantSettings> {
     Ok(read(body, tenant_members)?)
 }
 
-/// A percentage, as the engine writes it: 0 to less than 100.
+/// Reads a percentage, from 0 to less than 100, and returns it as the engine writes it.
 fn percentage(value: Value<'_, '_, '_>) -> Option<String> {
     let percentage = value.number(percentage_schema, |text| {
         Percentage::parse(text).map_err(Invalid::as_str)
@@ -289,7 +287,7 @@ fn software(fields: &mut Fields<'_, '_, '_>) -> Option<Software> {
     })
 }
 
-/// A text that may be part of a client id, and stand in a path.
+/// Reads a text that may be part of a client id and of a path.
 fn name(value: Value<'_, '_, '_>) -> Option<String> {
     let parse = |text: &str| match text {
         text if !is_name(text) => Err(identity::NAME_RULE),

@@ -1,7 +1,7 @@
-//! A client: its record, how its status changes, and how its secrets are stored as hashes.
+//! A client: its record, the changes of its status, and its hashed secrets.
 //!
-//! Pure: nothing here reads or writes the store. Secrets are random, so a slow password hash would buy nothing and cost
-//! every token: a keyed SHA-256 is stored (`tokens.md`, "client_id").
+//! This module is pure: nothing here reads or writes the store. Secrets are random, so a slow password hash would gain
+//! nothing and delay every token: a keyed SHA-256 is stored (`tokens.md`, "client_id").
 
 use std::fmt;
 use std::net::IpAddr;
@@ -36,12 +36,12 @@ pub enum Status {
     Revoked,
 }
 
-/// How an administrator changes a client's status.
+/// A change of a client's status by an administrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusChange {
-    /// It may obtain tokens.
+    /// The client may obtain tokens.
     Authorize,
-    /// It may not.
+    /// The client may not obtain tokens.
     Revoke,
 }
 
@@ -49,7 +49,7 @@ impl Status {
     /// Every status.
     pub const ALL: [Self; 3] = [Self::Pending, Self::Authorized, Self::Revoked];
 
-    /// Its name.
+    /// Returns the name of the status.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,13 +59,13 @@ impl Status {
         }
     }
 
-    /// The status of a name.
+    /// Returns the status with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
-    /// The status after a change (`tokens.md`, the table of "Life of a client"); `None` where the change is not allowed.
+    /// Returns the status after a change, or `None` if the change is not allowed (`tokens.md`, "Life of a client").
     #[must_use]
     pub const fn after(self, change: StatusChange) -> Option<Self> {
         match (self, change) {
@@ -97,21 +97,21 @@ pub struct Client {
     pub roles: Vec<String>,
     /// Its status.
     pub status: Status,
-    /// When it was registered.
+    /// The time of its registration.
     pub registered: Timestamp,
-    /// When it is removed unless it was authorized or revoked before.
+    /// The time at which it is removed unless it was authorized or revoked before.
     pub pending_until: Option<Timestamp>,
-    /// While it is pending: the address that it was registered from; of IPv6 the network.
+    /// The address that it was registered from, while it is pending; for IPv6, the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_from: Option<IpAddr>,
-    /// Who last changed its roles, status or secret, if anyone did.
+    /// The caller who last changed its roles, status or secret, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified_by: Option<By>,
     /// Its secrets, the newest last.
     pub secrets: Vec<HashedSecret>,
 }
 
-/// A client's record without its secrets.
+/// Returns a client's record without its secrets.
 pub(super) fn without_secrets(record: &[u8]) -> Bytes {
     let client = serde_json::from_slice::<Client>(record);
     let client = client.map(|client| Client {
@@ -123,13 +123,13 @@ pub(super) fn without_secrets(record: &[u8]) -> Bytes {
 }
 
 impl Client {
-    /// Whether it still exists: a client that has been pending for too long does not, even before it is removed.
+    /// Returns whether it still exists. A client that was pending for too long does not, even before it is removed.
     #[must_use]
     pub fn exists(&self, now: Timestamp) -> bool {
         self.pending_until.is_none_or(|until| now < until)
     }
 
-    /// What people call it: its claim `name` where that is a text, otherwise its software and the version.
+    /// Returns the name that people see: the claim `name` if it is a string, otherwise the software and its version.
     #[must_use]
     pub fn display_name(&self) -> Option<DisplayName> {
         let claimed = match self.claims.get("name") {
@@ -140,7 +140,7 @@ impl Client {
         claimed.or_else(|| DisplayName::new(&format!("{id} {version}")))
     }
 
-    /// The business unit that it has registered for, where its claims have one.
+    /// Returns the business unit that it has registered for, if its claims name one.
     #[must_use]
     pub fn business_unit(&self) -> Option<&str> {
         match self.claims.get("business_unit_id") {
@@ -149,7 +149,7 @@ impl Client {
         }
     }
 
-    /// Adds a secret; those before it stay valid until `overlap_end`.
+    /// Adds a secret. Earlier secrets stay valid until `overlap_end` at the latest.
     pub fn renew_secret(&mut self, secret: HashedSecret, now: Timestamp, overlap_end: Timestamp) {
         for old in &mut self.secrets {
             old.until = Some(
@@ -194,7 +194,7 @@ pub struct AnsweredClient {
     tenant_id: TenantId,
 }
 
-/// Nothing of its secrets is answered.
+/// The answer never contains a secret.
 impl From<Client> for AnsweredClient {
     fn from(client: Client) -> Self {
         let roles = client.roles.into_iter().map(RoleReference::new);
@@ -231,7 +231,7 @@ pub struct Credentials {
 pub struct HashedSecret {
     /// HMAC-SHA-256 under the pepper, hexadecimal.
     hash: String,
-    /// Until when it is valid; `None` is the newest.
+    /// The time until which it is valid; `None` for the newest.
     until: Option<Timestamp>,
 }
 
@@ -245,13 +245,13 @@ impl fmt::Debug for Pepper {
 }
 
 impl Pepper {
-    /// The pepper made of these bytes.
+    /// Creates the pepper from these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The hash of a secret, valid until it is replaced.
+    /// Hashes a secret that is valid until it is replaced.
     #[must_use]
     pub fn hash_secret(&self, secret: &Secret) -> HashedSecret {
         HashedSecret {
@@ -260,8 +260,8 @@ impl Pepper {
         }
     }
 
-    /// Whether a secret is one of those that are valid now. The work is the same for any number of secrets, none
-    /// included, and wherever they differ.
+    /// Returns whether a secret is one of those that are valid now. The work is the same for any number of secrets,
+    /// including none, and wherever they differ.
     #[must_use]
     pub fn matches(&self, secrets: &[HashedSecret], presented: &Secret, now: Timestamp) -> bool {
         let presented = self.hash(presented);
@@ -285,7 +285,7 @@ impl Pepper {
     }
 }
 
-/// 32 random bytes as 64 lowercase hexadecimal digits: a secret, or the pepper.
+/// Returns 32 random bytes as 64 lowercase hexadecimal digits: a secret, or the pepper.
 ///
 /// # Errors
 /// When the system has no random numbers.

@@ -1,8 +1,8 @@
-//! Client ids: the claims of a client, its software and its tenant, as a text in which no line can be forged.
+//! Client ids: the claims, software and tenant of a client, as a text in which no line can be forged.
 //!
-//! Unpadded base64url of a YAML mapping, keys sorted, one `key: value` a line (`tokens.md`, "client_id"). A string is
-//! plain unless YAML 1.2 would read it as something else; then it is in double quotes. An id is never decoded: a client's
-//! tenant comes from its record. Pure.
+//! An id is the unpadded base64url of a YAML mapping with sorted keys, one `key: value` per line (`tokens.md`,
+//! "client_id"). A string is plain unless YAML 1.2 would read it as something else; then it is double-quoted. An id is
+//! never decoded: a client's tenant comes from its record. This module is pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,17 +15,17 @@ use serde_json::value::RawValue;
 use tillgate_base::identity::TenantId;
 use tillgate_engine::json::{Node, Scalar};
 
-/// The most bytes of a client id.
+/// The longest client id, in bytes.
 const MAX_ID: usize = 255;
 
-/// The most characters of a string claim.
+/// The longest string claim, in characters.
 pub const MAX_TEXT: usize = 64;
 
-/// What a claim's name must be, for messages.
+/// The rule for a claim's name, used in messages.
 pub const NAME_RULE: &str =
     "must have a name of a-z 0-9 _, 1 to 32 long, a letter first, other than sfw and tid";
 
-/// What a claim's value must be, for messages.
+/// The rule for a claim's value, used in messages.
 pub const VALUE_RULE: &str =
     "must be a string of 1 to 64 characters without control characters, a number or a boolean";
 
@@ -34,7 +34,7 @@ pub const VALUE_RULE: &str =
 pub enum Claim {
     /// `true` or `false`.
     Flag(bool),
-    /// A number as it was written: two numbers are the same claim when their texts are.
+    /// A number as it was written: two numbers are equal if their texts are.
     Number(String),
     /// 1 to [`MAX_TEXT`] characters without control characters.
     Text(String),
@@ -44,7 +44,7 @@ pub enum Claim {
 pub type Claims = BTreeMap<String, Claim>;
 
 impl Claim {
-    /// The claim that a JSON value is, if it may be one.
+    /// Returns a JSON value as a claim, or `None` if it cannot be one.
     #[must_use]
     pub fn from_json(value: Node<'_, '_>) -> Option<Self> {
         match value.scalar() {
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Claim {
     }
 }
 
-/// Which software a client is.
+/// The software of a client.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub struct Software {
     /// Its id, a name.
@@ -107,7 +107,7 @@ pub struct Software {
 }
 
 impl Software {
-    /// The software of two names.
+    /// Returns the software with these names, or `None` if one of them is not a name.
     #[must_use]
     pub fn new(id: &str, version: &str) -> Option<Self> {
         let names =
@@ -119,7 +119,7 @@ impl Software {
     }
 }
 
-/// Whether a claim may have this name.
+/// Returns whether a claim may have this name.
 #[must_use]
 pub fn is_claim_name(name: &str) -> bool {
     let mut bytes = name.bytes();
@@ -128,7 +128,7 @@ pub fn is_claim_name(name: &str) -> bool {
     first && rest && name.len() <= 32 && !matches!(name, "sfw" | "tid")
 }
 
-/// Whether a text has the form of a client id.
+/// Returns whether a text has the form of a client id.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
@@ -140,7 +140,7 @@ fn is_text(text: &str) -> bool {
     (1..=MAX_TEXT).contains(&length) && !text.chars().any(char::is_control)
 }
 
-/// The id of a client; `None` when it would be longer than 255 bytes.
+/// Returns the id of a client, or `None` if it would be longer than 255 bytes.
 #[must_use]
 pub fn encode(claims: &Claims, software: &Software, tenant: &TenantId) -> Option<String> {
     let id = BASE64_URL_SAFE_NO_PAD.encode(mapping(claims, software, tenant));
@@ -164,7 +164,7 @@ fn mapping(claims: &Claims, software: &Software, tenant: &TenantId) -> String {
     })
 }
 
-/// A string as a scalar: plain, or in double quotes where plain would be something else.
+/// Writes a string as a YAML scalar: plain, or double-quoted where a plain one would mean something else.
 fn scalar(text: &str) -> Cow<'_, str> {
     if is_plain(text) && !is_of_core_schema(text) {
         return Cow::Borrowed(text);
@@ -184,7 +184,7 @@ fn scalar(text: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// What some readers of YAML take for a line break, or may not stand in a text at all.
+/// Returns whether some YAML readers take a character for a line break, or do not allow it at all.
 const fn is_break_elsewhere(c: char) -> bool {
     matches!(
         c,
@@ -192,12 +192,12 @@ const fn is_break_elsewhere(c: char) -> bool {
     )
 }
 
-/// Whether a text may stand unquoted as a value of a mapping (YAML 1.2.2, 7.3.3), on one line.
+/// Returns whether a text can stand unquoted on one line as a value of a mapping (YAML 1.2.2, 7.3.3).
 fn is_plain(text: &str) -> bool {
     let mut chars = text.chars();
     let begins = match chars.next() {
         None => false,
-        // An indicator that begins a plain scalar only when something other than white space follows it.
+        // These begin a plain scalar only if something other than white space follows.
         Some('-' | '?' | ':') => chars.next().is_some_and(|next| !next.is_whitespace()),
         Some(first) => !first.is_whitespace() && !is_indicator(first),
     };
@@ -234,7 +234,7 @@ const fn is_indicator(c: char) -> bool {
     )
 }
 
-/// Whether a plain scalar of this text is null, a boolean or a number (YAML 1.2.2, 10.3.2).
+/// Returns whether a plain scalar of this text is null, a boolean or a number (YAML 1.2.2, 10.3.2).
 fn is_of_core_schema(text: &str) -> bool {
     let null = matches!(text, "" | "~" | "null" | "Null" | "NULL");
     let boolean = matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE");

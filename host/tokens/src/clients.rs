@@ -1,4 +1,5 @@
-//! What administrators do with clients: list, authorize, revoke and delete them, renew their secrets, set their roles.
+//! Administration of clients: listing, authorizing, revoking and deleting them, renewing their secrets, setting their
+//! roles.
 
 use std::time::Duration;
 
@@ -17,14 +18,14 @@ use super::client_id::is_id;
 use super::counts::{self, Counts};
 use super::{Tokens, client_key};
 
-/// How many pages of a tenant's list are searched for clients with a status before the answer ends.
+/// The most pages of a tenant's list that one request searches for clients with a status.
 const MAX_PAGES: usize = 20;
 
-/// The number of clients that are read at once, of at most 64 KiB each, and the bytes after which a page ends.
+/// The number of clients, of at most 64 KiB each, that are read at once, and the bytes after which a page ends.
 const READ_AT_ONCE: usize = 32;
 const MAX_BYTES: usize = 4 << 20;
 
-/// The bytes that a page takes, as it is read and answered.
+/// The bytes that a page takes while it is read and answered.
 pub(super) const PAGE_BYTES: usize = 4 * MAX_BYTES;
 
 /// A page of a list of a tenant.
@@ -44,12 +45,11 @@ struct ListEntry {
     status: Status,
 }
 
-/// The prefix of a tenant's list.
 fn list_prefix(tenant: &TenantId) -> String {
     format!("of/{tenant}/")
 }
 
-/// Plans to write a client's record, and its entry in its tenant's list.
+/// Adds a client's record and its entry in its tenant's list to the change.
 pub(super) fn put(change: &mut Change, client: &Client) -> Result<()> {
     let key = client_key(&client.id);
     change.put(&key, client)?;
@@ -64,7 +64,7 @@ pub(super) fn put(change: &mut Change, client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Plans to remove a client, as it was read.
+/// Adds the removal of a client to the change, which expects the client as it was read.
 pub(super) async fn plan_removal(
     records: &Records,
     change: &mut Change,
@@ -80,7 +80,7 @@ pub(super) async fn plan_removal(
     plan_not_pending(records, change, &client.record).await
 }
 
-/// What a client adds to the counts of its tenant.
+/// Returns what a client adds to the counts of its tenant.
 pub(super) const fn counted(client: &Client) -> Counts {
     match client.status {
         Status::Pending => Counts::PENDING_CLIENT,
@@ -88,7 +88,7 @@ pub(super) const fn counted(client: &Client) -> Counts {
     }
 }
 
-/// Plans to count one pending client fewer for its address, if it is pending.
+/// Subtracts a client, if it is pending, from the pending clients of its address.
 async fn plan_not_pending(records: &Records, change: &mut Change, client: &Client) -> Result<()> {
     if let (Status::Pending, Some(from)) = (client.status, client.pending_from) {
         counts::plan_pending_from(records, change, &client.tenant, (from, -1)).await?;
@@ -96,7 +96,7 @@ async fn plan_not_pending(records: &Records, change: &mut Change, client: &Clien
     Ok(())
 }
 
-/// What the audit log says of a client.
+/// Returns the audit line of a client.
 pub(super) fn line(tenant: &TenantId, client: &str) -> Line {
     Line {
         tenant: Some(tenant.clone()),
@@ -124,7 +124,7 @@ fn is_revoked() -> Error {
 }
 
 impl Tokens {
-    /// Clients of a tenant, by id, after the one that `cursor` names.
+    /// Returns clients of a tenant, by id, after the one that `cursor` names.
     ///
     /// # Errors
     /// [`Error::Denied`].
@@ -141,7 +141,7 @@ impl Tokens {
         let mut after = cursor.map(|id| format!("{prefix}{id}"));
         let (mut items, mut bytes) = (Vec::new(), 0);
         for _ in 0..MAX_PAGES {
-            // A page that is filtered by status may have few matches: many entries are read at once.
+            // A page that is filtered by status may have few matches, so many entries are read at once.
             let wanted = limit.saturating_sub(items.len());
             let count = if status.is_some() {
                 PAGE
@@ -181,7 +181,7 @@ impl Tokens {
         Ok(ListPage { items, next })
     }
 
-    /// Adds the clients with these keys, but for those that do not exist any more; answers how many bytes were read.
+    /// Adds those clients with these keys that still exist, and returns the number of bytes read.
     async fn read_clients(
         &self,
         keys: &[String],
@@ -200,7 +200,7 @@ impl Tokens {
         Ok(bytes)
     }
 
-    /// One client.
+    /// Returns one client.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`].
@@ -209,7 +209,7 @@ impl Tokens {
         Ok(self.find_client(tenant, id).await?.record)
     }
 
-    /// Authorizes or revokes a client; answers the client, and whether that has changed it.
+    /// Authorizes or revokes a client. Returns the client, and whether it has changed.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`], [`Error::Conflict`] where the status does not allow it.
@@ -276,10 +276,10 @@ impl Tokens {
         self.registry.catch_up().await
     }
 
-    /// Gives a client a new secret; those before it stay valid for `overlap`, or as long as is configured.
+    /// Gives a client a new secret. Its previous secrets stay valid for `overlap`, or for the configured time.
     ///
     /// # Errors
-    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Conflict`] for a client that was revoked.
+    /// [`Error::Denied`], [`Error::NotFound`], [`Error::Conflict`] for a revoked client.
     pub async fn renew_secret(
         &self,
         caller: &Caller,
@@ -311,7 +311,7 @@ impl Tokens {
         })
     }
 
-    /// Sets the roles of a client, in place of those it has; answers the client, and whether that has changed it.
+    /// Replaces the roles of a client. Returns the client, and whether it has changed.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`], [`Error::Invalid`] naming a role that does not exist.
@@ -347,7 +347,7 @@ impl Tokens {
         Ok(changed)
     }
 
-    /// A client of a tenant as it is stored.
+    /// Returns a client of a tenant as it is stored.
     async fn find_client(&self, tenant: &TenantId, id: &str) -> Result<Versioned<Client>> {
         let read = if is_id(id) {
             self.records.get::<Client>(&client_key(id)).await?
@@ -359,7 +359,7 @@ impl Tokens {
         read.ok_or_else(|| Error::missing(CLIENT_NOT_FOUND, id))
     }
 
-    /// Succeeds when the caller may change this client. A caller that renews a client's secret can act as the client, so
+    /// Checks that the caller may change this client. A caller that renews a client's secret can act as the client, so
     /// the caller must be able to grant the client's permissions.
     fn require_grantable(&self, caller: &Caller, client: &Client) -> Result<()> {
         caller.require_grantable(self.registry.permissions_of(client))

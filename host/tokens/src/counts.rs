@@ -1,4 +1,4 @@
-//! How many clients and templates each tenant has, for quotas. Counted in the commits that add or remove one.
+//! The counts of each tenant's clients and templates, for quotas. The commits that add or remove one update them.
 
 use std::net::IpAddr;
 use std::ops::{Add, Neg, Sub};
@@ -8,16 +8,14 @@ use tillgate_base::data::records::{Change, Records, Versioned};
 use tillgate_base::error::Result;
 use tillgate_base::identity::{NO_TENANT, TenantId};
 
-/// How many there are, or a difference of that.
+/// The number of clients and templates, or a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(super) struct Counts {
-    /// Clients, pending ones included.
+    /// All clients, pending ones included.
     pub(super) clients: i64,
-    /// Clients that are pending.
     pub(super) pending: i64,
-    /// Templates.
     pub(super) templates: i64,
-    /// The bytes of their JSON.
+    /// The bytes of the templates' JSON.
     #[serde(default)]
     pub(super) template_bytes: i64,
 }
@@ -81,13 +79,13 @@ fn key(tenant: Option<&TenantId>) -> String {
     format!("counts/{}", tenant.map_or(NO_TENANT, TenantId::as_str))
 }
 
-/// How many a tenant has; without a tenant, how many global ones there are.
+/// Returns the counts of a tenant; without a tenant, those of the global templates.
 pub(super) async fn of(records: &Records, tenant: Option<&TenantId>) -> Result<Counts> {
     let read: Option<Versioned<Counts>> = records.get(&key(tenant)).await?;
     Ok(read.map(|read| read.record).unwrap_or_default())
 }
 
-/// Plans to change how many there are; answers how many there will be.
+/// Adds a difference to the counts in the change, and returns the new counts.
 pub(super) async fn plan(
     records: &Records,
     change: &mut Change,
@@ -99,13 +97,13 @@ pub(super) async fn plan(
     change.expect(&key, read.as_ref());
     let before = read.map(|read| read.record).unwrap_or_default();
     let mut counts = before + difference;
-    // Those of an earlier version were not counted.
+    // Earlier versions did not count the bytes.
     counts.template_bytes = counts.template_bytes.max(0);
     change.put(&key, &counts)?;
     Ok(counts)
 }
 
-/// Plans to change how many pending clients of a tenant an address has registered; answers how many there will be.
+/// Adds a difference to the count of a tenant's pending clients from an address, and returns the new count.
 pub(super) async fn plan_pending_from(
     records: &Records,
     change: &mut Change,

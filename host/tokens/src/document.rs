@@ -1,4 +1,4 @@
-//! Describes and checks the documents of roles and templates, for the parts of this program that are not HTTP handlers.
+//! Describes and checks the documents of roles and templates, for code outside the HTTP handlers.
 
 use schemars::SchemaGenerator;
 use tillgate_api::describe;
@@ -9,13 +9,13 @@ use tillgate_base::identity::built_in;
 use super::schema::Schema;
 use super::{Role, Template, body};
 
-/// The schemas of the body of a role's PUT, and of a role.
+/// Returns the schemas of the body of a role's PUT and of a role.
 pub fn role_schemas(generator: &mut SchemaGenerator) -> (schemars::Schema, schemars::Schema) {
     let body = describe(generator, body::role);
     (body, schema_of::<Role>(generator))
 }
 
-/// The schemas of the body that creates or replaces a template, and of a template.
+/// Returns the schemas of the body that creates or replaces a template and of a template.
 pub fn template_schemas(generator: &mut SchemaGenerator) -> (schemars::Schema, schemars::Schema) {
     let body = body::template_schema(generator);
     (body, schema_of::<Template>(generator))

@@ -1,7 +1,7 @@
-//! The background jobs of the token service: clients that were pending for too long, statements that have expired, and
-//! signing keys that were replaced are removed when they are due.
+//! The background jobs of the token service: they remove clients that were pending for too long, statements that have
+//! expired, and signing keys that were replaced, when they are due.
 //!
-//! How each is removed is in `registration.rs`, `statements.rs` and `keys/`.
+//! The removals themselves are in `registration.rs`, `statements.rs` and `keys/`.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use tillgate_store::clock::Clock;
 
 use super::registry::Registry;
 
-/// The queue of clients that are removed when they have been pending for too long. A job is the id of a client.
+/// The queue of clients to remove when they have been pending for too long. A job's id is the id of a client.
 pub(super) const PENDING: &str = "pending";
 
-/// The queue of statements that expire. A job is `{tenantId}/{jti}`.
+/// The queue of statements to remove when they expire. A job's id is `{tenantId}/{jti}`.
 pub(super) const STATEMENTS: &str = "statements";
 
-/// What the jobs need.
+/// The context of the jobs.
 #[derive(Debug)]
 pub(super) struct Expiry {
     pub(super) records: Records,
@@ -56,7 +56,7 @@ impl Expiry {
         }
     }
 
-    /// Does a job. This host's caches see the change at once.
+    /// Runs a job, and then updates this host's caches at once.
     async fn remove(&self, work: &Work) -> Result<()> {
         match work.queue {
             PENDING => self.remove_pending(work).await,

@@ -1,4 +1,5 @@
-//! Reads a token request: the credentials of its header, the parameters of its form (RFC 6749, 2.3.1 and 3.2). Pure.
+//! Reads a token request: the credentials of its header and the parameters of its form (RFC 6749, 2.3.1 and 3.2). This
+//! module is pure.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ pub struct BasicCredentials {
 }
 
 impl BasicCredentials {
-    /// The credentials of a header, if it is `Basic`: form-encoded (RFC 6749, 2.3.1) or plain. Ids and secrets have no `%`
-    /// and no `+`, so decoding what is plain leaves it as it is.
+    /// Reads the credentials of a `Basic` header, form-encoded (RFC 6749, 2.3.1) or plain. Ids and secrets have no `%`
+    /// or `+`, so decoding leaves plain ones as they are.
     #[must_use]
     pub fn from_header(header: &str) -> Option<Self> {
         let (scheme, encoded) = header.split_once(' ')?;
@@ -39,14 +40,14 @@ impl BasicCredentials {
 
 /// Decodes one value of a form.
 fn decode(value: &str) -> String {
-    // With an empty name, what comes after the `=` is the value; a `&` in it is not encoded, and stands for itself.
+    // With an empty name, everything after the `=` is the value; an unencoded `&` in it stands for itself.
     let pair = format!("={}", value.replace('&', "%26"));
     let decoded = form_urlencoded::parse(pair.as_bytes()).next();
     decoded.map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
-/// Whether a text is form-encoded: each `%` begins an escape, and what it stands for is UTF-8. The decoder would put
-/// something in the place of what is not.
+/// Returns whether a text is form-encoded: each `%` begins an escape, and the decoded text is UTF-8. The decoder would
+/// replace invalid parts.
 fn is_form_encoded(text: &[u8]) -> bool {
     let mut escapes = text.split(|byte| *byte == b'%').skip(1);
     let is_escape = |rest: &[u8]| {
@@ -63,7 +64,8 @@ impl Form {
     /// Reads a form.
     ///
     /// # Errors
-    /// [`TokenError::Malformed`] for what is not a form, a parameter without a value, and one that appears twice.
+    /// [`TokenError::Malformed`] for a body that is not a form, a parameter without a value, and one that appears
+    /// twice.
     pub(super) fn parse(body: &[u8]) -> Result<Self, TokenError> {
         if !is_form_encoded(body) {
             return Err(TokenError::Malformed("the body is not a form".to_owned()));
@@ -87,8 +89,8 @@ impl Form {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The credentials of the client, which must authenticate in one way: by its header, or, where that is accepted, by a secret
-    /// in the form (`client_secret_post`). RFC 6749 forbids both at once.
+    /// Returns the client's credentials. The client must authenticate in one way: with its header or, where that is
+    /// accepted, with a secret in the form (`client_secret_post`). RFC 6749 forbids both at once.
     ///
     /// # Errors
     /// [`TokenError::Malformed`]; [`TokenError::SecretInForm`].
@@ -119,7 +121,7 @@ impl Form {
     }
 }
 
-/// A parameter's name for a message: an unknown name is not repeated.
+/// Returns a parameter's name for a message, which does not repeat an unknown name.
 fn known_name(name: &str) -> &'static str {
     let known = [
         "grant_type",

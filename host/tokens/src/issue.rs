@@ -1,7 +1,7 @@
-//! From a secret to a token: the decisions of `POST /oauth2/token`, in the order of the table in `tokens.md`.
+//! Issues tokens for secrets: the decisions of `POST /oauth2/token`, in the order of the table in `tokens.md`.
 //!
-//! Missing credentials, an unknown client, a wrong secret and a status other than `Authorized` are one refusal, after the
-//! same work: for each of them a record is read from the store, parsed and compared.
+//! Missing credentials, an unknown client, a wrong secret and a status other than `Authorized` get the same refusal
+//! after the same work: in each case a record is read from the store, parsed and compared.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ use super::{TOKEN_LIFETIME, Tokens, client_key};
 /// The largest body of a token request: 8 KiB.
 pub const MAX_FORM: usize = 8 << 10;
 
-// Of `given.md` 2.6.
+// The answer of `given.md` 2.6.
 /// An access token.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "IssuedToken")]
@@ -71,10 +71,10 @@ struct TokenClaims<'a> {
 }
 
 impl Tokens {
-    /// Answers a token request: its form, and the credentials of its header.
+    /// Answers a token request from its form and the credentials of its header.
     ///
     /// # Errors
-    /// Why there is no token.
+    /// The reason why no token is issued.
     pub async fn issue(
         &self,
         credentials: Option<BasicCredentials>,
@@ -98,7 +98,7 @@ impl Tokens {
         Ok(self.token(&client).await?)
     }
 
-    /// The client that the credentials belong to, if it may have a token.
+    /// Returns the client that the credentials belong to, if it may have a token.
     async fn authenticate(
         &self,
         credentials: Option<BasicCredentials>,
@@ -110,9 +110,9 @@ impl Tokens {
         if is_counted && let Some(wait) = self.wrong_secrets.wait(&id, peer, now) {
             return Err(TokenError::TooMany(wait));
         }
-        // No tokens while the store is unavailable, even for clients that the snapshot has.
+        // No tokens are issued while the store is unavailable, even to clients in the snapshot.
         self.registry.ensure_fresh(now).await?;
-        // A malformed id costs the same look-up, of a key that no client has.
+        // A malformed id costs the same lookup, of a key that no client has.
         let key = client_key(if is_id(&id) { &id } else { "." });
         let entry = self.records.entries(&[key]).await?.pop().flatten();
         let is_known = entry.is_some();
@@ -138,7 +138,7 @@ impl Tokens {
             client_id: &client.id,
             exp: now.saturating_add(TOKEN_LIFETIME.as_secs()),
             ext: BTreeMap::new(),
-            // A token from before its client's registration is refused, and a clock that was set back may show such a time.
+            // A token older than its client's registration is refused, and a clock that was set back could cause that.
             iat: now.max(client.registered.seconds()),
             iss: &self.issuer,
             jti: Uuid::new_v4().hyphenated().encode_lower(&mut jti),
@@ -157,7 +157,7 @@ impl Tokens {
     }
 }
 
-/// The record of a client that does not exist, of the same shape and size as those that do.
+/// Returns the record of a client that does not exist, with the shape and size of a real one.
 pub(super) fn absent_client(platform: &TenantId) -> Result<Bytes> {
     let text = |text: &str| Claim::Text(text.to_owned());
     let claims = [
@@ -187,7 +187,6 @@ pub(super) fn absent_client(platform: &TenantId) -> Result<Bytes> {
     Ok(json.into())
 }
 
-/// Where clients register.
 pub(super) fn registration_endpoint(config: &Config) -> String {
     config.public_url() + "/v1/registration"
 }

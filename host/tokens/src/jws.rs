@@ -1,7 +1,7 @@
-//! A signed JWT in its compact form, parsed and not yet verified.
+//! A signed JWT in its compact form, parsed but not yet verified.
 //!
-//! Strict: unpadded base64url without trailing bits, exactly three parts, a JSON header without duplicate members. Keys in
-//! a header (`jwk`, `jku`, `x5c`, `x5u`) are never used. Pure.
+//! Parsing is strict: unpadded base64url without trailing bits, exactly three parts, a JSON header without duplicate
+//! members. Keys in a header (`jwk`, `jku`, `x5c`, `x5u`) are never used. This module is pure.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -10,24 +10,24 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tillgate_base::error::{Error, Result};
 use tillgate_store::clock::Timestamp;
 
-/// The longest token that is read: that of a user in 200 groups fits.
+/// The longest token that is read, in bytes: the token of a user in 200 groups fits.
 pub(super) const MAX_TOKEN: usize = 12 << 10;
 
-/// How far the clocks of hosts may differ: seconds.
+/// The clock skew that is tolerated between hosts, in seconds.
 pub(super) const LEEWAY: u64 = 5;
 
-/// The members of a header that matter.
+/// The members of a header that are used.
 #[derive(Deserialize)]
 pub(super) struct Header {
     pub(super) alg: String,
     pub(super) kid: String,
     pub(super) typ: Option<String>,
-    /// Whether it is present: no extension is supported.
+    /// `true` if the member is present: no extension is supported.
     #[serde(default, deserialize_with = "present")]
     pub(super) crit: bool,
 }
 
-/// A member that must not be present, whatever its value.
+/// Returns `true` for any value, because the member must not be present.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
@@ -49,7 +49,7 @@ impl Audience {
     }
 }
 
-/// When a token is valid: seconds since the epoch.
+/// The validity of a token, in seconds since the epoch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validity {
     pub(super) nbf: u64,
@@ -57,7 +57,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    /// Succeeds when the token is valid now.
+    /// Fails unless the token is valid now.
     pub(super) fn check(self, now: Timestamp) -> Result<()> {
         if now.seconds() >= self.exp.saturating_add(LEEWAY) {
             return refuse("the token has expired");
@@ -69,23 +69,22 @@ impl Validity {
     }
 }
 
-/// The refusal of a token.
 pub(super) const fn refuse<T>(why: &'static str) -> Result<T> {
     Err(Error::Unauthenticated(why))
 }
 
 /// The parts of a token.
 pub(super) struct Jws<'t> {
-    /// Header and payload, as they are signed.
+    /// The JWS signing input: header and payload.
     pub(super) signed: &'t str,
-    /// The signature, unpadded base64url.
+    /// The signature in unpadded base64url.
     pub(super) signature: &'t str,
     header: &'t str,
     payload: &'t str,
 }
 
 impl<'t> Jws<'t> {
-    /// The parts of a token, if there are three and none is empty.
+    /// Splits a token, or returns `None` unless it has three parts and none is empty.
     pub(super) fn split(token: &'t str) -> Option<Self> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, payload) = signed.split_once('.')?;
@@ -105,12 +104,11 @@ impl<'t> Jws<'t> {
         object(&decode(self.header)?)
     }
 
-    /// The payload's bytes.
     pub(super) fn payload(&self) -> Option<Vec<u8>> {
         decode(self.payload)
     }
 
-    /// The payload, parsed as claims.
+    /// Parses the payload as claims.
     pub(super) fn claims<C: DeserializeOwned>(&self) -> Option<C> {
         object(&self.payload()?)
     }
@@ -121,7 +119,7 @@ fn decode(part: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(part).ok()
 }
 
-/// A JSON object: serde would take an array of its members' values too.
+/// Parses a JSON object. Serde alone would also accept an array of the members' values.
 fn object<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     let is_object = json.trim_ascii_start().starts_with(b"{");
     is_object.then(|| serde_json::from_slice(json).ok())?

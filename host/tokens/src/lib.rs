@@ -1,4 +1,4 @@
-//! The token service: clients and their secrets, registration templates, roles, access tokens, and who holds one.
+//! The token service: clients and their secrets, registration templates, roles, access tokens and their holders.
 //!
 //! Read it in this order: `client.rs` and `client_id.rs` (what a client is), `tenants.rs`, `templates.rs` with `schema.rs`,
 //! and `statements.rs` with `statement.rs` (what a client registers with), `registration.rs` and `clients.rs` (the life of a
@@ -14,14 +14,14 @@
 //! | `template/{tenantId or _}/{softwareId}/{softwareVersion}` | a registration template |
 //! | `client/{clientId}` | a client |
 //! | `of/{tenantId}/{clientId}` | its status, for the tenant's list |
-//! | `counts/{tenantId}` | how many clients and templates it has, the bytes of these templates, and how many of its clients are pending |
-//! | `pending-from/{tenantId}/{address}` | how many of these an address has registered |
+//! | `counts/{tenantId or _}` | the numbers of its clients, pending clients and templates, and the bytes of these templates |
+//! | `pending-from/{tenantId}/{address}` | the number of pending clients that an address has registered |
 //! | `role/{roleId}` | a role that is not built in |
 //! | `statement/{tenantId}/{jti}` | a software statement, without its text |
 //!
-//! Jobs (`expiry.rs`): in the queue `pending` the id of a client, due when it is removed unless it was authorized or
-//! revoked before; in `statements` the tenant and id of a statement, due when it expires; in `keys` one, due when a part of
-//! a replaced key is to be removed.
+//! Jobs (`expiry.rs`): the queue `pending` holds client ids, each due when the client is removed unless it was
+//! authorized or revoked before; `statements` holds the tenant and id of each statement, due when it expires; `keys`
+//! holds one job, due when a part of a replaced key must be removed.
 
 mod body;
 pub mod client;
@@ -96,7 +96,7 @@ const PEPPER: &str = "pepper";
 const CLIENT: &str = "client/";
 const ROLE: &str = "role/";
 
-/// What the snapshot contains: enough to verify callers, nothing that could sign or authenticate.
+/// The contents of the snapshot: enough to verify callers, nothing that could sign or authenticate.
 const SNAPSHOT: Contents = Contents {
     prefixes: &[KEYS.record, PEPPER, ROLE, CLIENT],
     redact: without_secrets,
@@ -114,13 +114,13 @@ fn without_secrets(key: &str, record: Bytes) -> Bytes {
     }
 }
 
-/// How long an access token is valid: `expires_in`.
+/// The lifetime of an access token: `expires_in`.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(3_599);
 
-/// How long others may cache the JWKS (`tokens.md`, "Keys").
+/// The time for which others may cache the JWKS (`tokens.md`, "Keys").
 pub const JWKS_MAX_AGE: Duration = Duration::from_secs(300);
 
-/// The ring of the keys that sign tokens and statements.
+/// The key ring that signs tokens and statements.
 const KEYS: RingConfig = RingConfig {
     signer: "tokens",
     record: "keys",
@@ -166,7 +166,7 @@ pub struct Tokens {
     max_stale_callers: Duration,
     registrations: Arc<Registrations>,
     wrong_secrets: Arc<WrongSecrets>,
-    /// Whether a secret may be in the form of a token request.
+    /// `true` if the form of a token request may contain the secret.
     accepts_secret_in_form: bool,
     limits: Limits,
     workers: Arc<Workers>,
@@ -291,7 +291,7 @@ impl Tokens {
         });
     }
 
-    /// The public halves of the signing keys, a JWK set.
+    /// Returns the public halves of the signing keys as a JWK set.
     ///
     /// # Errors
     /// [`Error::Bug`] when no key is valid.
@@ -299,13 +299,13 @@ impl Tokens {
         self.keys.jwk_set()
     }
 
-    /// The metadata of this authorization server (RFC 8414).
+    /// Returns the metadata of this authorization server (RFC 8414).
     #[must_use]
     pub const fn metadata(&self) -> &PublicDocument {
         &self.metadata
     }
 
-    /// How many clients and templates a tenant has.
+    /// Returns how many clients and templates a tenant has.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -322,7 +322,7 @@ impl Tokens {
         })
     }
 
-    /// The signing keys, the newest last.
+    /// Returns the signing keys, the newest last.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -330,11 +330,10 @@ impl Tokens {
         self.keys.states().await
     }
 
-    /// Publishes a new signing key, which signs once every cache of the JWKS has it. Answers the key, and what the audit log
-    /// says of it.
+    /// Publishes a new signing key, which signs once every cache of the JWKS has it. Returns it and its audit line.
     ///
     /// # Errors
-    /// [`Error::Conflict`] while a new key is waiting already.
+    /// [`Error::Conflict`] while a new key is already waiting.
     pub async fn rotate_keys(&self) -> Result<(KeyState, Line)> {
         let rotated = self.keys.rotate().await?;
         self.registry.catch_up().await?;
@@ -342,7 +341,6 @@ impl Tokens {
     }
 }
 
-/// The key of a client.
 fn client_key(id: &str) -> String {
     format!("{CLIENT}{id}")
 }

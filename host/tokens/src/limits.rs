@@ -1,8 +1,8 @@
-//! Rate limits: how often an address may register a client, and send a wrong secret for a client.
+//! Rate limits: registrations from an address, and wrong secrets for a client from an address.
 //!
-//! Counted in memory, by each host for itself, and bounded: an attacker with many addresses costs a few megabytes at most.
-//! An attacker cannot lock a client out: wrong secrets are counted for the pair of client and address (`tokens.md`, "POST
-//! /oauth2/token").
+//! Each host counts for itself, in bounded memory: an attacker with many addresses costs a few megabytes at most. An
+//! attacker cannot lock a client out, because wrong secrets are counted for each pair of client and address
+//! (`tokens.md`, "POST /oauth2/token").
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -19,14 +19,14 @@ const MAX_COUNTED: usize = 50_000;
 /// The time window in which registrations are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many wrong secrets in a row are answered without a wait.
+/// The number of wrong secrets in a row that are answered without a wait.
 const FREE_FAILURES: u32 = 10;
 
-/// How long the client must wait after the next wrong secret, and at most. The wait doubles each time.
+/// The first wait after that, and the longest. The wait doubles with each wrong secret.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// How long wrong secrets are remembered after the last one.
+/// The time for which wrong secrets are remembered after the last one.
 const STREAK_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// Counts the registrations from each address.
@@ -43,7 +43,7 @@ struct Window {
 }
 
 impl Window {
-    /// Whether a time is within it; a clock that was set back must not extend it.
+    /// Returns whether a time is within the window. A clock that was set back must not extend it.
     fn contains(&self, now: Timestamp) -> bool {
         self.began <= now && now < self.began.plus(WINDOW)
     }
@@ -57,7 +57,7 @@ impl Registrations {
         }
     }
 
-    /// How many addresses are counted.
+    /// Returns the number of addresses that are counted.
     pub(super) fn addresses(&self) -> usize {
         self.windows.lock().len()
     }
@@ -65,7 +65,7 @@ impl Registrations {
     /// Counts a registration.
     ///
     /// # Errors
-    /// When there are too many: how long to wait.
+    /// The time to wait, when there are too many.
     pub(super) fn count(&self, peer: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut windows = self.windows.lock();
         let new = || Window {
@@ -114,12 +114,12 @@ impl Streak {
 }
 
 impl WrongSecrets {
-    /// How many pairs of client and address are counted.
+    /// Returns the number of pairs of client and address that are counted.
     pub(super) fn pairs(&self) -> usize {
         self.streaks.lock().len()
     }
 
-    /// How long this client must wait at this address, if at all.
+    /// Returns how long this client must wait at this address, if at all.
     pub(super) fn wait(&self, client: &str, peer: IpAddr, now: Timestamp) -> Option<Duration> {
         let key = self.key(client, peer);
         let streaks = self.streaks.lock();

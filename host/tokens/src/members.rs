@@ -4,10 +4,10 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use tillgate_api::schema::{self, component, scalar};
 
-/// The most characters of a tenant's or a template's name.
+/// The longest name of a tenant or a template, in characters.
 pub(super) const MAX_TITLE: usize = 100;
 
-/// The most roles of a client.
+/// The most roles of a client or a template.
 pub(super) const MAX_ROLES: usize = 50;
 
 pub(super) const ABOUT_ROLES: &str = "Roles that exist, each once.";
@@ -19,24 +19,22 @@ pub(super) const ABOUT_PERMISSIONS: &str =
 
 pub(super) const ABOUT_TOLERANCE: &str = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
 
-/// The name of a software, a version or a role.
+/// Returns the schema of a software id, a software version or a role id.
 pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] } })
 }
 
-/// The id of a client.
 pub(super) fn client_id_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$", "examples": ["c2Z3OiB0aWxsQDFAYWNtZQp0aWQ6IGFjbWUK"],
     })
 }
 
-/// The secret of a client.
 pub(super) fn secret_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "It is shown here and never again." })
 }
 
-/// The roles of a client, or those that a template gives.
+/// Returns the schema of the roles of a client or a template.
 pub(super) fn roles_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array", "maxItems": MAX_ROLES,
@@ -45,7 +43,6 @@ pub(super) fn roles_schema(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The claims of a client.
 pub(super) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
     let about = "1 to 64 characters, none of them a control character.";
     let value = scalar(
@@ -66,7 +63,7 @@ pub(super) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A schema of claims. JSON Schema has `true` and `false` besides objects.
+/// Returns the schema of a claims schema, which may also be `true` or `false`.
 pub(super) fn schema_of_claims(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "ClaimsSchema", |_| {
         json_schema!({
@@ -76,7 +73,6 @@ pub(super) fn schema_of_claims(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The names of permissions.
 pub(super) fn permissions_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array", "maxItems": MAX_PERMISSIONS, "uniqueItems": true,
@@ -89,12 +85,11 @@ pub(super) fn permission_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 128, "pattern": r"^[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+$" })
 }
 
-/// What people call a tenant or a template.
+/// Returns the schema of the name of a tenant or a template.
 pub(super) fn title_schema(_: &mut SchemaGenerator) -> Schema {
     schema::title(MAX_TITLE)
 }
 
-/// The tolerance of a tenant.
 pub(super) fn tolerance_schema(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = percentage_schema(generator);
     schema.insert("description".to_owned(), ABOUT_TOLERANCE.into());

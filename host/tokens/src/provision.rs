@@ -13,19 +13,18 @@ use super::client_id::{self, Claims, Software};
 use super::counts::{self, Counts};
 use super::{Tokens, client_key, clients};
 
-/// The software of the operator's client.
 const OPERATOR_SOFTWARE: &str = "tillgate-operator";
 
-/// The most clients of one software that the host creates in a tenant.
+/// The most clients of the same software that the host creates in a tenant.
 const MAX_PROVISIONED: u32 = 1_000;
 
 impl Tokens {
-    /// Creates the platform's tenant and the operator's client on a store that has neither; answers whether it did.
-    /// `save` writes the credentials to where the operator finds them, before they are valid: after a crash in between, the
-    /// next start creates new ones.
+    /// Creates the platform's tenant and the operator's client on a store that has neither, and returns whether it did.
+    /// `save` writes the credentials to where the operator finds them, before they are valid: after a crash in between,
+    /// the next start creates new ones.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when another host was faster: the credentials written here are of no use then.
+    /// [`Error::Conflict`] when another host was faster: the credentials written here are then useless.
     pub async fn ensure_operator(
         &self,
         save: impl Fn(&Credentials) -> io::Result<()>,
@@ -44,7 +43,7 @@ impl Tokens {
         Err(Error::Conflict(CLIENT_EXISTS, detail.to_owned()))
     }
 
-    /// Creates one more client for the operator: for when the credentials of all others are lost. `save` writes its
+    /// Creates another client for the operator, in case the credentials of all others are lost. `save` writes its
     /// credentials before they are valid.
     ///
     /// # Errors
@@ -75,7 +74,7 @@ impl Tokens {
         Err(clients::already_exists())
     }
 
-    /// Creates a tenant, if it does not exist, with one more authorized client with these roles.
+    /// Creates another authorized client with these roles, and its tenant if that does not exist.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -86,7 +85,7 @@ impl Tokens {
         roles: &[&str],
     ) -> Result<Credentials> {
         let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
-        // Clients of the same software differ in nothing but the version.
+        // Clients of the same software differ only in the version.
         for version in 1..=MAX_PROVISIONED {
             let (client, credentials) =
                 self.new_client(tenant, software, version, roles.clone())?;
@@ -132,8 +131,7 @@ impl Tokens {
         ))
     }
 
-    /// Stores a client that is authorized already, unless it exists or, with `new_tenant`, its tenant does;
-    /// answers whether it did.
+    /// Stores an authorized client, unless it exists or, with `new_tenant`, its tenant does. Returns whether it did.
     async fn put_authorized(&self, client: &Client, new_tenant: bool) -> Result<bool> {
         let tenant_key = tenant::key(&client.tenant);
         let key = client_key(&client.id);

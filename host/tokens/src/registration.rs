@@ -1,4 +1,4 @@
-//! Registration: a client registers itself, and is removed again when it stays pending for too long.
+//! Registration: a client registers itself, and is removed if it stays pending for too long.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::expiry::{Expiry, PENDING};
 use super::members::{client_id_schema, name_schema, secret_schema};
 use super::{Tokens, client_key, counts};
 
-/// How long to wait when a tenant has too many pending clients: an administrator must act.
+/// The retry delay when a tenant has too many pending clients: an administrator must act first.
 const PENDING_RETRY: Duration = Duration::from_secs(60 * 60);
 
 /// The registration request of a client (`given.md` 2.7).
@@ -31,13 +31,13 @@ const PENDING_RETRY: Duration = Duration::from_secs(60 * 60);
 pub struct Registration {
     /// Its software.
     pub software: Software,
-    /// Whether the global template of that software is used, or the tenant's.
+    /// `true` for the global template of the software, `false` for the tenant's.
     pub using_global_template: bool,
-    /// The tenant that it registers for.
+    /// The tenant that the client registers for.
     pub tenant: TenantId,
     /// Its claims.
     pub claims: Claims,
-    /// The software statement that it presents.
+    /// The software statement that the client presents, if any.
     pub statement: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// What the audit log says of it.
+    /// Returns the audit line of the registration.
     pub(super) fn line(&self) -> Line {
         Line {
             status: Some(self.status.as_str()),
@@ -74,7 +74,7 @@ impl Registered {
 }
 
 impl Tokens {
-    /// Counts a registration of a peer.
+    /// Counts a registration from this address.
     ///
     /// # Errors
     /// [`Error::TooMany`].
@@ -90,8 +90,8 @@ impl Tokens {
     /// Registers a client: pending until an administrator acts, or authorized when a statement approves it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming every fault, [`Error::Conflict`] when the client exists, [`Error::TooMany`] when too many
-    /// clients of its tenant are pending, in all or from its address.
+    /// [`Error::Invalid`] naming every fault, [`Error::Conflict`] when the client exists, [`Error::TooMany`] when too
+    /// many clients of its tenant are pending, in total or from its address.
     pub async fn register(&self, registration: Registration, peer: IpAddr) -> Result<Registered> {
         let secret = random_secret()?;
         let plan = async || {
@@ -133,7 +133,7 @@ impl Tokens {
         })
     }
 
-    /// Plans to expect the tenant and the template, and checks the claims; answers the roles that the client gets.
+    /// Makes the change expect the tenant and the template, checks the claims, and returns the client's roles.
     async fn plan_roles(
         &self,
         change: &mut Change,
@@ -158,7 +158,7 @@ impl Tokens {
         Ok(template.record.roles().map(str::to_owned).collect())
     }
 
-    /// A new client, pending.
+    /// Creates a pending client.
     fn pending(
         &self,
         registration: &Registration,
@@ -186,7 +186,7 @@ impl Tokens {
         })
     }
 
-    /// Plans to store a new client, in place of one that was pending for too long and has not been removed yet.
+    /// Adds a new client to the change, in place of one that was pending for too long and has not been removed yet.
     async fn plan_client(&self, change: &mut Change, new: &Client) -> Result<()> {
         let key = client_key(&new.id);
         let old = self.records.get::<Client>(&key).await?;
@@ -205,7 +205,7 @@ impl Tokens {
         clients::put(change, new)
     }
 
-    /// Plans to count a new client, in place of one that was pending for too long.
+    /// Counts a new client in the change, in place of one that was pending for too long.
     async fn plan_counts(
         &self,
         change: &mut Change,

@@ -1,9 +1,9 @@
-//! The cache of what every request needs, as fresh as the store: roles, and what clients may do.
+//! The cache that every request needs, as fresh as the store: roles, and what clients may do.
 //!
-//! A client is read when it is first needed and cached in an [`AccessCell`] from then on; the change feed updates cells,
-//! roles and signing keys (`data/feed.rs`). A verified token in the token cache refers to the cell of its client, so that
-//! verifying it again costs no look-up, and revoking the client takes effect at once. Unknown ids are not cached, and of
-//! known ones so many at most.
+//! A client is read when it is first needed, and cached in an [`AccessCell`] from then on; the change feed updates
+//! cells, roles and signing keys (`data/feed.rs`). A verified token in the token cache refers to the cell of its
+//! client, so that verifying it again costs no lookup, and revoking the client takes effect at once. Unknown ids are
+//! not cached, and the number of known ones is limited.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -29,21 +29,21 @@ use super::{CLIENT, ROLE, client_key};
 pub(super) struct StoredRole {
     /// The names of its permissions, including those that no route here requires.
     pub(super) permissions: Vec<String>,
-    /// Which program manages it.
+    /// The program that manages it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) managed_by: Option<ManagedBy>,
-    /// Who last changed it. Records of earlier versions do not say.
+    /// The caller who last changed it; records of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_modified_by: Option<By>,
 }
 
 impl StoredRole {
-    /// Whether another one says the same, whoever has changed it.
+    /// Returns whether another role says the same, whoever changed it.
     pub(super) fn permits_as(&self, other: &Self) -> bool {
         self.permissions == other.permissions && self.managed_by == other.managed_by
     }
 
-    /// The permissions that have an effect here.
+    /// Returns the permissions that have an effect here.
     pub(super) fn permissions(&self) -> Permissions {
         self.permissions
             .iter()
@@ -57,25 +57,25 @@ impl StoredRole {
 pub(super) struct Roles(BTreeMap<String, (StoredRole, Permissions)>);
 
 impl Roles {
-    /// The permissions of a role, built in or not.
+    /// Returns the permissions of a role, built in or not.
     pub(super) fn get(&self, role: &str) -> Option<Permissions> {
         built_in(role).or_else(|| self.0.get(role).map(|(_, permissions)| *permissions))
     }
 
-    /// A role that is not built in.
+    /// Returns a role that is not built in.
     pub(super) fn stored(&self, role: &str) -> Option<&StoredRole> {
         self.0.get(role).map(|(stored, _)| stored)
     }
 
-    /// The roles that are not built in.
+    /// Returns the roles that are not built in.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &StoredRole)> {
         self.0
             .iter()
             .map(|(role, (stored, _))| (role.as_str(), stored))
     }
 
-    /// What a client with these roles may do. A tenant's own client never gets a permission that is the platform's alone,
-    /// whatever its roles have become since it got them (`tokens.md`, "Permissions").
+    /// Returns the permissions of a client with these roles. A tenant's own client never gets a permission that is
+    /// reserved for the platform, even if its roles have changed since it got them (`tokens.md`, "Permissions").
     pub(super) fn of(&self, roles: &[String], platform: bool) -> Permissions {
         let own = roles.iter().filter(|role| platform || *role != OPERATOR);
         let permissions = own
@@ -89,20 +89,19 @@ impl Roles {
     }
 }
 
-/// What a client may do now.
+/// The current access of a client.
 #[derive(Debug)]
 pub(super) struct ClientAccess {
-    /// As requests with its tokens see it.
+    /// The caller of requests with its tokens.
     pub(super) caller: Arc<Caller>,
     pub(super) authorized: bool,
     pub(super) registered: Timestamp,
     roles: Vec<String>,
 }
 
-/// What a client may do, kept up to date; empty once the client is gone.
+/// The access of a client, kept up to date; empty once the client is gone.
 pub(super) type AccessCell = ArcSwapOption<ClientAccess>;
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Registry {
     records: Records,
@@ -111,14 +110,14 @@ pub(super) struct Registry {
     keys: Arc<Keys>,
     roles: ArcSwap<Roles>,
     clients: RwLock<Clients>,
-    /// How many clients are cached, about.
+    /// The approximate limit on cached clients.
     max_clients: usize,
 }
 
 #[derive(Debug, Default)]
 struct Clients {
     cells: HashMap<Arc<str>, Arc<AccessCell>>,
-    /// Incremented by each change: a record that was read before it may be stale.
+    /// Incremented by each change: a record that was read before the change may be stale.
     generation: u64,
 }
 
@@ -150,17 +149,17 @@ impl Registry {
         *tenant == self.platform
     }
 
-    /// What a client can do with its roles, once it is authorized.
+    /// Returns the permissions that a client has once it is authorized.
     pub(super) fn permissions_of(&self, client: &Client) -> Permissions {
         self.permissions(&client.roles, &client.tenant)
     }
 
-    /// What a client of a tenant can do with some roles.
+    /// Returns the permissions that these roles give a client of a tenant.
     pub(super) fn permissions(&self, roles: &[String], tenant: &TenantId) -> Permissions {
         self.roles().of(roles, self.is_platform(tenant))
     }
 
-    /// The cell of a client; `None` when there is no such client.
+    /// Returns the cell of a client, or `None` if there is no such client.
     pub(super) async fn cell(&self, id: &str) -> Result<Option<Arc<AccessCell>>> {
         loop {
             let generation = {
@@ -175,7 +174,7 @@ impl Registry {
             };
             let access = self.access(client.record);
             let mut clients = self.clients.write();
-            // Something changed while this was read: it may have been this client.
+            // If anything changed during the read, it may have been this client.
             if clients.generation == generation {
                 clients.make_room(self.max_clients);
                 let new = || Arc::new(AccessCell::from_pointee(access));
@@ -185,7 +184,7 @@ impl Registry {
         }
     }
 
-    /// How many clients are cached.
+    /// Returns the number of cached clients.
     pub(super) fn count(&self) -> usize {
         self.clients.read().cells.len()
     }
@@ -215,7 +214,7 @@ impl Registry {
         });
         let roles = Roles(roles.collect());
         let mut clients = self.clients.write();
-        // A client that is being read right now would get the permissions of the old roles: it must be read again.
+        // A client that is being read right now would get the permissions of the old roles, so it must be read again.
         clients.generation = clients.generation.wrapping_add(1);
         for cell in clients.cells.values() {
             if let Some(access) = cell.load_full() {
@@ -223,7 +222,7 @@ impl Registry {
                 cell.store(Some(Arc::new(access.with(permissions))));
             }
         }
-        // Under the lock: what is put into a cell after this is made with the new roles.
+        // Stored under the lock, so that whatever is put into a cell after this is made with the new roles.
         self.roles.store(Arc::new(roles));
         Ok(())
     }
@@ -255,7 +254,7 @@ impl Registry {
             return Ok(());
         };
         let registered = cell.load().as_ref().map(|access| access.registered);
-        // A client that was registered again after it was deleted has a cell of its own: no old token leads to it.
+        // A client that is registered again after its deletion gets a new cell, so that no old token leads to it.
         if access.as_ref().map(|access| access.registered) == registered {
             cell.store(access);
         } else {
@@ -270,7 +269,7 @@ impl Registry {
         clients.generation = clients.generation.wrapping_add(1);
     }
 
-    /// Those of these clients that are cached; without ids, all that are.
+    /// Returns those of these clients that are cached; without ids, all cached ones.
     fn cached(&self, ids: Option<&BTreeSet<&str>>) -> Vec<Arc<str>> {
         let clients = self.clients.read();
         match ids {
@@ -284,15 +283,15 @@ impl Registry {
 }
 
 impl Clients {
-    /// Makes room for one more: of the clients that no token in memory refers to, any half will do. They are read again when
-    /// they ask.
+    /// Makes room for one more client. Of those that no token in memory refers to, any half will do: they are read
+    /// again when they are needed.
     fn make_room(&mut self, max: usize) {
         if self.cells.len() < max {
             return;
         }
         let mut keeps = false;
         self.cells.retain(|_, cell| {
-            // What a token refers to must go on being told what becomes of its client.
+            // A cell that a token refers to must keep receiving the changes of its client.
             let is_idle = Arc::strong_count(cell) == 1;
             keeps ^= is_idle;
             !is_idle || keeps
@@ -320,7 +319,7 @@ impl Subscriber for Registry {
     }
 
     async fn apply(&self, changed: Changed) -> Result<()> {
-        // A record that is being read right now may be stale; one that is read from here on is not.
+        // A record that is being read right now may be stale; one that is read from now on is not.
         self.mark_stale();
         match changed {
             Changed::Everything => {

@@ -39,12 +39,12 @@ pub struct Role {
     last_modified_by: Option<By>,
 }
 
-/// What a request says of a role.
+/// A role as a request states it.
 #[derive(Clone, Debug)]
 pub struct NewRole {
     /// The names of its permissions.
     pub permissions: BTreeSet<String>,
-    /// Which program manages it.
+    /// The program that manages it.
     pub managed_by: Option<ManagedBy>,
 }
 
@@ -70,7 +70,7 @@ impl Role {
         }
     }
 
-    /// Without who changed it, except for clients of the platform's tenant.
+    /// Hides who changed the role, except from callers of the platform's tenant.
     fn seen_by(self, caller: &Caller) -> Self {
         let last_modified_by = self.last_modified_by.filter(|_| caller.platform);
         Self {
@@ -81,7 +81,7 @@ impl Role {
 }
 
 impl Tokens {
-    /// Every role as a caller sees it: those that are built in, then the others by id.
+    /// Returns every role as a caller sees it: the built-in ones, then the others by id.
     #[must_use]
     pub fn roles(&self, caller: &Caller) -> Vec<Role> {
         let roles = self.registry.roles();
@@ -92,7 +92,7 @@ impl Tokens {
             .collect()
     }
 
-    /// One role as a caller sees it.
+    /// Returns one role as a caller sees it.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -108,7 +108,7 @@ impl Tokens {
     /// Creates or replaces a role. Permissions that no route here requires are stored and have no effect.
     ///
     /// # Errors
-    /// [`Error::Conflict`] for a role that is built in; [`Error::Denied`] for more than the caller can grant;
+    /// [`Error::Conflict`] for a built-in role; [`Error::Denied`] for more than the caller can grant;
     /// [`Error::Outdated`].
     pub async fn put_role(
         &self,
@@ -149,7 +149,7 @@ impl Tokens {
     /// Removes a role. Clients that have it keep its id and get nothing from it.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Outdated`], [`Error::Conflict`] for a role that is built in.
+    /// [`Error::NotFound`], [`Error::Outdated`], [`Error::Conflict`] for a built-in role.
     pub async fn delete_role(
         &self,
         caller: &Caller,
@@ -190,10 +190,10 @@ impl Tokens {
         Ok(())
     }
 
-    /// Succeeds when the caller may give these roles to clients of a tenant (`None`: of any, by a global template).
+    /// Checks that the caller may give these roles to clients of a tenant (for `None`, of any, by a global template).
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming each role that does not exist; [`Error::Denied`] for one that is the platform's.
+    /// [`Error::Invalid`] naming each role that does not exist; [`Error::Denied`] for one reserved for the platform.
     pub(super) fn check_grant(
         &self,
         caller: &Caller,
@@ -233,7 +233,6 @@ fn unknown_role(id: &str) -> Error {
     Error::missing(ROLE_NOT_FOUND, id)
 }
 
-/// Succeeds when the preconditions hold for a role.
 fn check_preconditions(
     preconditions: &Preconditions,
     role: &str,

@@ -1,8 +1,8 @@
-//! The schema of a template's claims: JSON Schema, draft-07, compiled once and bounded in what it may cost.
+//! The schema of a template's claims: JSON Schema, draft-07, compiled once and bounded in its cost.
 //!
 //! Administrators of tenants write schemas, and unauthenticated registrations are checked against them. A schema is
-//! therefore refused if it refers to the network or to itself, or grows large by its references; patterns are regular
-//! expressions that match in linear time. Pure, except for the cache of compiled schemas.
+//! therefore refused if it refers to the network or to itself, or if its references make it large; patterns are regular
+//! expressions that match in linear time. This module is pure, except for the cache of compiled schemas.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,40 +22,40 @@ use super::client_id::Claims;
 /// The largest schema: 64 KiB.
 pub const MAX_SCHEMA: usize = 64 << 10;
 
-/// The place of a schema in a template.
+/// The path of a schema in a template.
 const PATH: &str = "$.claimsSchema";
 
-/// What a sub-schema weighs, beside each value of its lists, such as `required` and `enum`; and the most that a schema may
-/// weigh, where everything counts as often as references lead to it.
+/// The weight of a sub-schema, besides 1 for each value of its lists, such as `required` and `enum`, and the greatest
+/// weight of a schema. Everything counts as often as references lead to it.
 const SCHEMA_WEIGHT: usize = 10;
 const MAX_WEIGHT: usize = 20_000;
 
-/// The most patterns, and the most bytes that one and that all may take compiled, and once more while they are matched.
+/// The most patterns, and the most bytes that one and that all may take when compiled, and again while they match.
 const MAX_PATTERNS: usize = 32;
 const MAX_PATTERN_BYTES: usize = 256 << 10;
 const MAX_PATTERNS_BYTES: usize = 1 << 20;
 
-/// The longest message about a claim: enumerations are repeated in it.
+/// The longest message about a claim, in bytes: it may repeat an enumeration.
 const MAX_MESSAGE: usize = 300;
 
-/// The most faults of a schema that are named.
+/// The most faults of a schema that an error names.
 const MAX_FAULTS: usize = 100;
 
-/// The most faults of claims that are named.
+/// The most faults of claims that an error names.
 const MAX_CLAIM_FAULTS: usize = 100;
 
-/// How many bytes the cached schemas may take together, estimated generously.
+/// The most bytes that the cached schemas may take together, estimated generously.
 const MAX_COMPILED_BYTES: usize = 64 << 20;
 
-/// What a compiled schema takes, and besides for each byte of its text, estimated generously.
+/// The bytes that a compiled schema takes, and those for each byte of its text, estimated generously.
 const BYTES_PER_SCHEMA: usize = 4 << 10;
 const BYTES_PER_TEXT: usize = 32;
 
-/// A schema that claims may be checked against.
+/// A compiled schema that claims are checked against.
 #[derive(Debug)]
 pub struct Schema {
     validator: Validator,
-    /// About how many bytes it takes.
+    /// The approximate number of bytes that it takes.
     bytes: usize,
 }
 
@@ -100,10 +100,10 @@ impl Schema {
         Ok(Self { validator, bytes })
     }
 
-    /// Succeeds when the claims match.
+    /// Checks that the claims match.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming every claim that does not, up to a hundred.
+    /// [`Error::Invalid`] naming up to a hundred faults.
     pub fn check(&self, claims: &Claims) -> Result<()> {
         let claims = serde_json::to_value(claims).map_err(|cause| Error::Bug(cause.to_string()))?;
         let faults: Vec<Fault> = self
@@ -127,7 +127,7 @@ fn is_draft_7(uri: &str) -> bool {
     bare == Some("//json-schema.org/draft-07/schema")
 }
 
-/// The faults of claims, each with its own path.
+/// Returns the faults of claims, each with its own path.
 fn faults_of_claims(error: &ValidationError<'_>) -> Vec<Fault> {
     const CLAIMS: &str = "$.claims";
     let named = |name: &str, message: &'static str| {
@@ -166,7 +166,7 @@ fn fault(base: &str, error: &ValidationError<'_>) -> Fault {
     }
 }
 
-/// A JSON pointer as a JSON path.
+/// Converts a JSON pointer into a JSON path.
 fn path(base: &str, pointer: &str) -> String {
     let mut path = base.to_owned();
     for segment in pointer.split('/').skip(1) {
@@ -184,16 +184,16 @@ fn path(base: &str, pointer: &str) -> String {
     path
 }
 
-/// Bounds what checking against a schema may cost.
+/// Bounds the cost of checking against a schema.
 struct Bounds<'s> {
     root: &'s Value,
-    /// What each referenced sub-schema weighs; `None` while that is computed.
+    /// The weight of each referenced sub-schema; `None` while it is being computed.
     weights: HashMap<&'s str, Option<usize>>,
     patterns: usize,
 }
 
 impl<'s> Bounds<'s> {
-    /// Answers how many patterns there are.
+    /// Checks a schema, and returns the number of its patterns.
     fn check(root: &'s Value) -> Result<usize> {
         let mut bounds = Self {
             root,
@@ -284,7 +284,7 @@ fn refuse<T>(why: &str) -> Result<T> {
 pub(super) struct SchemaCache(Mutex<HashMap<String, (Revision, Arc<Schema>)>>);
 
 impl SchemaCache {
-    /// The schema of a template that was put by the commit of this revision.
+    /// Returns the schema of a template that the commit of this revision has put.
     pub(super) async fn of(
         &self,
         workers: &Arc<Workers>,
@@ -310,7 +310,7 @@ impl SchemaCache {
         Ok(schema)
     }
 
-    /// How many schemas are cached.
+    /// Returns the number of cached schemas.
     pub(super) fn count(&self) -> usize {
         self.0.lock().len()
     }

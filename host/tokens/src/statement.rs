@@ -1,9 +1,10 @@
-//! A software statement: what an administrator states of clients to come, compared with what a client states of itself.
+//! A software statement: an administrator's statement about future clients, compared with a client's own claims.
 //!
-//! A statement is a JWT that a client presents when it registers. What counts is its record: the text must be, byte for
-//! byte, the text that this service signed and stored the SHA-256 of. That says all that the signature says, costs less,
-//! ends when the statement is withdrawn, and outlives the key that signed it, which is removed an hour after the next one
-//! signs. Other services can verify its signature with the JWKS for as long as its key is published. Pure.
+//! A statement is a JWT that a client presents when it registers. Its record decides: the text must be, byte for byte,
+//! the one that this service signed and stored the SHA-256 of. That proves all that the signature proves, costs less,
+//! ends when the statement is withdrawn, and outlives the key that signed it, which is removed an hour after the next
+//! one signs. Other services can verify the signature with the JWKS as long as the key is published. This module is
+//! pure.
 
 use std::time::Duration;
 
@@ -24,33 +25,32 @@ use super::Registration;
 use super::client_id::{Claims, Software};
 use super::members::{claims_schema, name_schema};
 
-/// The `typ` of a statement's header: no access token has it, so none can be taken for the other.
+/// The `typ` of a statement's header: no access token has it, so neither can be taken for the other.
 pub(super) const TYPE: &str = "software-statement+jwt";
 
-/// How long a statement is valid by default: long enough to install a shop's tills.
+/// The default lifetime of a statement: long enough to install a shop's tills.
 pub(super) const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How long a statement may be valid.
 pub(super) const MAX_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The longest text that is read as a statement; far longer than any statement.
+/// The longest text that is read as a statement, in bytes: far longer than any statement.
 pub(super) const MAX_TEXT: usize = 8 << 10;
 
-/// Its place in a registration.
+/// The path of a statement in a registration.
 const PATH: &str = "$.softwareStatement";
 
-/// A statement to be created.
+/// A statement to create.
 #[derive(Clone, Debug)]
 pub struct NewStatement {
     /// The software whose clients it is for.
     pub software: Software,
-    /// Whether they use the global template, or their tenant's.
+    /// `true` if they use the global template, `false` for their tenant's.
     pub using_global_template: bool,
     /// Claims that they have.
     pub claims: Claims,
-    /// Whether they are authorized at once.
+    /// `true` if they are authorized at once.
     pub auto_approve: bool,
-    /// How long it is valid.
+    /// The time for which it is valid.
     pub lifetime: Duration,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Statement {
     pub(super) software: Software,
     pub(super) using_global_template: bool,
     pub(super) claims: Claims,
-    /// The platform's permissions that its clients get without further approval; `None` when its clients stay pending.
+    /// The platform-only permissions that its clients get without further approval; `None` if its clients stay pending.
     pub(super) approves: Option<Vec<String>>,
     pub(super) issued: Timestamp,
     pub(super) until: Timestamp,
@@ -86,18 +86,19 @@ pub(super) struct StatementClaims<'a> {
     pub(super) auto_approve: bool,
 }
 
-/// The names of those permissions that only the platform's own clients may have.
+/// Returns the names of the permissions that only the platform's own clients may have.
 pub(super) fn platform_only(permissions: Permissions) -> impl Iterator<Item = &'static str> {
     let reserved = permissions.iter().filter(|one| one.platform_only());
     reserved.map(Permission::as_str)
 }
 
-/// The digest of a statement's text, as it is stored.
+/// Returns the digest of a statement's text, as it is stored.
 pub(super) fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 
-/// The tenant and the id that a text claims to have. Nothing of it is trusted before it is compared with the record.
+/// Returns the tenant and the id that a text claims to have. Neither is trusted before the text is compared with the
+/// record.
 pub(super) fn claimed_id(text: &str) -> Option<(TenantId, Uuid)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -112,23 +113,23 @@ pub(super) fn claimed_id(text: &str) -> Option<(TenantId, Uuid)> {
     Some((TenantId::new(&claims.tenant_id)?, jti))
 }
 
-/// One error for everything that is not a valid statement, so that it does not reveal which statements exist.
+/// Returns one error for everything that is not a valid statement, so as not to reveal which statements exist.
 pub(super) fn unknown_statement() -> Error {
     let rule = "is not a statement of this service, was withdrawn, or has expired";
     Error::invalid(PATH, rule)
 }
 
 impl Statement {
-    /// Whether it has not expired.
+    /// Returns whether it has not expired.
     pub(super) fn is_valid(&self, now: Timestamp) -> bool {
         now < self.until
     }
 
-    /// The claims of a client that registers with this statement of a tenant: its own, and those of the statement that
-    /// it left out.
+    /// Returns the claims of a client that registers with this statement of a tenant: its own, and those of the
+    /// statement that it left out.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming everything in which the two differ.
+    /// [`Error::Invalid`] naming every difference.
     pub(super) fn merge_claims(&self, tenant: &TenantId, client: &Registration) -> Result<Claims> {
         let same = [
             ("softwareId", self.software.id == client.software.id),
@@ -161,11 +162,11 @@ impl Statement {
         Err(Error::Invalid(paths.into_iter().map(fault).collect()))
     }
 
-    /// Whether a client that would get these permissions is authorized at once.
+    /// Returns whether a client that would get these permissions is authorized at once.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it would get more of the platform's permissions than the statement approves: the template or
-    /// a role has changed since.
+    /// [`Error::Invalid`] when it would get more platform-only permissions than the statement approves, because the
+    /// template or a role has changed since.
     pub(super) fn approves(&self, permissions: Permissions) -> Result<bool> {
         let Some(approved) = &self.approves else {
             return Ok(false);
@@ -177,7 +178,7 @@ impl Statement {
         Err(Error::invalid(PATH, rule))
     }
 
-    /// The statement with an id as it is answered.
+    /// Returns the statement with this id in the form in which it is answered.
     pub(super) fn answered(self, jti: &str) -> AnsweredStatement {
         AnsweredStatement {
             auto_approve: self.approves.is_some(),

@@ -1,8 +1,8 @@
-//! Software statements (`tokens.md`, "Life of a client", 2): creating them, withdrawing them, and finding the one that a
-//! client presents. What a statement is, is in `statement.rs`.
+//! Software statements (`tokens.md`, "Life of a client", 2): creating them, withdrawing them, and finding the one that
+//! a client presents. `statement.rs` defines them.
 //!
 //! A statement serves any number of clients until it expires or is withdrawn: one is enough for a fleet of tills.
-//! Withdrawing it stops no client that has registered with it.
+//! Withdrawing it does not stop clients that have registered with it.
 
 use bytes::Bytes;
 use tillgate_api::problem::SOFTWARE_STATEMENT_NOT_FOUND;
@@ -22,17 +22,15 @@ use super::statement::{
 };
 use super::{ListPage, Tokens};
 
-/// The prefix of a tenant's statements.
 fn prefix(tenant: &TenantId) -> String {
     format!("statement/{tenant}/")
 }
 
-/// The key of a statement.
 fn key(tenant: &TenantId, jti: Uuid) -> String {
     format!("{}{jti}", prefix(tenant))
 }
 
-/// What the audit log says of a statement.
+/// Returns the audit line of a statement.
 pub(super) fn line(tenant: &TenantId, jti: Uuid) -> Line {
     Line {
         tenant: Some(tenant.clone()),
@@ -45,7 +43,6 @@ pub(super) fn unknown_id(jti: impl std::fmt::Display) -> Error {
     Error::missing(SOFTWARE_STATEMENT_NOT_FOUND, jti)
 }
 
-/// The statement that a client presents.
 #[derive(Debug)]
 pub(super) struct PresentedStatement {
     pub(super) tenant: TenantId,
@@ -54,10 +51,10 @@ pub(super) struct PresentedStatement {
 }
 
 impl Tokens {
-    /// Creates a statement for clients of a tenant; answers its id and the JWT.
+    /// Creates a statement for clients of a tenant. Returns its id and the JWT.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming every fault; [`Error::Denied`], also for approving what the caller cannot grant.
+    /// [`Error::Invalid`] naming every fault; [`Error::Denied`], also when it approves what the caller cannot grant.
     pub async fn create_statement(
         &self,
         caller: &Caller,
@@ -109,8 +106,8 @@ impl Tokens {
         Ok((jti, text))
     }
 
-    /// Plans to expect the tenant and the template; answers the platform's permissions that clients of the template get
-    /// without further approval, when the statement approves them.
+    /// Makes the change expect the tenant and the template. If the statement approves its clients, returns the
+    /// platform-only permissions that clients of the template get without further approval.
     async fn plan_approval(
         &self,
         change: &mut Change,
@@ -131,7 +128,7 @@ impl Tokens {
         ))
     }
 
-    /// Statements of a tenant, by id, after the one that `cursor` names.
+    /// Returns statements of a tenant, by id, after the one that `cursor` names.
     ///
     /// # Errors
     /// [`Error::Denied`].
@@ -159,7 +156,7 @@ impl Tokens {
         Ok(ListPage { items, next })
     }
 
-    /// Withdraws a statement: no client registers with it from now on.
+    /// Withdraws a statement: no client can register with it from now on.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`].
@@ -186,10 +183,10 @@ impl Tokens {
         self.records.change(plan).await
     }
 
-    /// Finds the statement that a client presents, and plans to expect it.
+    /// Finds the statement that a client presents, and makes the change expect it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it is not a statement of this service, or not any more.
+    /// [`Error::Invalid`] when it is not, or is no longer, a statement of this service.
     pub(super) async fn plan_statement(
         &self,
         change: &mut Change,

@@ -1,4 +1,4 @@
-//! Registration templates: the claims that clients of a software must have, and the roles that they get.
+//! Registration templates: the claims that clients of a piece of software must have, and the roles that they get.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,18 +16,18 @@ use super::members::{RoleReference, name_schema, roles_schema, schema_of_claims,
 use super::schema::{MAX_SCHEMA, Schema};
 use super::{Tokens, tenants};
 
-/// A template to be created.
+/// A template that a request creates or replaces.
 #[derive(Clone, Debug)]
 pub struct NewTemplate {
-    /// Which software registers with it.
+    /// The software that registers with it.
     pub software: Software,
-    /// Its name, for people.
+    /// The name that people see.
     pub name: String,
     /// The JSON Schema of the claims, as sent.
     pub claims_schema: Box<RawValue>,
     /// The roles that a client gets.
     pub roles: Vec<String>,
-    /// Which program manages it.
+    /// The program that manages it.
     pub managed_by: Option<ManagedBy>,
 }
 
@@ -51,14 +51,14 @@ pub struct Template {
 }
 
 impl Template {
-    /// The roles that a client gets.
+    /// Returns the ids of the roles that a client gets.
     pub(super) fn roles(&self) -> impl Iterator<Item = &str> {
         self.roles.iter().map(|role| role.role_id.as_str())
     }
 }
 
 impl Template {
-    /// What it adds to the counts of its tenant.
+    /// Returns what the template adds to the counts of its tenant.
     fn counted(&self) -> Result<Counts> {
         let json = serde_json::to_vec(self).map_err(|cause| Error::Bug(cause.to_string()))?;
         Ok(Counts {
@@ -84,18 +84,17 @@ impl From<NewTemplate> for Template {
     }
 }
 
-/// The prefix of the templates of a tenant, or of the global ones.
+/// Returns the key prefix of a tenant's templates, or of the global ones.
 fn prefix(tenant: Option<&TenantId>) -> String {
     format!("template/{}/", tenant.map_or(NO_TENANT, TenantId::as_str))
 }
 
-/// The key of a template.
 pub(super) fn key(tenant: Option<&TenantId>, software: &Software) -> String {
     format!("{}{}/{}", prefix(tenant), software.id, software.version)
 }
 
 impl Tokens {
-    /// Creates a template of a tenant, or a global one.
+    /// Creates a tenant's template, or a global one.
     ///
     /// # Errors
     /// [`Error::Invalid`] for its schema or roles, [`Error::Denied`], [`Error::Conflict`] when it exists.
@@ -116,7 +115,7 @@ impl Tokens {
         Ok(template)
     }
 
-    /// Creates or replaces a template of a tenant, or a global one; clients that registered with it stay as they are.
+    /// Creates or replaces a tenant's template, or a global one. Clients that registered with it stay as they are.
     ///
     /// # Errors
     /// [`Error::Invalid`] for its schema or roles, [`Error::Denied`], [`Error::Outdated`].
@@ -134,7 +133,7 @@ impl Tokens {
         self.write_template(caller, tenant, new, check).await
     }
 
-    /// Writes a template where what is stored may be replaced.
+    /// Writes a template if `check` allows the stored one to be replaced.
     async fn write_template(
         &self,
         caller: &Caller,
@@ -168,7 +167,7 @@ impl Tokens {
         Ok((written, template))
     }
 
-    /// Adds to a change that a template takes the place of another, or of none.
+    /// Counts a new or replaced template in the change, within the quotas. A new one may create its tenant.
     async fn count_template(
         &self,
         change: &mut Change,
@@ -197,7 +196,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// The bytes of the templates of a tenant, or of the global ones.
+    /// Returns the size of a tenant's templates, or of the global ones, in bytes.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -205,13 +204,13 @@ impl Tokens {
         let counts = counts::of(&self.records, tenant).await?;
         let number = |count: i64| usize::try_from(count).unwrap_or_default();
         Ok(match counts.template_bytes {
-            // Those of an earlier version were not counted.
+            // Earlier versions did not count the bytes.
             ..=0 => MAX_SCHEMA * number(counts.templates),
             bytes => number(bytes),
         })
     }
 
-    /// The templates of a tenant, or the global ones, by software.
+    /// Returns a tenant's templates, or the global ones, by software.
     ///
     /// # Errors
     /// [`Error::Denied`].
@@ -228,7 +227,7 @@ impl Tokens {
             .collect())
     }
 
-    /// One template.
+    /// Returns one template.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`].
@@ -244,7 +243,7 @@ impl Tokens {
             .ok_or_else(|| unknown_template(&software.id, &software.version))
     }
 
-    /// Removes a template; clients that registered with it stay.
+    /// Removes a template. Clients that registered with it stay.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::NotFound`], [`Error::Outdated`].
@@ -274,11 +273,11 @@ impl Tokens {
         self.records.change(plan).await
     }
 
-    /// Plans to expect a tenant, and the template that its clients of a software register with; answers the template and
-    /// its key.
+    /// Makes the change expect a tenant, and the template that its clients of this software register with. Returns the
+    /// template and its key.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when one of them does not exist.
+    /// [`Error::Invalid`] when either does not exist.
     pub(super) async fn plan_template(
         &self,
         change: &mut Change,

@@ -14,7 +14,7 @@ use tillgate_base::identity::{Caller, Permission, TenantId};
 use super::Tokens;
 use super::members::{title_schema, tolerance_schema};
 
-/// Plans to expect a tenant.
+/// Makes the change expect a tenant.
 ///
 /// # Errors
 /// [`Error::Invalid`] when it does not exist.
@@ -40,7 +40,7 @@ pub struct Tenant {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "title_schema")]
     name: Option<String>,
-    // A number with the digits that it was written with.
+    // A number that keeps the digits that it was written with.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "tolerance_schema")]
     rate_tolerance_percent: Option<Box<RawValue>>,
@@ -63,7 +63,7 @@ impl Tenant {
 }
 
 impl Tokens {
-    /// Creates a tenant, or has these settings replace its own.
+    /// Creates a tenant, or replaces its settings.
     ///
     /// # Errors
     /// [`Error::Outdated`].
@@ -100,7 +100,7 @@ impl Tokens {
         Ok((written, Tenant::new(tenant.to_string(), stored)?))
     }
 
-    /// One tenant.
+    /// Returns one tenant.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -110,8 +110,8 @@ impl Tokens {
         Tenant::new(tenant.to_string(), read.record)
     }
 
-    /// Refuses a user whose tenant does not exist: an issuer may name any. A client's tenant exists, or it could not have
-    /// registered. While the store is unavailable, nobody is kept out.
+    /// Refuses a user whose tenant does not exist, because an issuer may name any. A client's tenant exists, or the
+    /// client could not have registered. While the store is unavailable, nobody is refused.
     ///
     /// # Errors
     /// [`Error::Denied`] naming the tenant.
@@ -127,7 +127,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// Every tenant, by id.
+    /// Returns every tenant, by id.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -139,7 +139,7 @@ impl Tokens {
             .collect()
     }
 
-    /// Plans to expect a tenant, or to create it: an operator's template does (`tokens.md`, "Life of a client").
+    /// Makes the change expect a tenant or create it, as an operator's template does (`tokens.md`, "Life of a client").
     pub(super) async fn ensure_tenant(
         &self,
         change: &mut Change,

@@ -1,4 +1,4 @@
-//! The cache of verified tokens, by their whole text, in shards: requests rarely wait for each other's locks. Bounded.
+//! A bounded, sharded cache of verified tokens, by their whole text: requests rarely wait for each other's locks.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,10 @@ use tillgate_store::clock::Timestamp;
 
 use super::verify::Verified;
 
-/// How many tokens are cached: shards, and tokens of each.
+/// The number of shards, and the most tokens of each.
 const SHARDS: usize = 16;
 const PER_SHARD: usize = 512;
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct TokenCache {
     shards: [RwLock<Shard>; SHARDS],
@@ -20,7 +19,7 @@ pub(super) struct TokenCache {
 type Shard = HashMap<Box<str>, Verified, foldhash::quality::RandomState>;
 
 impl TokenCache {
-    /// What `find` answers for a token that is cached.
+    /// Returns the result of `find` for a cached token.
     pub(super) fn find<T>(
         &self,
         token: &str,
@@ -38,7 +37,7 @@ impl TokenCache {
             shard.retain(|_, verified| verified.is_usable(now));
         }
         if shard.len() >= PER_SHARD {
-            // Any half will do: a token that is dropped is verified again.
+            // Any half will do: a dropped token is verified again.
             let mut keep = false;
             shard.retain(|_, _| {
                 keep = !keep;
@@ -48,7 +47,7 @@ impl TokenCache {
         shard.insert(token.into(), verified);
     }
 
-    /// How many there are, and the bytes of their texts.
+    /// Returns the number of cached tokens, and the bytes of their texts.
     pub(super) fn size(&self) -> (usize, usize) {
         let mut size = (0, 0);
         for shard in &self.shards {
@@ -59,7 +58,8 @@ impl TokenCache {
         size
     }
 
-    /// The shard of a token. Signatures are as good as random, and only tokens with a right one are cached.
+    /// Returns the shard of a token, by its signature: signatures are as good as random, and only valid ones are
+    /// cached.
     fn shard(&self, token: &str) -> Option<&RwLock<Shard>> {
         let tail = token.as_bytes().iter().rev().skip(1).take(4);
         let sum: usize = tail.map(|byte| usize::from(*byte)).sum();

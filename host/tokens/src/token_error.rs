@@ -1,10 +1,10 @@
-//! The errors of the token endpoint. How each is answered is in `http/oauth.rs`.
+//! The errors of the token endpoint. `http/oauth.rs` turns them into answers.
 
 use std::time::Duration;
 
 use tillgate_base::error::Error;
 
-/// Why a token request is refused.
+/// The reason why a token request is refused.
 #[derive(Debug)]
 pub enum TokenError {
     /// The request is malformed.
@@ -19,7 +19,7 @@ pub enum TokenError {
     Audience(String),
     /// A scope was requested; scopes are not supported.
     Scope,
-    /// Too many wrong secrets in a row; how long to wait.
+    /// Too many wrong secrets in a row, with the time to wait.
     TooMany(Duration),
     /// The service failed.
     Failed(Error),

@@ -1,8 +1,8 @@
-//! From a token to its caller: the checks of `tokens.md`, "Verifying a caller", in that order.
+//! Verifies the token of a caller: the checks of `tokens.md`, "Verifying a caller", in that order.
 //!
-//! A token that was verified is cached with the access cell of its client until it expires. What the client may do is
-//! read from the cell every time, so revoking takes effect at once. A token of a trusted issuer is checked in `trusted/` from
-//! its `alg` on; the permissions of its user's roles are looked up every time as well.
+//! A verified token is cached with the access cell of its client until it expires. The client's permissions are read
+//! from the cell every time, so a revocation takes effect at once. A token of a trusted issuer is checked in `trusted/`
+//! from its `alg` on; the permissions of its user's roles are looked up every time as well.
 
 use std::sync::Arc;
 
@@ -31,18 +31,18 @@ struct TokenClaims {
     client_id: String,
 }
 
-/// The claim that says who issued a token.
+/// The claim that names the issuer of a token.
 #[derive(Deserialize)]
 struct Issuer {
     iss: String,
 }
 
-/// A token that was verified.
+/// A verified token.
 #[derive(Clone, Debug)]
 pub(super) struct Verified {
     subject: Subject,
     validity: Validity,
-    /// Until when it may be taken from the cache.
+    /// The time until which the cache may return it.
     until: Timestamp,
 }
 
@@ -61,7 +61,7 @@ impl Verified {
         }
     }
 
-    /// Whether it may be taken from the cache.
+    /// Returns whether the cache may still return it.
     pub(super) fn is_usable(&self, now: Timestamp) -> bool {
         now < self.until && self.validity.check(now).is_ok()
     }
@@ -78,12 +78,12 @@ fn caller(access: Option<&ClientAccess>) -> Result<Arc<Caller>> {
 }
 
 impl Tokens {
-    /// The caller that a token names, and how old the answer from memory is.
+    /// Returns the caller that a token names, and how stale the answer from memory is.
     ///
     /// # Errors
     /// [`Unauthenticated`](tillgate_base::error::Error::Unauthenticated) saying why it names none;
-    /// [`Unavailable`](tillgate_base::error::Error::Unavailable) when the store is unavailable and the client is not in memory, or what
-    /// is in memory is older than `max_stale_callers`.
+    /// [`Unavailable`](tillgate_base::error::Error::Unavailable) when the store is unavailable and the client is not in
+    /// memory, or what is in memory is older than `max_stale_callers`.
     pub async fn verify(&self, token: &str) -> Result<(Arc<Caller>, Staleness)> {
         let now = self.clock.now();
         let staleness = self
@@ -123,7 +123,7 @@ impl Tokens {
         {
             return refuse("the token has the wrong type");
         }
-        // Who is named is not believed yet: it says whose keys are to be tried.
+        // The issuer is not verified yet: it only says whose keys to try.
         let Some(Issuer { iss }) = jws.claims() else {
             return self.check_own(&jws, &header, now).await;
         };
@@ -141,7 +141,7 @@ impl Tokens {
         self.check_own(&jws, &header, now).await
     }
 
-    /// The checks of a token that this service has issued.
+    /// Checks a token that this service has issued.
     async fn check_own(&self, jws: &Jws<'_>, header: &Header, now: Timestamp) -> Result<Verified> {
         if header.alg != "RS256" {
             return refuse("the token's alg is not RS256");
@@ -175,8 +175,8 @@ impl Tokens {
         let Some(cell) = self.registry.cell(&claims.client_id).await? else {
             return refuse("the token's client no longer exists");
         };
-        // The same claims give the same id: a token of a client that was deleted is not valid for the one registered
-        // after it.
+        // The same claims give the same id, so a token of a deleted client must not be valid for one that was
+        // registered after it.
         let registered = cell
             .load()
             .as_ref()

@@ -1,4 +1,4 @@
-//! What this program itself asks of webhooks: by the documents that requests have, checked in the same way.
+//! The entry points for this program itself, which take the documents of requests and check them in the same way.
 
 use schemars::{Schema, SchemaGenerator};
 use tillgate_api::read;
@@ -12,13 +12,13 @@ use super::events::body::publish_request;
 use super::registry::answer::Answer;
 use super::registry::body;
 
-/// The schemas of the body that creates or replaces a webhook, and of a webhook.
+/// Returns the schemas of the body that creates or replaces a webhook, and of a webhook.
 pub fn settings_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
     let body = body::settings_schema(generator);
     (body, schema_of::<Answer<'_>>(generator))
 }
 
-/// Checks the document of a webhook. Whether the host allows a URL of `http` is for the host to say.
+/// Checks the document of a webhook. Accepts a URL of `http`, which only the host can allow or refuse.
 ///
 /// # Errors
 /// [`Error::Invalid`](tillgate_base::error::Error::Invalid) with every fault.
@@ -28,7 +28,7 @@ pub fn check_settings(document: &[u8]) -> Result<()> {
 }
 
 impl Webhooks {
-    /// Creates a webhook from its document; answers its id.
+    /// Creates a webhook from its document and returns its id.
     ///
     /// # Errors
     /// [`Error::Invalid`](tillgate_base::error::Error::Invalid), [`Error::Conflict`](tillgate_base::error::Error::Conflict) when there
@@ -41,7 +41,7 @@ impl Webhooks {
         Ok(webhook.id)
     }
 
-    /// Publishes an event to the tenant's own webhooks from its document; answers the event's id.
+    /// Publishes an event from its document to the tenant's own webhooks and returns the event's id.
     ///
     /// # Errors
     /// [`Error::Invalid`](tillgate_base::error::Error::Invalid), [`Error::Conflict`](tillgate_base::error::Error::Conflict) when another

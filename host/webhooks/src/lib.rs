@@ -1,12 +1,12 @@
-//! Webhooks: events that a customer's endpoint has asked for, delivered with proof of who sent them, and never lost once
-//! they were accepted (`webhooks.md`).
+//! Webhooks: events that a customer's endpoint has asked for, delivered with proof of who sent them, and never lost
+//! once they are accepted (`webhooks.md`).
 //!
-//! Read the rooms in this order; each imports only those before it. `registry/` is what tenants configure. `events/`
-//! accepts an event in one commit with its deliveries and their jobs. `delivery/` does these jobs: a job is one attempt,
-//! whose result is written in one commit. `journal/` lists deliveries, replays them, and removes old ones. `pull/` answers
-//! events to consumers, which ask for them. Above the rooms, `resource.rs` creates, changes and removes webhooks,
-//! `signed_request.rs` signs for a developer's own machine, `usage.rs` tells how much of its quotas a tenant uses,
-//! `document.rs` is for the rest of this program, and `http/` for the network.
+//! Read the modules in this order; each imports only those before it. `registry/` is what tenants configure. `events/`
+//! accepts an event in one commit with its deliveries and their jobs. `delivery/` runs these jobs: a job is one
+//! attempt, and one commit writes its result. `journal/` lists deliveries, replays them, and removes old ones. `pull/`
+//! gives events to the consumers that ask for them. On top of these, `resource.rs` creates, changes and removes
+//! webhooks, `signed_request.rs` signs for a developer's own machine, `usage.rs` reports how much of its quotas a
+//! tenant uses, `document.rs` serves the rest of this program, and `http/` the network.
 
 mod delivery;
 mod document;
@@ -49,18 +49,18 @@ use self::pull::{Waiters, waiters};
 use self::registry::cache::Caches;
 pub use self::usage::Sending;
 
-/// How many first and later attempts are begun at once: on this host, and of one tenant.
+/// The most first and later attempts that start at once: on this host, and for one tenant.
 const FIRST_AT_ONCE: (usize, usize) = (256, 128);
 const LATER_AT_ONCE: (usize, usize) = (128, 64);
 
-/// How many attempts may wait for their answers, besides. Receivers that do not answer must not keep others waiting.
+/// The additional attempts that may wait for their answers: silent receivers must not keep others waiting.
 const WAITING: Yielding = Yielding {
     after: Duration::from_millis(25),
     concurrency: 4_096,
     per_partition: 2_048,
 };
 
-/// How long an attempt may take, together with writing its result.
+/// The longest that an attempt may take, including the write of its result.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// The webhooks of every tenant.
@@ -116,7 +116,7 @@ impl Webhooks {
         Ok(webhooks)
     }
 
-    /// Has the runner do the jobs of a queue, for as long as the feature is there.
+    /// Makes the runner run the jobs of a queue for as long as the feature exists.
     fn register<A>(self: &Arc<Self>, queue: Queue, run: fn(Arc<Self>, Work) -> A)
     where
         A: Future<Output = Result<()>> + Send + 'static,
@@ -133,7 +133,7 @@ impl Webhooks {
         });
     }
 
-    /// Who this service is to receivers.
+    /// Returns the identity of this service to receivers.
     #[must_use]
     pub const fn identity(&self) -> &IdentityProvider {
         &self.identity
@@ -144,14 +144,13 @@ impl Webhooks {
     }
 }
 
-/// A queue of attempts.
 fn attempts(name: &'static str, (concurrency, per_partition): (usize, usize)) -> Queue {
     Queue {
         concurrency,
         per_partition,
         yielding: Some(WAITING),
         lease: LEASE,
-        // Retries are the delivery's own; a job fails only by the fault of this side.
+        // The delivery schedules its own retries; a job fails only through a fault on this side.
         ..Queue::new(name, Scope::AllPartitions)
     }
 }

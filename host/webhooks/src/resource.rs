@@ -1,6 +1,6 @@
-//! The resource: creating, changing and removing webhooks (`webhooks.md`, "Resource").
+//! The resource: creates, changes and removes webhooks (`webhooks.md`, "Resource").
 //!
-//! A change of a webhook touches what other rooms store of it: its held deliveries are released when it is enabled again.
+//! A change of a webhook affects what other modules store about it: enabling it again releases its held deliveries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use super::registry::secrets::{generate_key, with_secrets};
 use super::registry::webhook::{Settings, Webhook, no_webhook, webhook_key};
 
 impl Webhooks {
-    /// A tenant's webhooks, by name.
+    /// Returns a tenant's webhooks, sorted by name.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -37,7 +37,7 @@ impl Webhooks {
         Ok(all)
     }
 
-    /// A webhook.
+    /// Returns a webhook.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is unavailable.
@@ -47,7 +47,7 @@ impl Webhooks {
         Ok(webhook.as_of(self.app.clock.now()))
     }
 
-    /// Creates a webhook; answers the shared key too when it was made here.
+    /// Creates a webhook; returns it, and whether its shared key was generated here.
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::Conflict`] when there are too many; when the store is unavailable.
@@ -86,7 +86,7 @@ impl Webhooks {
         Ok((webhook, new.makes_key()))
     }
 
-    /// Replaces a webhook; answers what it was, what it is, and whether its shared key was made here.
+    /// Replaces a webhook; returns it before and after the change, and whether its shared key was generated here.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Invalid`], [`Error::Outdated`]; when the store is unavailable.
@@ -100,7 +100,7 @@ impl Webhooks {
     ) -> Result<([Webhook; 2], bool)> {
         let edit = |webhook: &mut Webhook, _| {
             preconditions.check(Some(&webhook.etag()?))?;
-            // What the request keeps is what this commit replaces: another one may have changed it since it came.
+            // The request keeps secrets of what this commit replaces, which may have changed since the request arrived.
             let settings = with_secrets(&new, Some(&webhook.settings))?;
             if settings.callback_url != webhook.settings.callback_url {
                 self.check_address(&settings)?;
@@ -114,8 +114,8 @@ impl Webhooks {
         Ok((self.edit(tenant, by, id, edit).await?, new.makes_key()))
     }
 
-    /// Gives a webhook a new shared key, and goes on signing with the old one as well for `overlap`; answers what it was and
-    /// what it is.
+    /// Gives a webhook a new shared key, and keeps signing with the old one as well for `overlap`; returns the webhook
+    /// before and after the change.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is unavailable.
@@ -134,7 +134,7 @@ impl Webhooks {
         self.edit(tenant, by, id, edit).await
     }
 
-    /// Has every host send again to a webhook that is paused since it failed, with the deliveries that were tried before.
+    /// Makes every host send again to a webhook that failures paused, including the deliveries that were tried before.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when it is disabled; when the store is unavailable.
@@ -204,7 +204,7 @@ impl Webhooks {
             change.put(&key, &read.record)?;
             change.notify(&key);
             if read.record.is_enabled() && !before.is_enabled() {
-                // It has the whole time again until it counts as failing, and the deliveries that wait for it are sent.
+                // It gets the full time again before it counts as failing, and its waiting deliveries are sent.
                 change.delete(&failing_key(id));
                 change.enqueue(RELEASES, &id.to_string(), now, Bytes::new());
             }
@@ -216,7 +216,7 @@ impl Webhooks {
         Ok(edited)
     }
 
-    /// Removes a webhook; answers what it was. What was not delivered fails when its time comes.
+    /// Removes a webhook and returns it. Deliveries that still wait fail when they are due.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Outdated`]; when the store is unavailable.

@@ -1,5 +1,5 @@
-//! Signs events for a receiver on a developer's own machine, which this service cannot reach. `tillgate listen` pulls events as a
-//! consumer and sends each with the headers that are made here.
+//! Signs events for a receiver on a developer's own machine, which this service cannot reach. `tillgate listen` pulls
+//! events as a consumer and sends each with the headers that are made here.
 //!
 //! The URL is the audience of the token, so it must be an address of that machine or its network: with a token for another
 //! URL, the caller could deceive the receiver there.
@@ -35,7 +35,7 @@ pub(super) struct SignedHeaders {
     headers: BTreeMap<String, String>,
 }
 
-/// Reads `{ url, sharedKey? }` as the settings of a webhook. This service delivers to the networks of `reached` itself.
+/// Reads `{ url, sharedKey? }` as the settings of a webhook. This service itself delivers to the networks in `reached`.
 pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Option<Settings> {
     value.component("SignedHeadersRequest", |value| {
         value.object(|fields| {
@@ -59,13 +59,12 @@ pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Opt
     })
 }
 
-/// The body of the request.
 pub(super) fn local_receiver_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, |value| local_receiver(value, &[]))
 }
 
-/// Whether a URL is of the developer's machine or network. One that this service may send deliveries to is not, except on the
-/// machine itself.
+/// Returns whether a URL is on the developer's machine or network. An address that this service may deliver to is not,
+/// except on the machine itself.
 fn is_local(url: &str, reached: &[IpNet]) -> bool {
     let url = Url::parse(url).ok();
     let Some(host) = url.as_ref().and_then(Url::host_str) else {
@@ -84,7 +83,7 @@ fn is_local(url: &str, reached: &[IpNet]) -> bool {
 }
 
 impl Webhooks {
-    /// The headers of a delivery of an event to a local receiver, made now; and the event's type.
+    /// Returns the headers that deliver an event to a local receiver now, and the event's type.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Overloaded`] when no token can be made; when the store is unavailable.
@@ -108,7 +107,7 @@ impl Webhooks {
         Ok((SignedHeaders { headers }, event.event_type))
     }
 
-    /// An event by its id. An id that the publisher chose is found for as long as it is remembered.
+    /// Returns an event by its id. An id that the publisher chose is found for as long as it is remembered.
     async fn event(&self, tenant: &TenantId, id: &str) -> Result<Event> {
         let missing = || Error::missing(EVENT_NOT_FOUND, id);
         if !is_short_text(id) {

@@ -1,4 +1,4 @@
-//! Usage: how much of its quotas of webhooks, events and deliveries a tenant uses.
+//! Reports how much of its quotas of webhooks, events and deliveries a tenant uses.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Sending {
 }
 
 impl Webhooks {
-    /// How much a tenant sends.
+    /// Returns how much a tenant sends.
     ///
     /// # Errors
     /// When the store is unavailable.

@@ -26,10 +26,10 @@ pub struct Key<'a> {
     pub currency_id_to: Cow<'a, str>,
 }
 
-/// The key of three texts.
+/// Parses a key from three texts.
 ///
 /// # Errors
-/// What the engine says of the first of them that is not what it should be.
+/// The engine's error about the first text that is invalid.
 pub fn parse(rate_type: &str, from: &str, to: &str) -> Result<RateKey, Invalid> {
     Ok(RateKey {
         rate_type: RateType::parse(rate_type)?,
@@ -37,7 +37,7 @@ pub fn parse(rate_type: &str, from: &str, to: &str) -> Result<RateKey, Invalid> 
     })
 }
 
-/// A key as errors name it: `SALES EUR/SEK`.
+/// Returns a key in the form that errors use: `SALES EUR/SEK`.
 #[must_use]
 pub fn text(key: RateKey) -> String {
     let (rate_type, pair) = (key.rate_type.as_str(), key.pair);
@@ -48,7 +48,7 @@ pub fn text(key: RateKey) -> String {
     )
 }
 
-/// Writes a key: for `with`.
+/// Writes a key, for `with`.
 ///
 /// # Errors
 /// Those of the serializer.
@@ -61,10 +61,10 @@ pub fn serialize<S: Serializer>(key: &RateKey, serializer: S) -> Result<S::Ok, S
     members.serialize(serializer)
 }
 
-/// Reads a key: for `with`.
+/// Reads a key, for `with`.
 ///
 /// # Errors
-/// When a member is missing, or is not what it should be.
+/// When a member is missing or invalid.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RateKey, D::Error> {
     let members = Key::deserialize(deserializer)?;
     let key = parse(

@@ -1,5 +1,5 @@
-//! Exchange rates: what bodies, answers and errors have in common. Decimals are JSON numbers with the digits of their text; they
-//! never pass through a float (`rates.md`, "Setting rates").
+//! Exchange rates: the parts that bodies, answers and errors share. Decimals are JSON numbers with the digits of their
+//! text; they never pass through a float (`rates.md`, "Setting rates").
 
 pub mod key;
 
@@ -11,58 +11,58 @@ use tillgate_engine::rate::RateKey;
 
 pub use self::key::Key;
 
-/// The type of a rate.
+/// Returns the schema of the type of a rate.
 pub fn rate_type(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["SALES", "PURCHASE", "INTERCOMPANY"], "examples": ["SALES"] })
 }
 
-/// A currency.
+/// Returns the schema of a currency.
 #[must_use]
 pub fn currency(example: &str) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
 }
 
-/// The currency that a rate is counted in.
+/// Returns the schema of the currency that a rate is counted in.
 pub fn counted_currency(_: &mut SchemaGenerator) -> Schema {
     currency("SEK")
 }
 
-/// The currency that a rate prices.
+/// Returns the schema of the currency that a rate prices.
 pub fn priced_currency(_: &mut SchemaGenerator) -> Schema {
     currency("EUR")
 }
 
-/// A decimal.
+/// Returns the schema of a decimal.
 pub fn decimal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "number" })
 }
 
-/// The value of a rate.
+/// Returns the schema of the value of a rate.
 pub fn rate_value(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "number", "exclusiveMinimum": 0 })
 }
 
-/// The value of a rate less its markup.
+/// Returns the schema of the value of a rate less its markup.
 pub fn rate_value_with_markup(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "number", "minimum": 0 })
 }
 
-/// A percentage.
+/// Returns the schema of a percentage.
 pub fn percentage(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 })
 }
 
-/// The JSON number with the digits of a text; `None` when the text is no number.
+/// Returns the JSON number with the digits of a text; `None` when the text is not a number.
 #[must_use]
 pub fn exact(text: &str) -> Option<&RawValue> {
     let starts = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     starts.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// Writes a decimal in text as a JSON number: for `serialize_with`.
+/// Writes a decimal text as a JSON number, for `serialize_with`.
 ///
 /// # Errors
-/// When the text is no number.
+/// When the text is not a number.
 pub fn number<S: Serializer>(text: &impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
     let text = text.as_ref();
     let number = exact(text).ok_or_else(|| S::Error::custom(format!("{text} is not a number")))?;

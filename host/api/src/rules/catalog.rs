@@ -1,11 +1,11 @@
-//! The catalog, and the events that say what has changed in it.
+//! The catalog, and the events about its changes.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{condition, conditions, project, projects};
 use crate::schema::component;
 
-/// The catalog.
+/// Returns the schema of the catalog.
 pub fn catalog(generator: &mut SchemaGenerator) -> Schema {
     let (conditions, projects) = (conditions(generator), projects(generator));
     component(generator, "Catalog", |_| {
@@ -26,13 +26,13 @@ pub fn catalog(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The data of an event that a condition has changed.
+/// Returns the schema of the data of a condition's change event.
 pub fn condition_event(generator: &mut SchemaGenerator) -> Schema {
     let of = condition(generator);
     component(generator, "ConditionEvent", |_| changed(&of))
 }
 
-/// The data of an event that a project has changed.
+/// Returns the schema of the data of a project's change event.
 pub fn project_event(generator: &mut SchemaGenerator) -> Schema {
     let of = project(generator);
     component(generator, "ProjectEvent", |_| changed(&of))
@@ -49,7 +49,7 @@ fn changed(document: &Schema) -> Schema {
     })
 }
 
-/// An event of the catalog's changes.
+/// Returns the schema of the data of the catalog's change event.
 pub fn catalog_event(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "CatalogEvent", |_| {
         json_schema!({

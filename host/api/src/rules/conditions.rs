@@ -12,7 +12,7 @@ use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
 /// The kinds of conditions.
 const KINDS: [&str; 2] = ["AgeRestriction", "LicenseRequirement"];
 
-/// Tests beside a rule.
+/// Returns the schema of the tests beside a rule.
 pub(super) fn tests(
     generator: &mut SchemaGenerator,
     request: Schema,
@@ -34,7 +34,7 @@ pub(super) fn tests(
     })
 }
 
-/// The decision that a test expects.
+/// Returns the schema of the decision that a test expects.
 fn expectation(generator: &mut SchemaGenerator) -> Schema {
     let (decision, reasons) = (decision(generator), Reason::ALL.map(Reason::as_str));
     component(generator, "Expectation", |_| {
@@ -48,8 +48,9 @@ fn expectation(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The two kinds of conditions, with their names. Each is whole, so that generated types tell them apart by their rule;
-/// `members` are those that both have, of which `required` names those that are always there.
+/// Returns the schema of the two kinds of conditions, under these names. Each is complete, so that generated types tell
+/// them apart by their rule. `members` are those that both have, and `required` names those of them that are always
+/// there.
 fn rules(
     generator: &mut SchemaGenerator,
     [age, license]: [&'static str; 2],
@@ -88,7 +89,7 @@ fn rules(
     one_of("rule", &kinds)
 }
 
-/// The body of a PUT of a condition.
+/// Returns the schema of the body of a PUT of a condition.
 pub fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     let request = condition_request(generator);
     let tests = tests(generator, request, "ConditionTest");
@@ -103,7 +104,7 @@ pub fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A condition.
+/// Returns the schema of a condition.
 pub fn condition(generator: &mut SchemaGenerator) -> Schema {
     let (id, request) = (condition_id(generator), condition_request(generator));
     let tests = tests(generator, request, "ConditionTest");
@@ -119,10 +120,10 @@ pub fn condition(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A condition, or another answer of the same route.
+/// Returns the schema of a condition, or another answer of the same route.
 pub fn condition_or(generator: &mut SchemaGenerator, other: Schema) -> Schema {
     condition(generator);
-    // The kinds of conditions one by one: generators do not understand alternatives of alternatives.
+    // Each kind of condition on its own, because generators do not understand alternatives of alternatives.
     let [age, license] = KINDS.map(|name| Schema::new_ref(format!("#/components/schemas/{name}")));
     json_schema!({ "oneOf": [age, license, other] })
 }
@@ -145,12 +146,12 @@ impl JsonSchema for Condition {
     }
 }
 
-/// Conditions.
+/// Returns the schema of a list of conditions.
 pub fn conditions(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": condition(generator) })
 }
 
-/// What is wrong with a rule.
+/// Returns the schema of the findings about a rule.
 pub fn findings(generator: &mut SchemaGenerator) -> Schema {
     let finding = component(generator, "Finding", |_| {
         json_schema!({

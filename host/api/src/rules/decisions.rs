@@ -5,7 +5,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use super::{body_condition_id, project_id};
 use crate::schema::{component, scalar};
 
-/// A decision.
+/// Returns the schema of a decision.
 pub(super) fn decision(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Decision", |_| {
         json_schema!({
@@ -19,7 +19,7 @@ fn item_id() -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 256 })
 }
 
-/// An item of which only the id counts.
+/// Returns the schema of an item of which only the id counts.
 fn item(generator: &mut SchemaGenerator) -> Schema {
     component(
         generator,
@@ -28,7 +28,7 @@ fn item(generator: &mut SchemaGenerator) -> Schema {
     )
 }
 
-/// An item with attributes.
+/// Returns the schema of an item with attributes.
 pub(super) fn described_item(generator: &mut SchemaGenerator) -> Schema {
     let properties = properties(generator);
     component(generator, "DescribedItem", |_| {
@@ -52,7 +52,7 @@ fn properties(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A value of a property that a restriction lists.
+/// Returns the schema of a property's value that a restriction lists.
 pub(super) fn listed_value(generator: &mut SchemaGenerator) -> Schema {
     let about = "At most 256 bytes; `true` is not `\"true\"`.";
     scalar(generator, "ListedValue", &["string", "boolean"], about)
@@ -88,7 +88,7 @@ fn context(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A request to decide by a condition.
+/// Returns the schema of a request to decide by a condition.
 pub fn condition_request(generator: &mut SchemaGenerator) -> Schema {
     let (item, context) = (item(generator), context(generator));
     component(generator, "ConditionRequest", |_| {
@@ -100,7 +100,7 @@ pub fn condition_request(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A request to decide by the restrictions of a project.
+/// Returns the schema of a request to decide by the restrictions of a project.
 pub fn project_request(generator: &mut SchemaGenerator) -> Schema {
     let (project_id, item) = (project_id(generator), described_item(generator));
     component(generator, "ProjectRequest", |_| {
@@ -112,7 +112,7 @@ pub fn project_request(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A request to decide about a basket.
+/// Returns the schema of a request to decide about a basket.
 pub fn basket_request(generator: &mut SchemaGenerator) -> Schema {
     let (context, condition_id) = (context(generator), body_condition_id(generator));
     let (project_id, properties) = (project_id(generator), properties(generator));
@@ -194,7 +194,7 @@ fn result(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// What was decided about an item.
+/// Returns the schema of the decision about an item.
 pub fn item_decision(generator: &mut SchemaGenerator) -> Schema {
     let result = result(generator);
     component(generator, "ItemDecision", |_| {
@@ -210,7 +210,7 @@ pub fn item_decision(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// What was decided about a basket.
+/// Returns the schema of the decision about a basket.
 pub fn basket_decision(generator: &mut SchemaGenerator) -> Schema {
     let (decision, result) = (decision(generator), result(generator));
     let error = component(generator, "BasketItemError", |_| {

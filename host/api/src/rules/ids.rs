@@ -2,10 +2,10 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-/// The ids of conditions. In a path, `.` and `..` are none.
+/// The pattern of condition ids. In a path, `.` and `..` are not ids.
 pub const CONDITION_ID: &str = "^[A-Za-z0-9_.:-]{1,64}$";
 
-/// The id of a condition in a path.
+/// Returns the schema of the id of a condition in a path.
 pub fn condition_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": CONDITION_ID, "not": { "enum": [".", ".."] },
@@ -13,12 +13,12 @@ pub fn condition_id(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The id of a condition in a body, where `.` and `..` are ids as well.
+/// Returns the schema of the id of a condition in a body, where `.` and `..` are ids as well.
 pub fn body_condition_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": CONDITION_ID })
 }
 
-/// The id of a project.
+/// Returns the schema of the id of a project.
 pub fn project_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "format": "uuid",

@@ -9,7 +9,7 @@ use super::decisions::{described_item, listed_value};
 use super::project_id;
 use crate::schema::{NO_CONTROLS, component, managed_by, one_of};
 
-/// A restriction of a project.
+/// Returns the schema of a restriction of a project.
 pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {
     let value = listed_value(generator);
     let name =
@@ -59,7 +59,7 @@ fn restrictions_list(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The body of a PUT of a project.
+/// Returns the schema of the body of a PUT of a project.
 pub fn project_put(generator: &mut SchemaGenerator) -> Schema {
     let (restrictions, request) = (
         restrictions_list(generator),
@@ -80,7 +80,7 @@ pub fn project_put(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The request of a project's test, in which the project may be left out.
+/// Returns the schema of the request of a project's test, which may leave out the project.
 fn project_test_request(generator: &mut SchemaGenerator) -> Schema {
     let item = described_item(generator);
     component(generator, "ProjectTestRequest", |_| {
@@ -93,7 +93,7 @@ fn project_test_request(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A project.
+/// Returns the schema of a project.
 pub fn project(generator: &mut SchemaGenerator) -> Schema {
     let (id, restrictions) = (project_id(generator), restrictions_list(generator));
     let request = project_test_request(generator);
@@ -128,12 +128,12 @@ impl JsonSchema for Project {
     }
 }
 
-/// Projects.
+/// Returns the schema of a list of projects.
 pub fn projects(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": project(generator) })
 }
 
-/// The restrictions of a project.
+/// Returns the schema of the restrictions of a project.
 pub fn restrictions(generator: &mut SchemaGenerator) -> Schema {
     let restrictions = restrictions_list(generator);
     json_schema!({ "type": "object", "required": ["restrictions"], "properties": { "restrictions": restrictions } })

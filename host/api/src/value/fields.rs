@@ -1,5 +1,5 @@
-//! The members of an object. A description asks for each before it needs the value of any, so that all faults are found at
-//! once, and so that the schema has all members.
+//! The members of an object. A description asks for all members before it needs the value of any, so that all faults
+//! are found at once and the schema has all members.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, json};
@@ -7,7 +7,7 @@ use tillgate_engine::json::{Faults, Node};
 
 use super::Value;
 
-/// The members of an object, which are read or described.
+/// The members of an object that is read or described.
 #[derive(Debug)]
 pub struct Fields<'f, 'd, 'a>(Side<'f, 'd, 'a>);
 
@@ -23,7 +23,7 @@ enum Side<'f, 'd, 'a> {
         generator: &'f mut SchemaGenerator,
         properties: Map<String, serde_json::Value>,
         required: Vec<&'static str>,
-        /// Unknown members are always ignored, so the schema allows them.
+        /// Set if unknown members are always ignored, so that the schema allows them.
         is_open: bool,
     },
 }
@@ -66,7 +66,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    /// The schema of the object.
+    /// Returns the schema of the object.
     pub(crate) fn schema(self) -> Schema {
         let Side::Described {
             properties,
@@ -87,7 +87,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         schema
     }
 
-    /// A required member whose value is always the same.
+    /// Describes a required member whose value is always the same.
     pub(crate) fn constant(&mut self, name: &'static str, value: &str) {
         self.describe(
             name,
@@ -146,7 +146,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    /// A member, read if it is there and described in any case.
+    /// Reads a member if it is there, or describes it.
     fn read<T>(
         &mut self,
         name: &'static str,
@@ -178,7 +178,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    /// A required member: `None` if it is missing or has a fault.
+    /// Reads a required member: `None` if it is missing or has a fault.
     pub fn required<T>(
         &mut self,
         name: &'static str,
@@ -193,7 +193,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         value
     }
 
-    /// An optional member: `Some(None)` if it is missing or null, `None` if it has a fault.
+    /// Reads an optional member: `Some(None)` if it is missing or null, `None` if it has a fault.
     pub fn optional<T>(
         &mut self,
         name: &'static str,
@@ -203,7 +203,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         self.read(name, about, true, read)
     }
 
-    /// An optional member that must not be null: `Some(None)` if it is missing, `None` if it has a fault.
+    /// Reads an optional member that must not be null: `Some(None)` if it is missing, `None` if it has a fault.
     pub fn not_null<T>(
         &mut self,
         name: &'static str,
@@ -213,7 +213,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         self.read(name, about, false, read)
     }
 
-    /// An optional member that is `default` if it is missing or null.
+    /// Reads an optional member that is `default` if it is missing or null.
     pub fn with_default<T: serde::Serialize>(
         &mut self,
         name: &'static str,
@@ -232,7 +232,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         Some(self.read(name, about, true, read)?.unwrap_or(default))
     }
 
-    /// An optional member for which null has a meaning of its own.
+    /// Reads an optional member for which null has a meaning of its own.
     pub fn nullable<T>(
         &mut self,
         name: &'static str,
@@ -255,14 +255,14 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    /// Says that unknown members are ignored, as those of OAuth are (RFC 7591). The route has them ignored.
+    /// Describes unknown members as ignored, as in OAuth (RFC 7591). The route makes them so.
     pub fn ignore_unknown(&mut self) {
         if let Side::Described { is_open, .. } = &mut self.0 {
             *is_open = true;
         }
     }
 
-    /// An optional member that must repeat a parameter of the path.
+    /// Checks an optional member that must repeat a parameter of the path.
     pub fn of_path(&mut self, name: &'static str, text: &str) {
         self.may_have(&[name]);
         let other = self.member(name);
@@ -271,14 +271,14 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    /// Adds a fault of the object.
+    /// Adds a fault to the object.
     pub fn refuse(&mut self, rule: &'static str) {
         if let Side::Given { node, faults, .. } = &mut self.0 {
             faults.add(*node, rule);
         }
     }
 
-    /// Adds a fault of a member.
+    /// Adds a fault to a member.
     pub fn refuse_member(&mut self, name: &str, rule: &'static str) {
         if let Side::Given { node, faults, .. } = &mut self.0 {
             match node.member(name) {
@@ -288,17 +288,17 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         }
     }
 
-    /// The path of the object in the body.
+    /// Returns the path of the object in the body.
     pub fn path(&self) -> String {
         self.node().map_or_else(String::new, Node::path)
     }
 
-    /// A member of the document, if it is there.
+    /// Returns a member of the document, if it is there.
     pub fn member(&self, name: &str) -> Option<Node<'d, 'a>> {
         self.node()?.member(name)
     }
 
-    /// The object in the document. There is none where it is described.
+    /// Returns the object in the document; `None` if it is described.
     pub const fn node(&self) -> Option<Node<'d, 'a>> {
         match &self.0 {
             Side::Given { node, .. } => Some(*node),

@@ -1,4 +1,4 @@
-//! A value of a body. A description asks it to be of some kind, and gets it from the document, or has that written down in
+//! A value of a body. A description asks for a value of some kind, which is then read from the document or described in
 //! the schema.
 
 mod fields;
@@ -13,7 +13,7 @@ use tillgate_engine::json::{Faults, Node};
 pub use self::fields::{Fields, Member};
 use crate::schema::{component, one_of};
 
-/// A value that is read, or described. Where it is described, every method answers `None`.
+/// A value that is read or described. If it is described, every method returns `None`.
 #[derive(Debug)]
 pub struct Value<'v, 'd, 'a>(Side<'v, 'd, 'a>);
 
@@ -33,7 +33,7 @@ pub struct Kind {
 }
 
 impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
-    /// A value of a document.
+    /// Creates a value that is read from a document.
     pub const fn given(node: Node<'d, 'a>, faults: &'v mut Faults) -> Self {
         Self(Side::Given(node, faults))
     }
@@ -45,7 +45,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         Self(Side::Described(generator, schema))
     }
 
-    /// A value that `schema` describes and `read` reads. `read` answers `None` after it has added a fault.
+    /// Describes a value with `schema`, or reads it with `read`, which returns `None` after it has added a fault.
     pub fn of<T>(
         self,
         schema: impl FnOnce(&mut SchemaGenerator) -> Schema,
@@ -60,7 +60,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// A string that `parse` makes something of.
+    /// Reads a string that `parse` can parse.
     pub fn parsed<T>(
         self,
         schema: impl FnOnce(&mut SchemaGenerator) -> Schema,
@@ -73,7 +73,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         })
     }
 
-    /// A string for which something holds.
+    /// Reads a string for which `holds` is true.
     pub fn text_that(
         self,
         schema: impl FnOnce(&mut SchemaGenerator) -> Schema,
@@ -83,7 +83,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         self.parsed(schema, |text| holds(text).then(|| text.to_owned()), rule)
     }
 
-    /// One of the names of an enumeration.
+    /// Reads one of the names of an enumeration.
     pub fn name_of<T>(
         self,
         names: &[&str],
@@ -94,7 +94,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         self.parsed(schema, parse, rule)
     }
 
-    /// A number, by its text, for which `parse` says what is wrong.
+    /// Reads a number by its text; the error of `parse` is the fault.
     pub fn number<T>(
         self,
         schema: impl FnOnce(&mut SchemaGenerator) -> Schema,
@@ -106,7 +106,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         })
     }
 
-    /// A string, for which `parse` says what is wrong.
+    /// Reads a string; the error of `parse` is the fault.
     pub fn checked<T>(
         self,
         schema: impl FnOnce(&mut SchemaGenerator) -> Schema,
@@ -118,7 +118,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         })
     }
 
-    /// A whole number in a range.
+    /// Reads an integer in a range.
     pub fn integer(self, range: RangeInclusive<u64>, rule: &'static str) -> Option<u64> {
         let (least, most) = (*range.start(), *range.end());
         let schema =
@@ -130,7 +130,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         })
     }
 
-    /// An object. A member that `read` does not ask for is a fault.
+    /// Reads an object. A member that `read` does not ask for is a fault.
     pub fn object<T>(self, read: impl FnOnce(&mut Fields<'_, 'd, 'a>) -> Option<T>) -> Option<T> {
         match self.0 {
             Side::Given(node, faults) => {
@@ -149,7 +149,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// A value that has a name in the documents.
+    /// Reads a value that has a name in the documents.
     pub fn component<T>(
         self,
         name: &'static str,
@@ -168,7 +168,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// An object of one of several kinds, which the member `by` tells apart.
+    /// Reads an object of one of several kinds, which the member `by` tells apart.
     pub fn one_of<T>(
         self,
         by: &'static str,
@@ -207,7 +207,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// The elements of a list that could be read. `rule` says how many it may have.
+    /// Reads a list and returns the elements that could be read. `rule` says how many it may have.
     pub fn list<T>(
         self,
         count: RangeInclusive<usize>,
@@ -242,7 +242,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// A list, of whose elements `make` makes something, or says what is wrong with the list.
+    /// Reads a list and passes its elements to `make`, whose error is the fault of the list.
     pub fn list_that<T, L>(
         self,
         count: RangeInclusive<usize>,
@@ -262,7 +262,7 @@ impl<'v, 'd, 'a> Value<'v, 'd, 'a> {
         }
     }
 
-    /// A list whose elements differ; `repeated` is the fault of one that does not.
+    /// Reads a list without repeated elements; `repeated` is the fault of a repeated one.
     pub fn set<T: Ord + Clone>(
         self,
         count: RangeInclusive<usize>,

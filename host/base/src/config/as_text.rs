@@ -1,5 +1,5 @@
-//! Settings that are written as text: durations, times of day, types of rates. Each is printed as it can be read again,
-//! because `--print-config` shows the settings as TOML.
+//! Settings that are written as text: durations, times of day and rate types. Each is printed in a form that can be
+//! read back, because `--print-config` prints the settings as TOML.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) mod duration {
         to.serialize_str(&written(*span))
     }
 
-    /// Days are written as they are: the months of humantime are of 30.44 days each.
+    /// Writes days as days: humantime would count in months of 30.44 days each.
     fn written(span: Duration) -> String {
         let days = span.as_secs() / DAY;
         let rest = span - Duration::from_secs(days * DAY);
@@ -60,7 +60,7 @@ pub(super) mod duration {
     }
 }
 
-/// Durations as texts, such as `["1m", "2m"]`.
+/// A list of durations as text, such as `["1m", "2m"]`.
 pub(super) mod durations {
     use super::*;
 
@@ -83,7 +83,7 @@ pub(super) mod durations {
     }
 }
 
-/// A time of the day in UTC, such as `15:30`.
+/// A time of day in UTC, such as `15:30`.
 pub(super) mod time_of_day {
     use jiff::civil::Time;
 
@@ -109,7 +109,7 @@ pub(super) mod time_of_day {
     }
 }
 
-/// Types of rates, such as `["SALES", "PURCHASE"]`.
+/// Rate types, such as `["SALES", "PURCHASE"]`.
 pub(super) mod rate_types {
     use tillgate_engine::rate::RateType;
 

@@ -1,4 +1,4 @@
-//! The file that `--config` names. It is read once, so it may be a pipe, and one that cannot be read is named.
+//! The file that `--config` names. It is read only once, so it may be a pipe. A read error names the file.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -7,17 +7,13 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Map};
 use figment::{Error, Metadata, Profile, Provider};
 
-/// A file of settings.
 pub(super) struct ConfigFile<'p> {
     path: &'p Path,
     text: String,
 }
 
 impl<'p> ConfigFile<'p> {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// Why it cannot be read, and what to do.
+    /// Reads the file. The error says why it cannot be read, and what to do if it does not exist.
     pub(super) fn read(path: &'p Path) -> Result<Self, String> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|cause| match cause.kind() {

@@ -4,20 +4,19 @@ use http::HeaderName;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
-/// Any origin.
+/// The entry that allows any origin.
 const ANY: &str = "*";
 
 /// Cross-origin requests.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Cors {
     pub origins: Vec<String>,
     pub headers: Vec<String>,
 }
 
 impl Cors {
-    /// Whether pages of every origin may call.
+    /// Returns whether pages of any origin may call the host.
     #[must_use]
     pub fn allows_any(&self) -> bool {
         self.origins.iter().any(|origin| origin == ANY)
@@ -47,7 +46,7 @@ impl Cors {
     }
 }
 
-/// Whether a text is an origin of a page, as browsers write it. The pages of an app in a shell have its scheme, such as
+/// Returns whether a text is an origin as browsers write it. Pages of an app in a shell have the app's scheme, such as
 /// `capacitor://localhost`.
 fn is_origin(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| {
@@ -60,7 +59,7 @@ fn is_origin(text: &str) -> bool {
                 !host.is_empty() && format!("{scheme}://{host}{port}") == text
             }
         };
-        // There are no patterns: every page of a domain would be too many.
+        // Patterns are not allowed: they would let in every page of a domain.
         is_bare && !text.contains('*')
     })
 }

@@ -3,13 +3,12 @@
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-/// The value of `log` that stands for standard output.
+/// The value of `log` that means standard output.
 const STDOUT: &str = "stdout";
 
 /// The decision log.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Decisions {
     pub log: String,
     pub file_bytes: ByteSize,
@@ -18,7 +17,7 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// Whether decisions are recorded on standard output.
+    /// Returns whether decisions are logged to standard output.
     #[must_use]
     pub fn to_stdout(&self) -> bool {
         self.log == STDOUT

@@ -1,8 +1,9 @@
-//! Settings from the environment: variables whose names begin with `TILLGATE_` and have two underscores in place of the dot of a
-//! setting.
+//! Settings from the environment: variables whose names begin with `TILLGATE_` and have two underscores in place of
+//! each dot of a setting's name.
 //!
-//! How a variable is read depends on what its setting is in the manual, not on how its text looks: the tenant `0042` keeps its
-//! zeros. An empty variable is as good as none. Variables that Kubernetes makes of a Service are passed over.
+//! The type of a setting in the manual (`default.toml`) decides how its variable is parsed, not the look of the text:
+//! the tenant `0042` keeps its zeros. An empty variable counts as unset. Variables that Kubernetes derives from a
+//! Service are ignored.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +11,26 @@ use figment::providers::Env;
 use figment::value::{Dict, Map, Value};
 use figment::{Error, Figment, Metadata, Profile, Provider};
 
-/// With what the variables of the environment begin that are settings, and what stands in them for the dot of a setting.
+/// The prefix of environment variables that are settings, and the text in place of each dot of a setting's name.
 pub(super) const PREFIX: &str = "TILLGATE_";
 pub(super) const STEP: &str = "__";
 
-/// Variables of the environment that are no settings: the commands that send requests to a running host use the first two,
+/// Environment variables that are not settings: the commands that send requests to a running host use the first two,
 /// `tillgate copy` the others.
 const NO_SETTINGS: [&str; 4] = ["credentials", "ca_cert", "copy_from", "copy_to"];
 
-/// The variables that are settings.
+/// The environment variables that are settings.
 pub(super) struct Environment {
     variables: Env,
     settings: Dict,
 }
 
 impl Environment {
-    /// Reads them, each as what it is in the manual.
+    /// Reads the variables, each with the type that its setting has in the manual.
     pub(super) fn read(manual: &Figment) -> Self {
         let variables = Env::prefixed(PREFIX).ignore(&NO_SETTINGS).split(STEP);
         let texts = variables.iter();
-        // In order: a table comes before what is in it.
+        // Sorted, so that a table comes before its members.
         let texts: BTreeMap<String, String> = texts
             .map(|(name, text)| (name.to_string(), text.trim().to_owned()))
             .collect();
@@ -57,7 +58,8 @@ impl Provider for Environment {
     }
 }
 
-/// A variable as what its setting is by default: a text as it stands, and a list as in TOML, or as texts with commas.
+/// Converts a variable to the type of its setting's default. A string stays as it is; a list is written as in TOML, or
+/// as strings separated by commas.
 fn value(text: &str, default: Option<&Value>) -> Value {
     match default {
         Some(Value::String(..)) => text.into(),
@@ -75,7 +77,7 @@ fn parsed(text: &str) -> Value {
     value
 }
 
-/// Puts a value where its name says. One that stands in place of a table stays, and is refused as such.
+/// Inserts a value at its dotted name. A value that stands in place of a table stays, and is refused later.
 fn put(table: &mut Dict, name: &str, value: Value) {
     let Some((first, rest)) = name.split_once('.') else {
         table.insert(name.to_owned(), value);
@@ -87,8 +89,8 @@ fn put(table: &mut Dict, name: &str, value: Value) {
     }
 }
 
-/// Whether Kubernetes makes such a variable of a Service, such as one named `tillgate` or `tillgate-tokens`. A port that is no
-/// URL was set by a person, and is a mistake.
+/// Returns whether Kubernetes derives such a variable from a Service, such as one named `tillgate` or
+/// `tillgate-tokens`. A port that is not a URL was set by a person, and is a mistake.
 fn is_of_service(name: &str, text: &str) -> bool {
     let parts: Vec<&str> = name.split('_').collect();
     let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,6 @@
-//! Reading the settings, and what is wrong with them: all of it at once and with what to do. What is not understood is left out,
-//! so that the rest can be looked at all the same. A host does not start with a fault; `tillgate doctor` looks at what is left.
+//! Reads the settings, and finds everything that is wrong with them at once, with what to do. Settings that are not
+//! understood are left out, so that the rest can still be checked. A host does not start with a fault, but
+//! `tillgate doctor` continues with what is left.
 
 use std::path::Path;
 
@@ -11,23 +12,23 @@ use super::fault::Fault;
 use super::sources::{DEFAULTS, Flags, sources};
 use super::{Config, Loaded, store_url};
 
-/// How many faults are named.
+/// The number of faults at which reading gives up.
 const MAX_FAULTS: usize = 100;
 
-/// Settings, as far as they are understood.
+/// The settings that were understood, and the faults of the others.
 #[derive(Debug)]
 pub struct Examined {
-    /// The settings, those that are not understood left out. `None` when nothing is understood.
+    /// The settings without those that are not understood; `None` when the rest cannot be used either.
     pub loaded: Option<Loaded>,
-    /// What is wrong.
+    /// The faults that were found.
     pub faults: Vec<Fault>,
 }
 
 impl Loaded {
-    /// Reads the defaults, a file, the environment and flags, each over the one before.
+    /// Reads the defaults, a file, the environment and flags; each overrides the one before.
     ///
     /// # Errors
-    /// What is wrong with which setting from where: all faults, a line each.
+    /// All faults, one per line: what is wrong with which setting, and where it was set.
     pub fn read(file: Option<&Path>, flags: &Flags) -> Result<Self, String> {
         let given = read(file, flags).map_err(|fault| fault.to_string())?;
         let Examined { loaded, faults } = examined(given, Vec::new());
@@ -42,7 +43,7 @@ impl Loaded {
         }
     }
 
-    /// Reads the same settings, and goes on where something is wrong.
+    /// Reads the same settings as [`Loaded::read`], and continues past faults.
     #[must_use]
     pub fn examine(file: Option<&Path>, flags: &Flags) -> Examined {
         let mut faults = Vec::new();
@@ -66,7 +67,7 @@ impl Loaded {
     }
 }
 
-/// What is set, and where.
+/// Reads the settings as one tree, and keeps their sources.
 fn read(file: Option<&Path>, flags: &Flags) -> Result<(Figment, Value), Fault> {
     let given = sources(file, flags).map_err(Fault::new)?;
     let tree = given.extract();
@@ -74,7 +75,7 @@ fn read(file: Option<&Path>, flags: &Flags) -> Result<(Figment, Value), Fault> {
     Ok((given, tree))
 }
 
-/// The settings that were given, with the faults before and those of each.
+/// Parses and checks the settings, and adds their faults to the earlier ones.
 fn examined((sources, tree): (Figment, Value), mut faults: Vec<Fault>) -> Examined {
     let config = settings(&sources, tree, &mut faults);
     let loaded = config.map(|mut config| {
@@ -84,7 +85,7 @@ fn examined((sources, tree): (Figment, Value), mut faults: Vec<Fault>) -> Examin
     Examined { loaded, faults }
 }
 
-/// The settings without those that are not understood, which become faults.
+/// Parses the settings. Those that are not understood are left out, and become faults.
 fn settings(sources: &Figment, mut tree: Value, faults: &mut Vec<Fault>) -> Option<Config> {
     while faults.len() < MAX_FAULTS {
         let rest = Figment::from(Toml::string(DEFAULTS)).merge(Serialized::defaults(&tree));
@@ -101,7 +102,7 @@ fn settings(sources: &Figment, mut tree: Value, faults: &mut Vec<Fault>) -> Opti
     None
 }
 
-/// What is wrong with settings that are understood.
+/// Returns the faults of settings that are understood.
 fn check(config: &mut Config) -> Vec<Fault> {
     match store_url(&config.store) {
         Ok(url) => config.store = url,
@@ -110,7 +111,7 @@ fn check(config: &mut Config) -> Vec<Fault> {
     config.faults().into_iter().map(Fault::new).collect()
 }
 
-/// Removes what is at a path, and the whole list where that is an item of one. Answers whether there was something.
+/// Removes the value at a path, or the whole list if the value is an item of one. Returns whether there was a value.
 fn remove(tree: &mut Value, path: &[String]) -> bool {
     let Some((first, rest)) = path.split_first() else {
         return false;

@@ -1,4 +1,4 @@
-//! What is wrong with a setting, by the name that it has where it was set, and what to do.
+//! Faults of settings. A fault calls a setting by the name that it has where it was set, and says what to do.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -12,15 +12,15 @@ use strsim::normalized_damerau_levenshtein;
 use super::sources::{DEFAULTS, Origin};
 use crate::egress::with_urls_shown;
 
-/// How alike two names are at least, of which one may be meant for the other.
+/// The least likeness at which one name may be meant for another.
 const ALIKE: f64 = 0.6;
 
-/// What is wrong with a setting.
+/// A fault of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What it is.
+    /// The description of the fault.
     pub what: String,
-    /// What to do, where that is more than to correct it.
+    /// The remedy, unless it is simply to correct the setting.
     pub remedy: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl Fault {
         Self { what, remedy: None }
     }
 
-    /// What does not fit into the settings.
+    /// Describes a value that does not fit the settings.
     pub(super) fn of(error: &figment::Error, sources: &Figment) -> Self {
         let path = &error.path;
         let origin = Origin::of(path, sources);
@@ -52,7 +52,7 @@ impl Fault {
         }
     }
 
-    /// What a reader of TOML says is wrong with a file. Its lines may have secrets, and are left out.
+    /// Describes why a file is not TOML. Its lines may contain secrets, and are left out.
     pub(super) fn of_file(file: Option<&Path>, error: &figment::Error) -> Self {
         let file = file.unwrap_or(Path::new("-")).display();
         Self::new(format!(
@@ -72,7 +72,7 @@ impl Display for Fault {
     }
 }
 
-/// What a setting must be, where its value is of another type, in place of the names of types.
+/// Says what a setting of the wrong type must be, in plain words instead of type names.
 fn must_be(kind: &Kind) -> Option<&str> {
     let expected = match kind {
         Kind::InvalidType(_, expected)
@@ -94,7 +94,7 @@ fn must_be(kind: &Kind) -> Option<&str> {
         "IPv4 or IPv6 network address" | "invalid IP address syntax" => {
             "a network such as 10.0.0.0/8"
         }
-        // Of sizes.
+        // These are the errors of sizes.
         "an integer or string" | "parsable string" | "integer overflow" => {
             "a size such as \"64 MiB\""
         }
@@ -104,8 +104,8 @@ fn must_be(kind: &Kind) -> Option<&str> {
     })
 }
 
-/// The setting that an unknown one may be meant for: one of its neighbours with a name like it, or one of the same name in
-/// another table.
+/// Returns the setting that an unknown one may be meant for: a neighbour with a similar name, or a setting with the
+/// same name in another table.
 fn nearest(path: &[String], known: &[&str]) -> Option<Vec<String>> {
     let (name, table) = path.split_last()?;
     let beside = known
@@ -124,7 +124,7 @@ fn nearest(path: &[String], known: &[&str]) -> Option<Vec<String>> {
         .or_else(|| elsewhere.into_iter().next())
 }
 
-/// The path of every setting that has a default.
+/// Returns the path of every setting that has a default.
 fn all_settings() -> Vec<Vec<String>> {
     fn add(path: &[String], value: &Value, all: &mut Vec<Vec<String>>) {
         let Value::Dict(_, members) = value else {
@@ -141,7 +141,7 @@ fn all_settings() -> Vec<Vec<String>> {
     all
 }
 
-/// What a reader of TOML says is wrong, without the line of the file, which may have a secret, and the file's name.
+/// Returns the TOML parser's message without the file's name and the quoted line, which may contain a secret.
 fn without_text(message: &str) -> String {
     let lines = message.lines().map(str::trim);
     let lines =

@@ -1,4 +1,4 @@
-//! The settings in force, and how they are printed.
+//! The settings in force, and their printed form.
 
 use figment::Figment;
 use serde_json::Value;
@@ -7,10 +7,10 @@ use super::Config;
 use super::sources::Origin;
 use crate::egress::shown;
 
-/// Settings that are printed as one value: a table with keys of the operator's own, and one inside another table.
+/// Tables that are printed as one value: one whose keys the operator chooses, and one inside another table.
 const MAPS: [&str; 2] = ["webhooks.deprecations", "page.sign_in"];
 
-/// The settings in force, and where each comes from.
+/// The settings in force, and the source of each.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The settings.
@@ -19,7 +19,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The settings as TOML, each with where it comes from. Their URLs are without what may be a secret.
+    /// Returns the settings as TOML, each with its source. Their URLs are shown without parts that may be secret.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();
@@ -59,7 +59,7 @@ impl Loaded {
     }
 }
 
-/// Takes out of all URLs what may be a secret.
+/// Hides the parts of all URLs that may be secret.
 fn hide_secrets(settings: &mut Value) {
     match settings {
         Value::String(text) => *text = shown(text),

@@ -1,9 +1,9 @@
-//! Configuration: the only reader of files and of the environment. `default.toml` is its manual.
+//! Configuration: reads the settings. `default.toml` is their manual.
 //!
-//! Settings come from what is in `sources.rs`, the environment in `environment.rs`. They are read in `examine.rs`, which finds all
-//! that is wrong with them, and printed in `loaded.rs`: durations and other values that are written as text in `as_text.rs`, the
-//! URL of a store in `store_url.rs`. `fault.rs` says what is wrong with one. Tables with more than a few settings, or with rules
-//! of their own, have files of their own.
+//! `sources.rs` merges the sources of settings, with the environment in `environment.rs`. `examine.rs` reads the
+//! settings and finds everything that is wrong with them. `loaded.rs` prints them: durations and other values that are
+//! written as text are in `as_text.rs`, the URL of a store in `store_url.rs`. `fault.rs` describes a fault. Tables with
+//! more than a few settings, or with rules of their own, have their own files.
 
 mod as_text;
 mod config_file;
@@ -53,7 +53,6 @@ pub use self::webhooks::{Deprecation, Webhooks};
 /// All settings. See `default.toml`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Config {
     pub listen: std::net::SocketAddr,
     pub store: String,
@@ -87,29 +86,27 @@ pub struct Config {
     pub reference_rates: Vec<ReferenceRates>,
 }
 
-/// What is logged, and how.
+/// The level and the format of the log.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Log {
     pub level: String,
     pub format: String,
 }
 
-/// What is measured, and where it is served.
+/// The metrics, and the address that serves them.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Metrics {
     pub listen: String,
     pub tenants: bool,
 }
 
 impl Metrics {
-    /// The address of their own, if there is one.
+    /// Returns the metrics' own address, if there is one.
     ///
     /// # Errors
-    /// When it is not an address.
+    /// When the setting is not an address.
     pub fn address(&self) -> Result<Option<std::net::SocketAddr>, String> {
         if self.listen.is_empty() {
             return Ok(None);
@@ -121,15 +118,14 @@ impl Metrics {
     }
 }
 
-/// How requests are read.
+/// Settings for reading requests.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Http {
     pub unknown_members: UnknownMembers,
 }
 
-/// What is done about members and parameters that nothing reads.
+/// The treatment of members and parameters that nothing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownMembers {
@@ -139,10 +135,9 @@ pub enum UnknownMembers {
     Ignore,
 }
 
-/// What bounds one client.
+/// Limits on connections, memory and caches.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Limits {
     pub connections: NonZeroU32,
     pub connections_per_address: NonZeroU32,
@@ -153,7 +148,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// One tenant has half of each: room for the largest body, and for the largest answer.
+    /// One tenant gets half of each, which must hold the largest body and the largest answer.
     fn check(&self) -> Result<(), &'static str> {
         if self.request_bytes < ByteSize::mib(64) {
             return Err("limits.request_bytes must be at least 64 MiB");
@@ -174,7 +169,6 @@ impl Limits {
 /// Conditions and projects.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Conditions {
     #[serde(with = "duration")]
     pub history_retention: Duration,
@@ -192,7 +186,6 @@ impl Conditions {
 /// The token service.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Tokens {
     pub registrations_per_minute: u32,
     pub pending_clients: u32,
@@ -207,7 +200,6 @@ pub struct Tokens {
 /// Exchange rates, their history and their topic.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Rates {
     #[serde(with = "duration")]
     pub message_retention: Duration,
@@ -236,7 +228,7 @@ impl Rates {
 }
 
 impl Config {
-    /// What is wrong with settings that are understood: of each table the first.
+    /// Returns the faults of settings that are understood, at most one for each table.
     fn faults(&self) -> Vec<String> {
         let of_tables = [
             self.store.parse::<StoreUrl>().map(drop),
@@ -257,7 +249,7 @@ impl Config {
         self.text_faults().into_iter().chain(of_tables).collect()
     }
 
-    /// What is wrong with texts.
+    /// Returns the faults of settings that are strings.
     fn text_faults(&self) -> Vec<String> {
         let is_url = |url: &str| {
             let absolute = |uri: http::Uri| uri.scheme().is_some() && uri.host().is_some();
@@ -287,7 +279,7 @@ impl Config {
             .collect()
     }
 
-    /// How what listens here is reached: `https` where TLS ends here.
+    /// Returns the scheme of this host's own URL: `https` if it terminates TLS.
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         match self.tls.files() {
@@ -296,7 +288,7 @@ impl Config {
         }
     }
 
-    /// How this service is reached from outside, without a slash at its end.
+    /// Returns the URL at which this service is reached from outside, without a trailing slash.
     #[must_use]
     pub fn public_url(&self) -> String {
         if self.public_url.is_empty() {
@@ -305,14 +297,14 @@ impl Config {
         self.public_url.trim_end_matches('/').to_owned()
     }
 
-    /// The store, named without its login.
+    /// Returns the URL of the store, without its login.
     #[must_use]
     pub fn store_name(&self) -> String {
         let url = self.store.parse::<StoreUrl>();
         url.map_or_else(|fault| fault, |url| url.to_string())
     }
 
-    /// Who issues tokens.
+    /// Returns the issuer of tokens.
     #[must_use]
     pub fn issuer(&self) -> String {
         if self.issuer.is_empty() {
@@ -322,7 +314,7 @@ impl Config {
     }
 }
 
-/// A fault of a setting in a table.
+/// Puts the name of its table before a fault.
 fn within(table: &str, checked: Result<(), impl Display>) -> Result<(), String> {
     checked.map_err(|fault| format!("{table}.{fault}"))
 }

@@ -1,4 +1,5 @@
-//! `[page]`: how people sign in to the page. Which tokens the host accepts then, the tables of `[[trusted_issuers]]` say.
+//! `[page]`: how people sign in to the page. The tables of `[[trusted_issuers]]` say which tokens the host then
+//! accepts.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +9,13 @@ use super::safe_url::{is_safe_url, origin_of};
 /// The page.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Page {
     pub sign_in: SignIn,
 }
 
-/// The identity provider at which people sign in, with OpenID Connect.
+/// The identity provider at which people sign in with OpenID Connect.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct SignIn {
     pub issuer: String,
     pub client_id: String,
@@ -26,13 +25,13 @@ pub struct SignIn {
 }
 
 impl Page {
-    /// How people sign in at an identity provider, if they do.
+    /// Returns the settings for signing in at an identity provider, if one is set.
     #[must_use]
     pub fn sign_in(&self) -> Option<&SignIn> {
         Some(&self.sign_in).filter(|sign_in| !sign_in.issuer.is_empty())
     }
 
-    /// Checks the settings: the host must accept the tokens that the provider gives.
+    /// Checks the settings: the host must accept the tokens that the provider issues.
     pub(super) fn check(&self, trusted: &[TrustedIssuer]) -> Result<(), String> {
         let Some(sign_in) = self.sign_in() else {
             return if self.sign_in.client_id.is_empty() {
@@ -92,7 +91,7 @@ impl SignIn {
         Ok(())
     }
 
-    /// The origins that the page sends requests to: the issuer's, and those of its endpoints that are elsewhere.
+    /// Returns the origins that the page sends requests to: the issuer's, and those of its endpoints elsewhere.
     pub fn origins(&self) -> impl Iterator<Item = String> {
         origin_of(&self.issuer)
             .into_iter()
@@ -100,7 +99,7 @@ impl SignIn {
     }
 }
 
-/// Whether a text is a scope (RFC 6749, section 3.3).
+/// Returns whether a text is a scope (RFC 6749, section 3.3).
 fn is_scope(text: &str) -> bool {
     let allowed = |b: u8| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~');
     !text.is_empty() && text.bytes().all(allowed)

@@ -1,12 +1,11 @@
-//! What one tenant may have.
+//! The quotas of one tenant.
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-/// What one tenant may have.
+/// The most that one tenant may have.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Quotas {
     pub conditions: usize,
     pub projects: usize,

@@ -1,7 +1,7 @@
-//! The tables of `[[reference_rates]]`: which document is imported every day, where its rates are set, and when
-//! (`rates.md`, "Reference rates").
+//! The tables of `[[reference_rates]]`: the document that is imported every day, the place where its rates are set, and
+//! the time (`rates.md`, "Reference rates").
 //!
-//! Whether the tenant and the business unit exist is only known when the import runs: they may be created later.
+//! Only the import checks that the tenant and the business unit exist: they may be created later.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,6 @@ use crate::identity::TenantId;
 /// A document of reference rates that is imported every day.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct ReferenceRates {
     pub tenant: TenantId,
     pub business_unit: String,
@@ -32,7 +31,7 @@ pub struct ReferenceRates {
     pub crosses: bool,
 }
 
-/// Where a document comes from.
+/// The source of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'c> {
     /// An https URL, or an http URL of this machine.
@@ -42,7 +41,7 @@ pub enum Source<'c> {
 }
 
 impl ReferenceRates {
-    /// Where the document comes from.
+    /// Returns the source of the document.
     #[must_use]
     pub fn source(&self) -> Source<'_> {
         match &self.url {
@@ -91,7 +90,7 @@ impl ReferenceRates {
         }
     }
 
-    /// A type that both tables set at the same unit.
+    /// Returns a type that both tables set for the same unit.
     fn type_in_common(&self, other: &Self) -> Option<RateType> {
         let same_unit = self.tenant == other.tenant && self.business_unit == other.business_unit;
         let mut types = self.exchange_rate_types.iter().copied();
@@ -99,7 +98,7 @@ impl ReferenceRates {
     }
 }
 
-/// Whether a text is the id of a business unit (`rates.md`, "Business units").
+/// Returns whether a text is the id of a business unit (`rates.md`, "Business units").
 fn is_unit_id(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
     (1..=128).contains(&text.len()) && text.bytes().all(allowed)

@@ -1,4 +1,4 @@
-//! `roles`: what a host does of all that hosts on one store do together.
+//! `roles`: a host's share of the work that all hosts on one store do together.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Each of them.
+    /// All roles.
     pub const ALL: [Self; 6] = [
         Self::Token,
         Self::Conditions,
@@ -35,7 +35,7 @@ impl Role {
         Self::Page,
     ];
 
-    /// Its name.
+    /// Returns the role's name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Role {
 #[serde(try_from = "Given")]
 pub struct Roles(BTreeSet<Role>);
 
-/// Roles as they are written: a list, or one text with commas.
+/// Roles as the operator writes them: a list, or one string with commas.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "roles must be a list, or one text with commas")]
 enum Given {
@@ -63,19 +63,19 @@ enum Given {
 }
 
 impl Roles {
-    /// Whether a host has a role.
+    /// Returns whether the host has a role.
     #[must_use]
     pub fn has(&self, role: Role) -> bool {
         self.0.contains(&role)
     }
 
-    /// The names of its roles, with commas.
+    /// Returns the names of the host's roles, separated by commas.
     #[must_use]
     pub fn listed(&self) -> String {
         names(self.0.iter().copied())
     }
 
-    /// The names of the roles that a host does not have, with commas.
+    /// Returns the names of the roles that the host does not have, separated by commas.
     #[must_use]
     pub fn missing(&self) -> String {
         let missing = Role::ALL.into_iter().filter(|role| !self.has(*role));

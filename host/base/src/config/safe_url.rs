@@ -1,7 +1,7 @@
-//! URLs in the configuration: which ones can be relied on, and their origins. Pure.
+//! URLs in the configuration: their safety and their origins. Pure.
 
-/// Whether an attacker in the network cannot change what comes from a URL: it is an https URL, or an http URL of this
-/// machine.
+/// Returns whether an attacker in the network cannot change what comes from a URL: it is an https URL, or an http URL
+/// of this machine.
 pub(super) fn is_safe_url(source: &str) -> bool {
     let Ok(url) = source.parse::<http::Uri>() else {
         return false;
@@ -19,11 +19,11 @@ pub(super) fn is_safe_url(source: &str) -> bool {
     }
 }
 
-/// The origin of a URL, written as browsers do.
+/// Returns the origin of a URL, as browsers write it.
 pub(super) fn origin_of(url: &str) -> Option<String> {
     let url: http::Uri = url.parse().ok()?;
     let (scheme, authority) = (url.scheme_str()?, url.authority()?.as_str());
-    // It becomes a part of a policy, in which other characters have a meaning.
+    // The origin becomes part of a policy, in which other characters have a meaning.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
     authority
         .chars()

@@ -1,4 +1,4 @@
-//! Where settings come from: the defaults, a file, the environment and flags, each over the one before.
+//! The sources of settings: the defaults, a file, the environment and flags; each overrides the one before.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,11 @@ use super::TlsFlags;
 use super::config_file::ConfigFile;
 use super::environment::{Environment, PREFIX, STEP};
 
-/// The defaults, with what each means.
+/// The defaults, with an explanation of each setting.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
-/// What flags set; `None` leaves a setting to the others.
+/// Settings from flags; `None` leaves a setting to the other sources.
 #[derive(Clone, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Flags {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<std::net::SocketAddr>,
@@ -30,10 +29,7 @@ pub struct Flags {
     pub tls: TlsFlags,
 }
 
-/// Merges all sources, each over the one before.
-///
-/// # Errors
-/// Why the file cannot be read.
+/// Merges all sources; each overrides the one before. The error says why the file cannot be read.
 pub(super) fn sources(file: Option<&Path>, flags: &Flags) -> Result<Figment, String> {
     let mut sources = Figment::from(Toml::string(DEFAULTS));
     let environment = Environment::read(&sources);
@@ -45,7 +41,7 @@ pub(super) fn sources(file: Option<&Path>, flags: &Flags) -> Result<Figment, Str
         .merge(Serialized::defaults(flags)))
 }
 
-/// Where a setting was set.
+/// The place where a setting was set.
 pub(super) enum Origin {
     Default,
     File(PathBuf),
@@ -73,7 +69,7 @@ impl Origin {
         }
     }
 
-    /// A setting as it is written there.
+    /// Returns the name of a setting as it is written there.
     pub(super) fn name(&self, path: &[String]) -> String {
         match self {
             Self::Environment => format!("{PREFIX}{}", joined(path, STEP).to_uppercase()),
@@ -82,7 +78,7 @@ impl Origin {
         }
     }
 
-    /// What the setting at a path is called, and where it stands.
+    /// Returns the name of the setting at a path, and the place where it was set.
     pub(super) fn place(&self, path: &[String]) -> String {
         let name = self.name(path);
         match self {
@@ -93,7 +89,7 @@ impl Origin {
     }
 }
 
-/// A path with what stands between its steps, and the places of items in brackets.
+/// Joins the steps of a path, with the indexes of items in brackets.
 fn joined(path: &[String], between: &str) -> String {
     let mut name = String::new();
     for step in path {

@@ -1,21 +1,22 @@
-//! The URL of a store as it is given: the URL, or `@FILE` for the file that it stands in, so that its password is neither in
-//! the process list nor in the configuration. And what tells stores from each other without saying where they are.
+//! The URL of a store as it is given: the URL itself, or `@FILE` for a file that contains it, so that its password is
+//! neither in the process list nor in the configuration. A store's identity tells stores apart without saying where
+//! they are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tillgate_store::StoreUrl;
 
-/// The digits of a digest that are shown.
+/// The number of hex digits of a digest that are shown.
 const DIGITS: usize = 16;
 
-/// What names the file of a URL.
+/// The prefix of the name of a file that contains the URL.
 const FILE: char = '@';
 
-/// The URL that is given.
+/// Returns the URL that is given, directly or in a file.
 ///
 /// # Errors
-/// Why the file cannot be read.
+/// Says why the file cannot be read.
 pub fn store_url(given: &str) -> Result<String, String> {
     let Some(file) = given.strip_prefix(FILE) else {
         return Ok(given.to_owned());
@@ -35,7 +36,7 @@ pub struct StoreIdentity {
 }
 
 impl StoreIdentity {
-    /// The identity of the store that a URL names.
+    /// Returns the identity of the store that a URL names.
     #[must_use]
     pub fn of(url: &StoreUrl) -> Self {
         let (kind, place) = match url {

@@ -1,4 +1,4 @@
-//! `[tls]`: the files of the certificate with which a host ends TLS itself. What is in them is read by the server.
+//! `[tls]`: the certificate files of a host that terminates TLS itself. The server reads their contents.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,13 @@ use serde::{Deserialize, Serialize};
 /// A certificate and its key.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Tls {
     pub cert: String,
     pub key: String,
 }
 
-/// What flags set of it.
+/// TLS settings from flags.
 #[derive(Clone, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct TlsFlags {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cert: Option<PathBuf>,
@@ -24,7 +22,7 @@ pub struct TlsFlags {
 }
 
 impl Tls {
-    /// The files of the certificate and of its key, where TLS ends here.
+    /// Returns the files of the certificate and its key, if this host terminates TLS.
     #[must_use]
     pub fn files(&self) -> Option<(&Path, &Path)> {
         let files = (Path::new(&self.cert), Path::new(&self.key));

@@ -9,7 +9,6 @@ use super::safe_url::is_safe_url;
 /// An identity provider whose tokens name users (`tokens.md`, "IAM user tokens").
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct TrustedIssuer {
     pub issuer: String,
     pub jwks: String,
@@ -26,7 +25,7 @@ pub struct TrustedIssuer {
 }
 
 impl TrustedIssuer {
-    /// Checks all tables, and that no two of them have the same issuer, nor this service's own.
+    /// Checks all tables. No two may have the same issuer, and none may have this service's own.
     pub(super) fn check_all(tables: &[Self], own_issuer: &str) -> Result<(), String> {
         for (index, table) in tables.iter().enumerate() {
             let at = format!("trusted_issuers[{index}]");
@@ -65,7 +64,7 @@ impl TrustedIssuer {
     }
 }
 
-/// Whether keys may come from there: an attacker in the network must not be able to change them.
+/// Returns whether keys may come from a source: an attacker in the network must not be able to change them.
 fn is_key_source(source: &str) -> bool {
     match source.strip_prefix("file:") {
         Some(path) => !path.is_empty(),

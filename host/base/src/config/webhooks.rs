@@ -1,4 +1,4 @@
-//! The settings of webhooks, and what is required of them.
+//! The settings of webhooks, and their rules.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use super::as_text::{duration, durations};
 /// Webhooks and their identity provider.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "default.toml documents every setting")]
 pub struct Webhooks {
     pub allow_http: bool,
     pub allow_private: Vec<ipnet::IpNet>,
@@ -40,14 +39,14 @@ pub struct Webhooks {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deprecation {
-    /// The day after which it will be.
+    /// The day after which it will be removed.
     pub removed_after: jiff::civil::Date,
 }
 
-/// The most retries, so that what is stored of a delivery stays small.
+/// The most retries, so that the stored form of a delivery stays small.
 const MAX_RETRIES: usize = 20;
 
-/// How long an attempt may take at most: it must end before its lease does.
+/// The longest time for an attempt, which must end before its lease does.
 const MAX_DEADLINE: Duration = Duration::from_secs(15);
 
 impl Webhooks {
@@ -100,7 +99,7 @@ impl Webhooks {
     }
 }
 
-/// Whether a text has the form of an e-mail address. Nothing is ever sent to it: receivers compare it.
+/// Returns whether a text has the form of an e-mail address. Nothing is ever sent to it: receivers compare it.
 fn is_address(text: &str) -> bool {
     let is_clean = text.bytes().all(|byte| byte.is_ascii_graphic());
     let parts = text.split_once('@');

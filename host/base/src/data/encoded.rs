@@ -1,4 +1,4 @@
-//! Texts that many answers share: encoded once for each change, and compressed once.
+//! Texts that many answers share. Each is encoded once for each change, and compressed once.
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// The longest text that is compressed, and that is one piece: 8 MiB.
+/// The longest text that is compressed and kept in one piece: 8 MiB.
 pub const MAX_WHOLE: usize = 8 << 20;
 
 /// Pieces of a long text are sent together up to this size.
@@ -16,13 +16,13 @@ const CHUNK: usize = 64 << 10;
 /// A text that many answers share.
 #[derive(Clone, Debug)]
 pub enum Encoded {
-    /// A short one, in one piece.
+    /// A short text, in one piece.
     Whole(Arc<Whole>),
-    /// A long one: pieces that other places share, to be sent one after the other.
+    /// A long text: pieces that other places share, to be sent one after another.
     Pieces(Arc<[Bytes]>),
 }
 
-/// A text, and the same compressed, from its first use on.
+/// A text, and its compressed form once that is first used.
 #[derive(Debug)]
 pub struct Whole {
     text: Bytes,
@@ -39,19 +39,19 @@ impl From<Bytes> for Whole {
 }
 
 impl Whole {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub const fn text(&self) -> &Bytes {
         &self.text
     }
 
-    /// Whether it was compressed.
+    /// Returns whether the text was compressed.
     #[must_use]
     pub fn is_compressed(&self) -> bool {
         self.compressed.get().is_some()
     }
 
-    /// The text compressed; `None` when it would not be shorter.
+    /// Returns the compressed text, or `None` if it would not be shorter.
     #[must_use]
     pub fn compressed(&self) -> Option<Bytes> {
         self.compressed.get_or_init(|| gzip(&self.text)).clone()
@@ -65,7 +65,7 @@ impl From<Bytes> for Encoded {
 }
 
 impl Encoded {
-    /// The text of these pieces, which are so many bytes.
+    /// Creates a text from pieces that have `size` bytes in total.
     #[must_use]
     pub fn of(pieces: Vec<Bytes>, size: usize) -> Self {
         if size > MAX_WHOLE {
@@ -79,7 +79,7 @@ impl Encoded {
     }
 }
 
-/// The pieces of a text in chunks: short ones together, long ones as they are.
+/// Returns the pieces of a text in chunks: short pieces are joined, long ones stay as they are.
 pub fn chunks(pieces: Arc<[Bytes]>) -> impl Iterator<Item = Bytes> + Send + Sync + 'static {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -100,7 +100,7 @@ pub fn chunks(pieces: Arc<[Bytes]>) -> impl Iterator<Item = Bytes> + Send + Sync
     })
 }
 
-/// Bytes compressed; `None` when they would not be shorter.
+/// Compresses bytes. Returns `None` if the result would not be shorter.
 #[must_use]
 pub fn gzip(bytes: &[u8]) -> Option<Bytes> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());

@@ -1,4 +1,4 @@
-//! Entity tags, the versions of resources, and the preconditions of a request (RFC 9110, section 13).
+//! Entity tags (the versions of resources), and the preconditions of a request (RFC 9110, section 13).
 
 use std::borrow::Cow;
 
@@ -13,29 +13,29 @@ use crate::error::{Error, Result};
 /// A strong entity tag, in quotes.
 pub type Etag = HeaderValue;
 
-/// The entity tag of a text: its SHA-256.
+/// Returns the entity tag of a text: its SHA-256.
 #[must_use]
 pub fn of_text(text: &[u8]) -> Etag {
     of_digest(&Sha256::digest(text))
 }
 
-/// The entity tag of a digest.
+/// Returns the entity tag of a digest.
 #[must_use]
 pub fn of_digest(digest: &[u8]) -> Etag {
     let quoted = format!("\"{}\"", hex::encode(digest));
     Etag::from_str(&quoted).unwrap_or(Etag::from_static("\"\""))
 }
 
-/// The entity tag of something that is answered as JSON.
+/// Returns the entity tag of a value that is sent as JSON.
 ///
 /// # Errors
-/// [`Error::Bug`] for what has no JSON form.
+/// [`Error::Bug`] for a value that has no JSON form.
 pub fn of_json(value: &impl Serialize) -> Result<Etag> {
     let json = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
     Ok(of_text(&json))
 }
 
-/// Entity tags without what proxies that compress add to them, within the quotes.
+/// Removes the suffixes that compressing proxies add to entity tags, within the quotes.
 #[must_use]
 pub fn without_suffixes(tags: &str) -> Cow<'_, str> {
     let mut tags = Cow::Borrowed(tags);
@@ -47,19 +47,19 @@ pub fn without_suffixes(tags: &str) -> Cow<'_, str> {
     tags
 }
 
-/// What a PUT did.
+/// The effect of a PUT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// It created something.
     Created,
     /// It replaced something else.
     Replaced,
-    /// It changed nothing, because the same was stored. The audit log has no line of it.
+    /// It changed nothing, because the same was already stored. The audit log has no line for it.
     Unchanged,
 }
 
 impl Written {
-    /// The result of a PUT that stores something, by whether something existed.
+    /// Returns the effect of a PUT that stores something, given whether something existed.
     #[must_use]
     pub const fn new(existed: bool) -> Self {
         if existed {
@@ -70,12 +70,12 @@ impl Written {
     }
 }
 
-/// The entity tags of a request's header, compared weakly; without any when the header was malformed.
+/// The entity tags of a request's header, compared weakly; `None` when the header was malformed.
 #[derive(Clone, Debug)]
 pub struct EntityTags(pub Option<IfNoneMatch>);
 
 impl EntityTags {
-    /// Whether one of them is this tag, or they are `*`.
+    /// Returns whether one of the tags is this one, or they are `*`.
     #[must_use]
     pub fn contain(&self, etag: &Etag) -> bool {
         let Some(tags) = &self.0 else { return false };
@@ -87,17 +87,17 @@ impl EntityTags {
     }
 }
 
-/// What a PUT or DELETE requires of the current state.
+/// The requirements of a PUT or DELETE on the current state.
 #[derive(Clone, Debug, Default)]
 pub struct Preconditions {
-    /// `If-Match`: it is one of these versions.
+    /// `If-Match`: the resource has one of these versions.
     pub tags: Option<EntityTags>,
-    /// `If-None-Match: *`: there is nothing.
+    /// `If-None-Match: *`: the resource does not exist.
     pub absent: bool,
 }
 
 impl Preconditions {
-    /// Succeeds when they hold for the current state, whose entity tag is `etag`.
+    /// Checks that the preconditions hold for the current state, whose entity tag is `etag`.
     ///
     /// # Errors
     /// [`Error::Outdated`] when they do not.
@@ -123,7 +123,7 @@ impl Preconditions {
     }
 }
 
-/// The digest in an entity tag, without its quotes.
+/// Returns the digest in an entity tag, without its quotes.
 #[must_use]
 pub fn digest(etag: &Etag) -> &str {
     etag.to_str().unwrap_or_default().trim_matches('"')

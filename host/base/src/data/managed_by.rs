@@ -1,7 +1,8 @@
-//! Which program manages a resource: a label that `tillgate apply` writes and reads, so that it deletes only what it has made.
+//! The program that manages a resource: a label that `tillgate apply` writes and reads, so that it deletes only what it
+//! created.
 //!
-//! It decides nothing. A PUT has it as the member `managedBy`, and GET answers it where it is; a PUT without it removes it,
-//! so whoever changes a resource by hand takes it over.
+//! The label decides nothing. A PUT sets it as the member `managedBy`, and a GET returns it where it is set. A PUT
+//! without it removes it, so whoever changes a resource by hand takes it over.
 
 use std::borrow::Cow;
 
@@ -21,13 +22,13 @@ pub const MEMBER: &str = "managedBy";
 pub struct ManagedBy(Box<str>);
 
 impl ManagedBy {
-    /// The label, if the text is one.
+    /// Returns the label, if the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         is_name(text).then(|| Self(text.into()))
     }
 
-    /// The label as text.
+    /// Returns the label as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -46,7 +47,7 @@ impl ManagedBy {
     }
 }
 
-/// Which program manages a resource.
+/// Reads the label of the program that manages a resource.
 pub fn managed_by(fields: &mut Fields<'_, '_, '_>) -> Option<Option<ManagedBy>> {
     let about = "Which program manages it, such as `tillgate-apply`. It \
         decides nothing. A PUT without it removes it; an answer has it only where it is set.";

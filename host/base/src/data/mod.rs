@@ -1,10 +1,10 @@
-//! The data of features, over the store.
+//! The data of features, on top of the store.
 //!
-//! Read it in this order: [`records`] (typed records, and how they are changed), [`feed`] (how caches stay as fresh as the
-//! store), [`outbox`] (events in the commit of the change that causes them), [`snapshot`] (what a host starts with while
-//! its store is unavailable), `per_tenant` (a bounded map of caches), [`tenant`] (what is set for a tenant), [`quota`],
-//! [`etag`] (versions for callers), [`managed_by`] (who manages a resource), [`note`](mod@note) (why a change was made),
-//! [`encoded`] (texts that many answers share).
+//! Read it in this order: [`records`] (typed records, and how they are changed), [`feed`] (how caches stay as fresh as
+//! the store), [`outbox`] (events in the commit of the change that causes them), [`snapshot`] (the records that a host
+//! starts with while its store is unavailable), `per_tenant` (a bounded map of caches), [`tenant`] (the settings of a
+//! tenant), [`quota`], [`etag`] (versions for callers), [`managed_by`] (who manages a resource), [`note`](mod@note)
+//! (why a change was made), [`encoded`] (texts that many answers share).
 
 pub mod encoded;
 pub mod etag;

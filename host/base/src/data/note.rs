@@ -1,21 +1,21 @@
-//! Why a change was made, in the words of who has made it: the parameter `note` of a write, which the history and the audit
-//! log keep (`conditions.md`, "History").
+//! The reason for a change, in its author's words: the parameter `note` of a write, which the history and the audit log
+//! keep (`conditions.md`, "History").
 
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a note.
+/// The longest note, in characters.
 pub const MAX: usize = tillgate_api::schema::MAX_NOTE;
 
 const RULE: &str =
     "must have at most 500 characters, and no control characters such as line breaks";
 
-/// A sentence or two.
+/// The reason for a change, in a sentence or two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Note(Box<str>);
 
 impl Note {
-    /// The note that a text is; `None` when there is nothing in it.
+    /// Parses a note; returns `None` if the text is empty or only spaces.
     ///
     /// # Errors
     /// The rule that the text breaks.
@@ -27,7 +27,7 @@ impl Note {
         Ok((!text.is_empty()).then(|| Self(text.into())))
     }
 
-    /// The note as text.
+    /// Returns the note as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -29,27 +29,27 @@ pub enum Action {
     Deleted,
 }
 
-/// A change of a tenant's document. The commit that carries it is in the tenant's partition.
+/// A change to a tenant's document. The commit that carries it is in the tenant's partition.
 #[derive(Clone, Debug)]
 pub struct Event<'a> {
     /// Its type, such as `entity-conditions.events.v1` (`webhooks.md`, "Events").
     pub event_type: &'static str,
     /// The tenant.
     pub tenant: &'a TenantId,
-    /// What has happened.
+    /// The action that changed the document.
     pub action: Action,
     /// The document's id.
     pub id: &'a str,
-    /// The document as it is from now on, JSON; `None` once it is deleted.
+    /// The document after the change, as JSON; `None` once it is deleted.
     pub document: Option<&'a Bytes>,
 }
 
-/// Adds to the commit of an event, and may read the tenant's records for that.
+/// Adds to the commit of an event, and may read the tenant's records to do so.
 type Listener = dyn for<'a> Fn(&'a Event<'a>, &'a Records, &'a mut Change) -> BoxFuture<'a, Result<()>>
     + Send
     + Sync;
 
-/// See the module's documentation.
+/// The listeners that add to the commits of events.
 #[derive(Default)]
 pub struct Outbox(RwLock<Vec<Arc<Listener>>>);
 
@@ -60,8 +60,8 @@ impl fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// Calls a listener for every event from now on. It may be called more than once for one event, when its change is
-    /// planned again; what it adds is committed once.
+    /// Calls a listener for every event from now on. The listener may be called more than once for one event, if the
+    /// change is planned again; what it adds is committed once.
     pub fn subscribe(
         &self,
         listener: impl for<'a> Fn(
@@ -79,7 +79,7 @@ impl Outbox {
     /// Lets every listener add to the change of the tenant's records that causes an event.
     ///
     /// # Errors
-    /// The error of a listener; the change must not be committed then.
+    /// The error of a listener. The change must then not be committed.
     pub async fn publish(
         &self,
         event: &Event<'_>,

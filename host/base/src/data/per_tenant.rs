@@ -1,4 +1,4 @@
-//! A cache for each tenant that has been used, of so many tenants at most.
+//! A bounded map with a cache for each tenant that has been used.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use foldhash::quality::RandomState;
 
 use crate::identity::TenantId;
 
-/// How many tenants without data remain when there are twice as many. The users of a trusted issuer may name any tenant,
-/// and it costs little to ask the store again.
+/// The number of tenants without data that stay when there are twice as many. The users of a trusted issuer may name
+/// any tenant, and asking the store again costs little.
 const MAX_EMPTY: usize = 1_000;
 
 /// The cache of a tenant.
 pub trait TenantCache {
-    /// Whether the tenant has no data, so that it costs little to ask the store again.
+    /// Returns whether the tenant has no data, so that asking the store again costs little.
     fn is_empty(&self) -> bool;
 
-    /// Whether a part of it is in use.
+    /// Returns whether a part of the cache is in use.
     fn is_in_use(&self) -> bool {
         false
     }
 }
 
-/// See the module's documentation.
+/// A bounded map of the caches of tenants.
 #[derive(Debug)]
 pub struct PerTenant<T> {
     by_id: HashMap<TenantId, Cached<T>, RandomState>,
-    /// How many with data there may be, about.
+    /// The approximate maximum of tenants with data.
     max: usize,
-    /// How many of them had data, or were in use, when empty ones were last dropped.
+    /// The number of tenants that had data, or were in use, when empty ones were last dropped.
     in_use: usize,
-    /// How many were added: what orders them by when they were used.
+    /// Counts calls of `get_or_insert`, to order tenants by their last use.
     added: u64,
 }
 
 #[derive(Debug)]
 struct Cached<T> {
     tenant: Arc<T>,
-    /// How many had been added when it was last asked for.
+    /// The value of `added` when the cache was last asked for.
     last_used: AtomicU64,
 }
 
 impl<T: TenantCache> PerTenant<T> {
-    /// For so many tenants with data, about.
+    /// Creates a map for about `max` tenants with data.
     pub fn new(max: usize) -> Self {
         Self {
             by_id: HashMap::default(),
@@ -66,8 +66,8 @@ impl<T: TenantCache> PerTenant<T> {
         self.by_id.values().map(|cached| &cached.tenant)
     }
 
-    /// The cache of a tenant; `new` if there is none yet. Answers the tenants that made room for it as well, to be
-    /// dropped once the map is unlocked.
+    /// Returns the cache of a tenant, or `new` if there is none yet. Also returns the tenants that made room for it, to
+    /// be dropped once the map is unlocked.
     pub fn get_or_insert(
         &mut self,
         id: &TenantId,
@@ -98,7 +98,7 @@ impl<T: TenantCache> PerTenant<T> {
         self.in_use = self.by_id.len() - empty.min(MAX_EMPTY);
     }
 
-    /// Drops those that were asked for longest ago, a quarter of all that there may be.
+    /// Drops the least recently used idle caches, until three quarters of `max` are left.
     fn drop_oldest(&mut self) -> Vec<(TenantId, Arc<T>)> {
         let idle = self.by_id.iter().filter(|(_, cached)| cached.is_idle());
         let mut idle: Vec<(u64, TenantId)> = idle
@@ -119,7 +119,7 @@ impl<T: TenantCache> PerTenant<T> {
 }
 
 impl<T: TenantCache> Cached<T> {
-    /// Whether nothing holds the cache but the map.
+    /// Returns whether only the map holds the cache.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.tenant) == 1 && !self.tenant.is_in_use()
     }

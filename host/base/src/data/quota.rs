@@ -1,4 +1,4 @@
-//! Quotas: how much there is of something, beside how much there may be.
+//! Quotas: how much of something there is, and how much there may be.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Counted in memory.
+    /// Returns the usage of something that is counted in memory.
     #[must_use]
     pub fn of(used: usize, quota: usize) -> Self {
         let [used, quota] = [used, quota].map(count);
@@ -23,10 +23,10 @@ impl Usage {
     }
 }
 
-/// How much there is of something once some of it is removed and some is added.
+/// Returns how much of something is left once some is removed and some is added.
 ///
 /// # Errors
-/// [`Error::Conflict`] naming it, when that is more than the quota. What becomes less is never refused.
+/// [`Error::Conflict`] naming it, when the result exceeds the quota. A decrease is never refused.
 pub fn exchange(of: &str, used: u64, [removed, added]: [u64; 2], quota: u64) -> Result<u64> {
     let left = used.saturating_sub(removed).saturating_add(added);
     if added > removed && left > quota {
@@ -35,7 +35,7 @@ pub fn exchange(of: &str, used: u64, [removed, added]: [u64; 2], quota: u64) -> 
     Ok(left)
 }
 
-/// A number that is counted in memory, to be compared with a quota.
+/// Converts a number that is counted in memory, for comparison with a quota.
 #[must_use]
 pub fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)

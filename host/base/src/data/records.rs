@@ -1,9 +1,9 @@
 //! Typed records over the store: how features read and change their data.
 //!
-//! A [`Records`] is bound to one partition of the store. A change is planned from what was read: the plan names the
-//! versions that it expects, the operations that follow from them, and the jobs, messages and change notices that move
-//! in the same commit. When another writer was faster, the change is planned again from what is there now. Other features
-//! add to a change through the outbox (`outbox.rs`).
+//! [`Records`] are bound to one partition of the store. A change is planned from the records that were read: the plan
+//! lists the versions that it expects, the operations that follow from them, and the jobs, messages and change notices
+//! of the same commit. If another writer was faster, the change is planned again from the current records. Other
+//! features add to a change through the outbox (`outbox.rs`).
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use crate::error::{Error, Result};
 use crate::load::budget::Limit;
 use crate::load::semaphore::{FairSemaphore, Permit};
 
-/// How often a change is planned, when other writers change the same records.
+/// The most times that a change is planned while other writers change the same records.
 const MAX_ATTEMPTS: usize = 32;
 
-/// How many entries are read at once.
+/// The number of entries that are read at once.
 pub const PAGE: usize = 500;
 
-/// How many changes of a partition are planned again at once.
+/// One change of a partition is planned again at a time.
 const ONE: Limit = Limit {
     all: usize::MAX,
     each: 1,
@@ -38,8 +38,8 @@ const ONE: Limit = Limit {
 pub struct Records {
     store: Arc<dyn Store>,
     partition: Partition,
-    /// Changes that are planned again need a permit, one of each partition has it at a time: so the writers of this host do
-    /// not overtake each other forever.
+    /// Permits for changes that are planned again. One change of each partition has a permit at a time, so that the
+    /// writers of this host do not overtake each other forever.
     retrying: Arc<FairSemaphore<Partition>>,
 }
 
@@ -48,11 +48,11 @@ pub struct Records {
 pub struct Versioned<T> {
     /// The commit that wrote it.
     pub revision: Revision,
-    /// What it says.
+    /// The record itself.
     pub record: T,
 }
 
-/// What a commit is to change, and the versions that it expects.
+/// The checks and operations of a commit: the versions that it expects, and what it changes.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
     checks: Vec<Check>,
@@ -69,7 +69,7 @@ pub struct Pages<'r> {
 }
 
 impl Pages<'_> {
-    /// The next page, with at least one record; `None` when all are read.
+    /// Returns the next page, with at least one record, or `None` when all are read.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -86,7 +86,7 @@ impl Pages<'_> {
 }
 
 impl Change {
-    /// The change takes effect only while the record is as it was read; with `None`, only while there is none.
+    /// Lets the change take effect only if the record is still as it was read; with `None`, only if there is none.
     pub fn expect<T>(&mut self, key: &str, read: Option<&Versioned<T>>) {
         let key = key.to_owned();
         self.checks.push(match read {
@@ -105,7 +105,7 @@ impl Change {
         Ok(())
     }
 
-    /// Writes a record that is encoded already.
+    /// Writes a record that is already encoded.
     pub fn put_bytes(&mut self, key: &str, value: Bytes) {
         let key = key.to_owned();
         self.ops.push(Op::Put { key, value });
@@ -132,7 +132,7 @@ impl Change {
         });
     }
 
-    /// Puts a job on a queue. A job of the same id takes the place of the one before.
+    /// Puts a job on a queue. It replaces an earlier job with the same id.
     pub fn enqueue(&mut self, queue: &str, job: &str, due: Timestamp, body: Bytes) {
         let (queue, job) = (queue.to_owned(), job.to_owned());
         self.ops.push(Op::Enqueue {
@@ -162,13 +162,13 @@ impl Change {
         });
     }
 
-    /// Adds all that another change is to change.
+    /// Adds everything in another change.
     pub fn add(&mut self, other: Self) {
         self.checks.extend(other.checks);
         self.ops.extend(other.ops);
     }
 
-    /// How many bytes of values and bodies it has.
+    /// Returns the size of its values and bodies, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let content = |op: &Op| match op {
@@ -179,7 +179,7 @@ impl Change {
         self.ops.iter().map(content).sum()
     }
 
-    /// Whether nothing would change.
+    /// Returns whether the change has no operations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
@@ -187,7 +187,7 @@ impl Change {
 }
 
 impl Records {
-    /// The records of a partition.
+    /// Returns the records of a partition.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, partition: Partition) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl Records {
         }
     }
 
-    /// The records of another partition of the same store.
+    /// Returns the records of another partition of the same store.
     #[must_use]
     pub fn in_partition(&self, partition: Partition) -> Self {
         Self {
@@ -207,19 +207,19 @@ impl Records {
         }
     }
 
-    /// The partition.
+    /// Returns the partition.
     #[must_use]
     pub const fn partition(&self) -> &Partition {
         &self.partition
     }
 
-    /// The store.
+    /// Returns the store.
     #[must_use]
     pub const fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// The record of a key.
+    /// Reads the record of a key.
     ///
     /// # Errors
     /// When the store is unavailable; [`Error::Bug`] when the record is damaged.
@@ -228,7 +228,7 @@ impl Records {
         entry.map(|entry| decode_entry(key, &entry)).transpose()
     }
 
-    /// The encoded record of a key.
+    /// Reads the encoded record of a key.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -236,7 +236,7 @@ impl Records {
         Ok(self.entries(&[key.to_owned()]).await?.pop().flatten())
     }
 
-    /// The encoded records of some keys, in that order, of one state of the partition.
+    /// Reads the encoded records of some keys, in that order, from one state of the partition.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -244,7 +244,7 @@ impl Records {
         Ok(self.store.get(&self.partition, keys).await?)
     }
 
-    /// Up to `max` encoded records whose key starts with `prefix` and comes after `after`, by key.
+    /// Reads up to `max` encoded records whose key starts with `prefix` and comes after `after`, in key order.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -252,7 +252,7 @@ impl Records {
         Ok(self.store.scan(&self.partition, prefix, after, max).await?)
     }
 
-    /// Every record under a prefix, by key; each with the part of its key that follows the prefix.
+    /// Reads every record under a prefix, in key order; each comes with the part of its key that follows the prefix.
     ///
     /// # Errors
     /// When the store is unavailable; [`Error::Bug`] when a record is damaged.
@@ -268,7 +268,7 @@ impl Records {
         Ok(all)
     }
 
-    /// The encoded records under a prefix, by key, page by page.
+    /// Returns the encoded records under a prefix, in key order, page by page.
     #[must_use]
     pub fn pages<'r>(&'r self, prefix: &'r str) -> Pages<'r> {
         Pages {
@@ -279,7 +279,7 @@ impl Records {
         }
     }
 
-    /// How many jobs a queue has, counted up to `max`.
+    /// Counts the jobs of a queue, up to `max`.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -287,8 +287,8 @@ impl Records {
         Ok(self.store.queued(&self.partition, queue, max).await?)
     }
 
-    /// The record of a key; where there is none, `new` is written first. Answers whether it was. When several hosts do this
-    /// at once, one of them writes, and the others take what it wrote.
+    /// Reads the record of a key, or writes `new` if there is none. Also returns whether it was written. If several
+    /// hosts do this at once, one of them writes, and the others get its record.
     ///
     /// # Errors
     /// As [`Records::change`].
@@ -309,18 +309,18 @@ impl Records {
         self.change(plan).await
     }
 
-    /// Plans a change and commits it; plans again when a version that it expects is not the current one any more, or when
-    /// the plan fails with [`Error::Busy`]. A plan without operations is not committed. Answers what the plan that took
-    /// effect answered.
+    /// Plans a change and commits it. It plans again if a version that it expects is no longer current, or if the plan
+    /// fails with [`Error::Busy`]. A plan without operations is not committed. Returns the result of the plan that took
+    /// effect.
     ///
     /// # Errors
-    /// What the plan fails with; [`Error::Busy`] when other writers were faster every time;
-    /// [`Error::Conflict`] when the lease of a job that it settles was lost; when the store is unavailable.
+    /// The error of the plan; [`Error::Busy`] when other writers were faster every time; [`Error::Conflict`] when the
+    /// lease of a job that it settles was lost; when the store is unavailable.
     pub async fn change<T, P>(&self, plan: impl Fn() -> P) -> Result<T>
     where
         P: Future<Output = Result<(Change, T)>>,
     {
-        // Who comes while another plans again waits for that one.
+        // While another change is planned again, this one waits for it.
         let mut permit = if self.retrying.is_in_use(&self.partition) {
             Some(self.permit().await?)
         } else {
@@ -333,7 +333,7 @@ impl Records {
                         return Ok(planned);
                     }
                 }
-                // What it has read is inconsistent: other writers were faster in between.
+                // The plan read inconsistent records: other writers were faster in between.
                 Err(Error::Busy) => {}
                 Err(cause) => return Err(cause),
             }
@@ -344,7 +344,7 @@ impl Records {
         Err(Error::Busy)
     }
 
-    /// Commits a change; `None` when a version that it expects is not the current one.
+    /// Commits a change. Returns `None` if a version that it expects is not the current one.
     ///
     /// # Errors
     /// As [`Records::change`].
@@ -369,7 +369,7 @@ impl Records {
     }
 }
 
-/// The record of an entry.
+/// Decodes the record of an entry.
 ///
 /// # Errors
 /// [`Error::Bug`] when it is damaged.

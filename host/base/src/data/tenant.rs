@@ -1,7 +1,7 @@
-//! The record of a tenant, and what an operator has set for it.
+//! The record of a tenant, with the settings that an operator has made for it.
 //!
-//! The token service writes it (`tokens/tenants.rs`). Its shape stands here because other features read a setting of theirs
-//! in it, and no feature imports another.
+//! The token service writes it (`tokens/tenants.rs`). Its type is here because other features read their settings from
+//! it, and no feature imports another.
 
 use serde::{Deserialize, Serialize};
 use tillgate_store::clock::Timestamp;
@@ -10,25 +10,25 @@ use super::records::Records;
 use crate::error::Result;
 use crate::identity::TenantId;
 
-/// The partition of the records of tenants, with everything else of the token service.
+/// The partition with the records of tenants and everything else of the token service.
 pub const PARTITION: &str = "iam";
 
 /// The prefix of the records of tenants.
 pub const TENANT: &str = "tenant/";
 
-/// The key of a tenant's record.
+/// Returns the key of a tenant's record.
 #[must_use]
 pub fn key(tenant: &TenantId) -> String {
     format!("{TENANT}{tenant}")
 }
 
-/// What an operator sets for a tenant.
+/// The settings that an operator makes for a tenant.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct TenantSettings {
-    /// Its name for people.
+    /// The name shown to people.
     pub name: Option<String>,
-    /// By how many percent a rate may move unless a change says that it is meant (`rates.md`, "Guard against slips"): a
-    /// decimal, 0 to less than 100. `None`: as the configuration has it.
+    /// The percentage by which a rate may move unless a change says that it is intended (`rates.md`, "Guard against
+    /// slips"): a decimal from 0 to less than 100. `None` means the percentage in the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_tolerance_percent: Option<String>,
 }
@@ -36,15 +36,15 @@ pub struct TenantSettings {
 /// A tenant as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct StoredTenant {
-    /// What an operator has set.
+    /// The settings that an operator has made.
     #[serde(flatten)]
     pub settings: TenantSettings,
-    /// When it was created.
+    /// The time of creation.
     pub created: Timestamp,
 }
 
 impl StoredTenant {
-    /// A tenant for which nothing is set.
+    /// Creates a tenant without settings.
     #[must_use]
     pub fn new(created: Timestamp) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl StoredTenant {
     }
 }
 
-/// What is set for a tenant; nothing for one that was never created. `records` are those of [`PARTITION`].
+/// Reads the settings of a tenant; a tenant that was never created has none. `records` are those of [`PARTITION`].
 ///
 /// # Errors
 /// [`Error::Unavailable`](crate::error::Error::Unavailable).

@@ -1,4 +1,4 @@
-//! Which addresses may be dialled (`webhooks.md`, "SSRF"). Pure.
+//! The addresses that may be dialled (`webhooks.md`, "SSRF"). Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,21 +7,21 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 /// The destinations that a client may have.
 #[derive(Clone, Debug)]
 pub enum Destinations {
-    /// Every address: for what the operator has configured.
+    /// Every address, for targets that the operator configures.
     Any,
-    /// This machine alone.
+    /// This machine only.
     Loopback,
-    /// This machine, and private networks.
+    /// This machine and private networks.
     Local,
-    /// Global unicast addresses, and those in the networks named: for what tenants configure.
+    /// Global unicast addresses and the named networks, for targets that tenants configure.
     Public {
-        /// Networks that are allowed besides.
+        /// Networks that are also allowed.
         besides: Vec<IpNet>,
     },
 }
 
 impl Destinations {
-    /// Whether an address may be dialled.
+    /// Returns whether an address may be dialled.
     #[must_use]
     pub fn allow(&self, address: IpAddr) -> bool {
         match self {
@@ -42,7 +42,7 @@ impl Destinations {
     }
 }
 
-/// Whether an address is of the public internet, and stands for no other address.
+/// Returns whether an address belongs to the public internet and stands for no other address.
 fn is_global_unicast(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|special| special.contains(&address)),
@@ -61,7 +61,7 @@ const fn v6(first: u16, second: u16, prefix: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0), prefix)
 }
 
-/// The IANA IPv4 special-purpose registry, multicast and what is reserved.
+/// The IANA IPv4 special-purpose registry, multicast and reserved addresses.
 const SPECIAL_V4: [Ipv4Net; 14] = [
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),
@@ -79,11 +79,11 @@ const SPECIAL_V4: [Ipv4Net; 14] = [
     v4(224, 0, 0, 0, 3),
 ];
 
-/// What is assigned as global unicast. Everything else is not: loopback, link-local, unique local, multicast, NAT64
-/// (`64:ff9b::/96` and `64:ff9b:1::/48`), addresses that contain an IPv4 address, discard-only.
+/// The range assigned to global unicast. It excludes loopback, link-local, unique local, multicast, NAT64
+/// (`64:ff9b::/96` and `64:ff9b:1::/48`), addresses that contain an IPv4 address, and discard-only.
 const GLOBAL_UNICAST_V6: Ipv6Net = v6(0x2000, 0, 3);
 
-/// Special purposes within it: protocol assignments with Teredo, benchmarking and ORCHID; documentation; 6to4.
+/// Special-purpose ranges within it: protocol assignments with Teredo, benchmarking and ORCHID; documentation; 6to4.
 const SPECIAL_V6: [Ipv6Net; 4] = [
     v6(0x2001, 0, 23),
     v6(0x2001, 0xdb8, 32),

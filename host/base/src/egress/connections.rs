@@ -1,7 +1,7 @@
-//! Connections that are kept for the next request: to so many targets at most, since tenants name them.
+//! Connections that are kept for the next request, to a bounded number of targets, because tenants name the targets.
 //!
-//! reqwest closes a connection that was idle for a while, and has no bound for how many are idle until then. When a client
-//! has sent to too many targets, another one takes its place, and the idle connections of the first are closed.
+//! reqwest closes a connection that was idle for a while, but does not bound how many are idle until then. When a
+//! client has sent to too many targets, a new one replaces it, and the idle connections of the old one are closed.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,16 +10,15 @@ use std::hash::{BuildHasher, RandomState};
 use parking_lot::Mutex;
 use reqwest::Url;
 
-/// How many targets connections are kept to.
+/// The most targets to which connections are kept.
 const MAX_TARGETS: usize = 4_096;
 
-/// How many idle ones are kept to each of them.
+/// The most idle connections to each target.
 pub(super) const MAX_IDLE: usize = 16;
 
-/// Makes a client of reqwest.
+/// Builds a reqwest client.
 type Build = Box<dyn Fn() -> reqwest::Result<reqwest::Client> + Send + Sync>;
 
-/// See the module's documentation.
 pub(super) struct Connections {
     build: Build,
     hasher: RandomState,
@@ -47,12 +46,12 @@ impl Connections {
         })
     }
 
-    /// The client for a request whose target does not matter yet.
+    /// Returns the client for a request whose target does not matter yet.
     pub(super) fn any(&self) -> reqwest::Client {
         self.kept.lock().http.clone()
     }
 
-    /// The client that sends a request to a URL.
+    /// Returns the client that sends a request to a URL.
     pub(super) fn to(&self, url: &Url) -> reqwest::Result<reqwest::Client> {
         let target = (url.scheme(), url.host_str(), url.port_or_known_default());
         let target = self.hasher.hash_one(target);

@@ -1,11 +1,11 @@
-//! Why there is no answer, without the URL and the address that was dialled.
+//! The reasons why there is no answer, without the URL and the address that was dialled.
 
 use std::time::Duration;
 
 use super::names::{Refusal, refusal};
 use super::trust::{Distrust, distrust};
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     /// The address of a host may not be dialled.
@@ -19,7 +19,7 @@ pub enum EgressError {
     Untrusted {
         /// The error with its causes.
         in_full: String,
-        /// Why not.
+        /// The reason.
         why: Distrust,
     },
     /// The deadline has passed.
@@ -28,21 +28,21 @@ pub enum EgressError {
     /// The answer is too large.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// Nothing has arrived of a stream for too long.
+    /// Nothing has arrived on a stream for too long.
     #[error("nothing has arrived for {}", humantime::format_duration(*.0))]
     Silent(Duration),
     /// An event of a stream is too large.
     #[error("an event is larger than {0} bytes")]
     EventTooLarge(usize),
-    /// The connection broke, or what came is not HTTP.
+    /// The connection broke, or the answer is not HTTP.
     #[error("the answer could not be read: {0}")]
     Broken(String),
-    /// TLS cannot be set up on this machine, which may have no certificates of authorities.
+    /// TLS cannot be set up on this machine, which may have no CA certificates.
     #[error("TLS cannot be set up here: {0}")]
     Setup(String),
 }
 
-/// What a request has failed with.
+/// Returns the reason why a request failed.
 pub(super) fn failure(cause: reqwest::Error, deadline: Duration) -> EgressError {
     if let Some(refusal) = refusal(&cause) {
         return EgressError::Refused(refusal);
@@ -60,13 +60,13 @@ pub(super) fn failure(cause: reqwest::Error, deadline: Duration) -> EgressError 
     }
 }
 
-/// An error with its causes, without the URL.
+/// Returns an error with its causes, without the URL.
 pub(super) fn in_full(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
-        // What the other end says of it in words is left out: it may be long, and repeat what was sent.
+        // The other end's own words are left out: they may be long, and repeat what was sent.
         let reason = error
             .downcast_ref::<h2::Error>()
             .and_then(h2::Error::reason);

@@ -13,15 +13,15 @@ use super::error::{EgressError, failure};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What a comment with an id begins with, after its colon.
+/// The start of a comment that carries an id, after its colon.
 const CURSOR: &[u8] = b" cursor ";
 
-/// What bounds a stream of events.
+/// The limits of a stream of events.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamLimits {
-    /// How long nothing may arrive, neither an event nor a heartbeat.
+    /// The longest time without an event or a heartbeat.
     pub silence: Duration,
-    /// The most bytes of an event.
+    /// The largest event, in bytes.
     pub max_event: usize,
 }
 
@@ -40,7 +40,7 @@ pub struct EventStream {
     response: reqwest::Response,
     limits: StreamLimits,
     parser: Parser,
-    /// What has arrived and is not parsed yet.
+    /// The bytes that have arrived but are not parsed yet.
     rest: Bytes,
     has_received: bool,
 }
@@ -56,10 +56,10 @@ impl EventStream {
         }
     }
 
-    /// The next event; `None` when the stream has ended.
+    /// Returns the next event, or `None` when the stream has ended.
     ///
     /// # Errors
-    /// Why nothing more can be read.
+    /// When nothing more can be read.
     pub async fn next(&mut self) -> Result<Option<Event>, EgressError> {
         let StreamLimits { silence, max_event } = self.limits;
         loop {
@@ -76,26 +76,26 @@ impl EventStream {
         }
     }
 
-    /// The id with which to go on after the events that have been read; empty if the stream has not named one.
+    /// Returns the id from which to resume after the events read so far; empty if the stream has named none.
     #[must_use]
     pub fn last_id(&self) -> &str {
         &self.parser.last_id
     }
 
-    /// Whether anything has arrived, a heartbeat perhaps.
+    /// Returns whether anything has arrived, even a heartbeat.
     #[must_use]
     pub const fn has_received(&self) -> bool {
         self.has_received
     }
 }
 
-/// The events of a text that arrives in pieces.
+/// Parses the events of a text that arrives in pieces.
 #[derive(Debug, Default)]
 struct Parser {
     last_id: String,
     /// The line whose end has not arrived.
     line: Vec<u8>,
-    /// How many bytes of the event have arrived.
+    /// The number of bytes of the event that have arrived.
     size: usize,
     name: String,
     data: String,
@@ -108,7 +108,7 @@ impl Parser {
     /// Takes bytes up to the end of an event.
     fn take(&mut self, bytes: &mut Bytes, max: usize) -> Result<Option<Event>, EgressError> {
         while let Some(first) = bytes.first() {
-            // The line has ended with its carriage return.
+            // The line already ended with its carriage return.
             if mem::take(&mut self.is_after_carriage_return) && *first == b'\n' {
                 bytes.advance(1);
                 continue;
@@ -131,7 +131,7 @@ impl Parser {
                     None => {}
                     event => return Ok(event),
                 },
-                // A comment is of no event: there may be many of them before an empty line.
+                // A comment belongs to no event: many of them may come before an empty line.
                 [b':', comment @ ..] => {
                     self.size -= line.len();
                     self.read_comment(comment);
@@ -145,7 +145,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// A host of this project says in a comment up to where there was nothing to be sent.
+    /// Reads the cursor in a comment of a host of this project: there was nothing to send up to it.
     fn read_comment(&mut self, comment: &[u8]) {
         let cursor = comment.strip_prefix(CURSOR);
         if let Some(Ok(cursor)) = cursor.map(std::str::from_utf8)
@@ -170,7 +170,7 @@ impl Parser {
         }
     }
 
-    /// The event at whose end an empty line stands, if it has data.
+    /// Ends an event at an empty line, and returns it if it has data.
     fn end_event(&mut self) -> Option<Event> {
         self.size = 0;
         if let Some(id) = self.id.take() {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The events of a text in pieces, each with the id that goes on after it, and the last id of all.
+    /// Returns the events of a text in pieces, each with the id to resume from after it, and the last id.
     fn events<'t>(pieces: impl IntoIterator<Item = &'t [u8]>) -> (Vec<(Event, String)>, String) {
         let (mut parser, mut events) = (Parser::default(), Vec::new());
         for piece in pieces {

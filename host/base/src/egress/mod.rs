@@ -1,15 +1,15 @@
-//! Outgoing HTTP: clients that are bounded in time and size, follow no redirects, use no proxies, and dial only the
-//! addresses that they may.
+//! Outgoing HTTP: clients that are bounded in time and size, follow no redirects, use no proxies, and dial only allowed
+//! addresses.
 //!
-//! Every request that this service sends goes through a [`Client`]. What matters for safety is the address that is
-//! dialled, not the name in the URL: each connection resolves the name, checks every address of the answer and dials
-//! one of these (`address.rs`, `names.rs`). A name that resolves to an allowed address first and to another one later
-//! does not get around that.
+//! Every request that this service sends goes through a [`Client`]. Safety depends on the address that is dialled, not
+//! on the name in the URL: each connection resolves the name, checks every address of the answer and dials one of these
+//! (`address.rs`, `names.rs`). A name that first resolves to an allowed address and later to another one cannot get
+//! around that.
 //!
-//! No error says which address a name has: a tenant could map the operator's network by asking for names. Nor does it repeat
-//! the URL, whose query may be a secret; others show a URL as `shown.rs` does.
+//! No error reveals the address of a name: a tenant could map the operator's network by trying names. Nor does an error
+//! repeat the URL, whose query may be a secret; other code shows a URL as `shown.rs` does.
 //!
-//! An answer is read whole ([`Client::send`]), or as a stream of events (`events.rs`) that goes on for as long as
+//! An answer is read in full ([`Client::send`]), or as a stream of events (`events.rs`) that continues for as long as
 //! something arrives ([`Client::open`]).
 
 mod address;
@@ -45,42 +45,42 @@ pub use self::trust::{Distrust, Trust};
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));
 
-/// How long a connection may take to be opened, within the deadline of the request.
+/// The longest time for opening a connection, within the deadline of the request.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// How long an idle connection is kept for the next request.
+/// The time for which an idle connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How long nothing may come over a connection of HTTP/2 on which a request waits until the other end is asked whether it is
-/// there. If it does not answer that either, within the deadline of a request, later ones get another connection.
+/// The silence on an HTTP/2 connection with a waiting request after which the other end is pinged. If it does not
+/// answer within the deadline of a request, later requests get another connection.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// How soon a connection that was closed while it was idle shows that: later than within this time, the request itself may be
-/// why it was closed.
+/// The time within which a connection that was closed while idle fails a request. After that, the request itself may be
+/// the reason why it was closed.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The most headers of an answer over HTTP/1.1.
 const MAX_HEADERS: usize = 1_000;
 
-/// What bounds the requests of a client.
+/// The limits of a client's requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How long a request may take, from resolving the name to the end of the answer, or to the head of a stream.
+    /// The longest time for a request, from resolving the name to the end of the answer, or to the head of a stream.
     pub deadline: Duration,
-    /// The most bytes of an answer that are read, after decompression.
+    /// The most bytes that are read of an answer, after decompression.
     pub max_answer: usize,
     /// The addresses that may be dialled.
     pub destinations: Destinations,
 }
 
-/// A client, whose connections are reused (`connections.rs`).
+/// A client that reuses its connections (`connections.rs`).
 #[derive(Clone, Debug)]
 pub struct Client {
     connections: Arc<Connections>,
     limits: Limits,
 }
 
-/// An answer, read whole.
+/// An answer, read in full.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status.
@@ -112,7 +112,7 @@ pub enum Opened {
 }
 
 impl Client {
-    /// A client with these limits.
+    /// Creates a client with these limits.
     ///
     /// # Errors
     /// [`EgressError::Setup`] when TLS cannot be set up on this machine.
@@ -120,7 +120,7 @@ impl Client {
         Self::with(limits, Arc::new(SystemNames), Trust::System)
     }
 
-    /// The same, which trusts other certificates than this machine does.
+    /// Creates a client that trusts other certificates than this machine does.
     ///
     /// # Errors
     /// [`EgressError::Setup`] when TLS cannot be set up on this machine, or with these authorities.
@@ -128,7 +128,7 @@ impl Client {
         Self::with(limits, Arc::new(SystemNames), trust)
     }
 
-    /// The same, with another way to find the addresses of a name.
+    /// Creates a client that looks up the addresses of a name in another way.
     ///
     /// # Errors
     /// [`EgressError::Setup`] when TLS cannot be set up on this machine.
@@ -151,9 +151,10 @@ impl Client {
                 .redirect(reqwest::redirect::Policy::none())
                 .no_proxy()
                 .user_agent(USER_AGENT)
-                // `Content-Type`, as existing receivers know it: some compare names with their capitals.
+                // Sends names such as `Content-Type`, as existing receivers know them: some compare names with their
+                // capitals.
                 .http1_title_case_headers()
-                // What other clients read in spite of its faults is an answer.
+                // Answers whose faults other clients tolerate are accepted.
                 .http1_allow_obsolete_multiline_headers_in_responses(true)
                 .http1_allow_spaces_after_header_name_in_responses(true)
                 .http1_ignore_invalid_headers_in_responses(true)
@@ -171,33 +172,33 @@ impl Client {
         })
     }
 
-    /// A request, to be given headers and a body and then sent with [`Client::send`].
+    /// Creates a request. The caller adds headers and a body, and sends it with [`Client::send`].
     pub fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.connections.any().request(method, url)
     }
 
-    /// The address that a URL names in place of a host, if it may not be dialled. It would be dialled as it stands there;
-    /// a name is checked where it is resolved.
+    /// Returns a refusal if a URL has an address in place of a host name, and it may not be dialled. Such an address is
+    /// dialled as it is; a name is checked when it is resolved.
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<Refusal> {
         let address = literal(url).filter(|at| !self.limits.destinations.allow(*at))?;
         Some(Refusal::new(address.to_string(), address))
     }
 
-    /// Sends a request and reads the whole answer, whatever its status.
+    /// Sends a request and reads the answer in full, whatever its status.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// When there is no answer.
     pub async fn send(&self, request: RequestBuilder) -> Result<Answer, EgressError> {
         let answer = async { self.read(self.execute(request).await?).await };
         self.in_time(answer).await
     }
 
-    /// Sends a request and reads its answer, so that the connection can be used again; answers the first bytes of the body.
-    /// Reading ends at the limit for answers.
+    /// Sends a request and reads its answer, so that the connection can be used again. Returns the first bytes of the
+    /// body. Reading stops at the limit for answers.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// When there is no answer.
     pub async fn send_for_head(
         &self,
         request: RequestBuilder,
@@ -210,11 +211,11 @@ impl Client {
         self.in_time(answer).await
     }
 
-    /// Posts a body, and reads the answer as [`Client::send_for_head`] does. What was sent on a connection that its other end
-    /// had closed while it was idle is sent again at once.
+    /// Posts a body, and reads the answer as [`Client::send_for_head`] does. If the other end had closed the connection
+    /// while it was idle, the request is sent again at once.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// When there is no answer.
     pub async fn post_for_head(
         &self,
         url: &Url,
@@ -229,10 +230,10 @@ impl Client {
         self.in_time(answer).await
     }
 
-    /// Sends a request for a stream of events. Only until it begins does the deadline apply.
+    /// Sends a request for a stream of events. The deadline applies only until the stream begins.
     ///
     /// # Errors
-    /// Why there is neither a stream nor an answer.
+    /// When there is neither a stream nor an answer.
     pub async fn open(
         &self,
         request: RequestBuilder,
@@ -266,7 +267,7 @@ impl Client {
     ) -> Result<Response, EgressError> {
         let execute = async |body: Bytes| {
             let spare = body.clone();
-            // A body that is read once: reqwest would hold a copy for a repetition until there is an answer.
+            // This body can be read only once: reqwest would keep a copy for a retry until there is an answer.
             let body_once = reqwest::Body::wrap(Full::new(body));
             let request = self.request(Method::POST, url.clone());
             let request = request.headers(headers.clone()).body(body_once);
@@ -275,7 +276,7 @@ impl Client {
         };
         let begin = Instant::now();
         let sent = match execute(body).await? {
-            // Once, and not after a while: what then closes a connection is that the receiver failed over this request.
+            // Resend only once, and only soon: a later close may mean that the receiver failed on this request.
             (Err(cause), Some(spare)) if was_closed(&cause) && begin.elapsed() < AT_ONCE => {
                 execute(spare).await?.0
             }
@@ -291,7 +292,7 @@ impl Client {
         sent.map_err(|cause| failure(cause, self.limits.deadline))
     }
 
-    /// A request that may be sent, and what sends it.
+    /// Returns a request that may be sent, and the client that sends it.
     fn checked(&self, request: RequestBuilder) -> Result<(reqwest::Client, Request), EgressError> {
         let failed = |cause| failure(cause, self.limits.deadline);
         let request = request.build().map_err(failed)?;
@@ -312,7 +313,7 @@ impl Client {
         while read <= self.limits.max_answer {
             let chunk = response.chunk().await;
             let chunk = match chunk {
-                // TLS may end without notice where the end of the connection is that of the answer.
+                // TLS may end without notice if the end of the connection is also the end of the answer.
                 Err(cause) if ends_with_connection(&response) && is_end_of_connection(&cause) => {
                     break;
                 }
@@ -351,7 +352,7 @@ impl Client {
     }
 }
 
-/// Whether the end of the connection is the end of an answer.
+/// Returns whether an answer ends where its connection ends.
 fn ends_with_connection(response: &Response) -> bool {
     let says_more = [CONTENT_LENGTH, TRANSFER_ENCODING];
     let mut says_more = says_more.iter();
@@ -359,7 +360,6 @@ fn ends_with_connection(response: &Response) -> bool {
         && !says_more.any(|name| response.headers().contains_key(name))
 }
 
-/// Whether an answer is a stream of events.
 fn is_events(response: &Response) -> bool {
     let media_type = response.headers().get(CONTENT_TYPE);
     let media_type = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
@@ -367,7 +367,7 @@ fn is_events(response: &Response) -> bool {
         && media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-/// The address that a URL names in place of a host name.
+/// Returns the address that a URL has in place of a host name.
 fn literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -1,4 +1,4 @@
-//! Names and their addresses, of which only those are dialled that may be.
+//! Names and their addresses. Only allowed addresses are dialled.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::Destinations;
 
-/// An address that may not be dialled. It is named by its host: a tenant must not learn which address a name has.
+/// An address that may not be dialled. The error names the host: a tenant must not learn the address of a name.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{host} must not be dialled from here: its {family} address is not allowed")]
 pub struct Refusal {
@@ -29,11 +29,11 @@ impl Refusal {
 
 /// Finds the addresses of names.
 pub trait Names: Send + Sync + fmt::Debug + 'static {
-    /// The addresses of a name.
+    /// Looks up the addresses of a name.
     fn look_up(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// Names as this machine knows them.
+/// The names that this machine can resolve.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemNames;
 
@@ -47,7 +47,7 @@ impl Names for SystemNames {
     }
 }
 
-/// Resolves names, and refuses an answer that has an address which may not be dialled.
+/// Resolves names, and refuses an answer with an address that may not be dialled.
 pub(super) struct CheckedResolver {
     pub(super) names: Arc<dyn Names>,
     pub(super) destinations: Destinations,
@@ -62,8 +62,8 @@ impl Resolve for CheckedResolver {
             let is_this_machine = found.iter().all(|at| at.to_canonical().is_loopback());
             let (allowed, refused): (Vec<_>, Vec<_>) =
                 found.into_iter().partition(|at| destinations.allow(*at));
-            // An answer with both is refused as a whole: it may be an attempt to get around the check. `localhost` is none,
-            // of which perhaps one family is allowed.
+            // An answer with both kinds is refused as a whole: it may be an attempt to get around the check.
+            // `localhost` is not, although perhaps only one of its families is allowed.
             if let Some(refused) = refused.first()
                 && (allowed.is_empty() || !is_this_machine)
             {
@@ -76,7 +76,7 @@ impl Resolve for CheckedResolver {
     }
 }
 
-/// What the resolver has refused, if that is what an error comes from.
+/// Returns the resolver's refusal, if it caused an error.
 pub(super) fn refusal(error: &reqwest::Error) -> Option<Refusal> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -2,20 +2,20 @@
 
 use reqwest::Url;
 
-/// What stands in place of what is hidden.
+/// The text in place of a hidden part.
 const HIDDEN: &str = "***";
 
-/// What ends a URL in a text, besides white space. A login may contain any other character.
+/// The characters that end a URL in a text, besides white space. A login may contain any other character.
 const ENDS: [char; 2] = ['"', '`'];
 
-/// A URL without what may be a secret; a text that is no URL, as it is.
+/// Returns a URL without the parts that may be secret. A text that is not a URL stays as it is.
 #[must_use]
 pub fn shown(text: &str) -> String {
     if !text.contains("://") || !text.contains(['@', '?', '#']) {
         return text.to_owned();
     }
     let Ok(mut url) = Url::parse(text) else {
-        // In a malformed one, a secret may stand anywhere.
+        // In a malformed URL, a secret may be anywhere.
         let scheme = text.split_once("://").map(|(scheme, _)| scheme);
         return format!("{}://{HIDDEN}", scheme.unwrap_or_default());
     };
@@ -32,7 +32,7 @@ pub fn shown(text: &str) -> String {
     url.into()
 }
 
-/// A text in which each URL is without what may be a secret.
+/// Hides the parts that may be secret in each URL of a text.
 #[must_use]
 pub fn with_urls_shown(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || ENDS.contains(&c);

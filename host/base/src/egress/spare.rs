@@ -1,7 +1,7 @@
-//! Sending again what was sent on a connection that its other end had closed while it was idle: that is no attempt.
+//! Resends a request if the other end had closed its idle connection. That does not count as an attempt.
 //!
-//! Only a request on a connection that is used again may need a spare body. Where a connection is opened for a request, its
-//! spare body is dropped at once: receivers that never answer must not keep what they were sent in memory.
+//! Only a request on a reused connection may need a spare body. If a connection is opened for a request, its spare body
+//! is dropped at once: receivers that never answer must not keep the bodies sent to them in memory.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -17,7 +17,7 @@ tokio::task_local! {
     static SPARE: Cell<Option<Bytes>>;
 }
 
-/// Sends a request; answers its spare body as well, unless a connection was opened for it.
+/// Sends a request. Also returns its spare body, unless a connection was opened for the request.
 pub(super) async fn with_spare<T>(
     body: Bytes,
     sending: impl Future<Output = T>,
@@ -29,11 +29,11 @@ pub(super) async fn with_spare<T>(
     SPARE.scope(Cell::new(Some(body)), sending).await
 }
 
-/// Has a connector drop the spare body of the request that it opens a connection for.
+/// Makes a connector drop the spare body of the request that it opens a connection for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DropSpare;
 
-/// A connector that does so.
+/// A connector that drops spare bodies.
 #[derive(Clone, Debug)]
 pub(super) struct Connector<S>(S);
 
@@ -55,13 +55,13 @@ impl<S: Service<T>, T> Service<T> for Connector<S> {
     }
 
     fn call(&mut self, target: T) -> S::Future {
-        // Not every request has one.
+        // Not every request has a spare body.
         let _ = SPARE.try_with(Cell::take);
         self.0.call(target)
     }
 }
 
-/// Whether a request has failed since its connection was closed before it was answered.
+/// Returns whether a request failed because its connection was closed before the answer.
 pub(super) fn was_closed(error: &reqwest::Error) -> bool {
     let is_closed = |error: &(dyn Error + 'static)| {
         let of_hyper = error.downcast_ref::<hyper::Error>();
@@ -85,7 +85,7 @@ pub(super) fn was_closed(error: &reqwest::Error) -> bool {
     causes(error).any(is_closed)
 }
 
-/// Whether an answer was cut off where the connection ended.
+/// Returns whether the end of the connection cut off an answer.
 pub(super) fn is_end_of_connection(error: &reqwest::Error) -> bool {
     let mut causes = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(|cause| cause.kind() == ErrorKind::UnexpectedEof)

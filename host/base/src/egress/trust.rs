@@ -1,32 +1,32 @@
-//! Whose certificates a client trusts.
+//! The certificates that a client trusts.
 
 use std::path::Path;
 
 use reqwest::{Certificate, ClientBuilder};
 use rustls::CertificateError;
 
-/// What is wrong with a certificate as `openssl req -x509` makes it.
+/// The fault of a certificate that `openssl req -x509` creates.
 const AUTHORITYS: &str =
     "it is the certificate of an authority, CA:TRUE, and that of a host must have CA:FALSE";
 
-/// See the module's documentation.
+/// The authorities whose certificates a client trusts.
 #[derive(Clone, Debug, Default)]
 pub enum Trust {
-    /// Those of the authorities that this machine trusts.
+    /// The authorities that this machine trusts.
     #[default]
     System,
-    /// Those of these authorities alone.
+    /// Only these authorities.
     Only(Vec<Certificate>),
-    /// Any: only for a question to this machine itself, without a secret in it.
+    /// Any certificate: only for a request to this machine itself that contains no secret.
     Any,
 }
 
-/// Why a certificate is not accepted.
+/// The reason why a certificate is not accepted.
 #[derive(Clone, Debug)]
 pub enum Distrust {
-    /// Its authority is not trusted, or something that may go away with that.
+    /// Its authority is not trusted, or it has another fault that may go away once the authority is trusted.
     Authority(String),
-    /// It is no certificate of this host, whoever is trusted.
+    /// It is not a certificate of this host, whichever authorities are trusted.
     Certificate(String),
 }
 
@@ -34,7 +34,7 @@ impl Trust {
     /// Trusts the authorities whose certificates are in a file, in PEM.
     ///
     /// # Errors
-    /// Why there are none, with the name of the file.
+    /// Says why there are none, and names the file.
     pub fn of_file(file: &Path) -> Result<Self, String> {
         let name = file.display();
         let pem = std::fs::read(file);
@@ -56,7 +56,7 @@ impl Trust {
     }
 }
 
-/// Why the certificate of the other end was not accepted, if that is what an error comes from.
+/// Returns why the certificate of the other end was not accepted, if that caused an error.
 pub(super) fn distrust(error: &reqwest::Error) -> Option<Distrust> {
     let cause = tls_error(error)?;
     let rustls::Error::InvalidCertificate(fault) = cause else {
@@ -73,7 +73,7 @@ pub(super) fn distrust(error: &reqwest::Error) -> Option<Distrust> {
     })
 }
 
-/// The error of TLS that an error comes from. One of a socket does not have what it contains as its source.
+/// Returns the TLS error that caused an error. An I/O error does not have the error that it contains as its source.
 fn tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
     if let Some(found) = error.downcast_ref() {
         return Some(found);

@@ -1,8 +1,8 @@
 //! One instance of the module: calls over its C ABI, the documents that it keeps prepared, and its limits.
 //!
 //! A call is written into the module's input buffer, and its answer is read from where the module says
-//! (`engine/README.md`, "The C ABI"). What a call may compute is time of its thread, looked at whenever the epoch moves.
-//! After an [`EngineError::Failed`] an instance is not called again; that is up to the pool.
+//! (`engine/README.md`, "The C ABI"). A call is limited in the CPU time of its thread, which is checked whenever the
+//! epoch advances. After an [`EngineError::Failed`], the pool does not call the instance again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,38 +21,39 @@ use super::prepared::PreparedDocuments;
 use super::totals::Totals;
 use super::{Call, Decided, Document, DocumentDigest, EngineError, EvaluateOptions, failed};
 
-/// What an instance may allocate.
+/// The most memory that an instance may allocate, in bytes.
 const MEMORY_LIMIT: usize = 256 << 20;
 
-/// Instances with more linear memory are large; if their documents need less than an eighth of it, they are mostly empty.
+/// Instances with more linear memory than this are large. If their documents need less than an eighth of it, they are
+/// mostly empty.
 const LARGE: usize = 32 << 20;
 
-/// What a call may compute before it is ended: time of its thread, so that a busy machine ends none.
+/// The most CPU time of a call. The time of its thread counts, so a busy machine ends no call.
 const DEADLINE: Duration = Duration::from_millis(50);
 
-/// What a call may compute beyond that, for each byte of its input.
+/// The additional CPU time for each byte of a call's input.
 const DEADLINE_PER_BYTE: Duration = Duration::from_nanos(100);
 
-/// The same for a basket, which may have as many results as a hundred thousand calls, and for explanations, which may be as
-/// long.
+/// The most CPU time of a basket, which may have as many results as a hundred thousand calls, and of explanations,
+/// which may be as long.
 const BASKET_DEADLINE: Duration = Duration::from_millis(200);
 
-/// The same for rate math, of which one request may have ten thousand calls.
+/// The most CPU time of rate math: one request may have ten thousand calls.
 const RATES_DEADLINE: Duration = Duration::from_millis(200);
 
-/// The same for tests: two hundred decisions, each of which may have a thousand results.
+/// The most CPU time of tests: two hundred decisions, each of which may have a thousand results.
 const TESTS_DEADLINE: Duration = Duration::from_millis(200);
 
-/// What an instance's store holds: limits, and what the call in it has used.
+/// The data of an instance's store: limits, and the time that its current call has used.
 pub(super) struct State {
     limits: StoreLimits,
     budget: Duration,
-    /// The thread's time when the call was first checked.
+    /// The thread's CPU time when the call was first checked.
     seen: Option<Duration>,
 }
 
 impl State {
-    /// Whether a call that is still running may go on. Called a tick or two after its start, and then at each tick.
+    /// Returns whether a running call may continue. Called a tick or two after its start, and then at each tick.
     fn may_go_on(&mut self) -> bool {
         let used = thread_time();
         let since = *self.seen.get_or_insert(used);
@@ -66,10 +67,10 @@ fn thread_time() -> Duration {
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The same for the findings of a rule, which may have a hundred thousand values.
+/// The most CPU time of the findings of a rule, which may have a hundred thousand values.
 const FINDINGS_DEADLINE: Duration = Duration::from_secs(1);
 
-/// One instance of the module, and what it keeps prepared.
+/// One instance of the module, and its prepared documents.
 pub(super) struct Instance {
     store: Store<State>,
     memory: Memory,
@@ -80,12 +81,11 @@ pub(super) struct Instance {
     findings: TypedFunc<u32, u64>,
     tests: TypedFunc<u32, u64>,
     release: TypedFunc<u32, ()>,
-    /// Where the module counts the results of a decision.
+    /// The address at which the module counts the results of a decision.
     tally_at: usize,
     prepared: PreparedDocuments,
-    /// The bytes of its linear memory when that was last looked at.
+    /// The bytes of its linear memory when last counted.
     memory_size: usize,
-    /// What all instances take together.
     totals: Arc<Totals>,
 }
 
@@ -163,7 +163,7 @@ impl Instance {
         Ok(new)
     }
 
-    /// Counts by how much its linear memory has grown; it never shrinks.
+    /// Adds the growth of its linear memory to the totals. Linear memory never shrinks.
     pub(super) fn count_memory(&mut self) {
         let size = self.memory.data_size(&self.store);
         let grown = size.saturating_sub(self.memory_size);
@@ -173,7 +173,6 @@ impl Instance {
         }
     }
 
-    /// Has the module decide.
     pub(super) fn evaluate(
         &mut self,
         call: Call<'_>,
@@ -182,7 +181,7 @@ impl Instance {
     ) -> Result<Decided, EngineError> {
         self.prepared.begin_call();
         let words = options.words();
-        // What a log needs is as long as the answer.
+        // The rows for the decision log are as long as the answer.
         let parts = if options.record { 2 } else { 1 };
         let of_basket = BASKET_DEADLINE * parts;
         let deadline = if options.explain {
@@ -225,7 +224,7 @@ impl Instance {
         })
     }
 
-    /// How many results the decision that was just made has.
+    /// Returns the counts of the decision that was just made.
     fn tally(&self) -> Result<Tally, EngineError> {
         let memory = self.memory.data(&self.store);
         let counts = memory.get(self.tally_at..).and_then(|at| at.first_chunk());
@@ -240,7 +239,6 @@ impl Instance {
         Ok(tally)
     }
 
-    /// Has the module do rate math.
     pub(super) fn rates(&mut self, request: &[u8]) -> Result<Bytes, EngineError> {
         let len = self.write(&[request])?;
         self.allow(RATES_DEADLINE + DEADLINE_PER_BYTE * len);
@@ -248,7 +246,7 @@ impl Instance {
         self.read(answer)
     }
 
-    /// Has the module look at a rule, whose JSON these parts are together.
+    /// Lets the module inspect a rule, given as parts of its JSON.
     pub(super) fn findings(&mut self, rule: &[&[u8]]) -> Result<Bytes, EngineError> {
         let len = self.write(rule)?;
         self.allow(FINDINGS_DEADLINE + DEADLINE_PER_BYTE * len);
@@ -256,7 +254,7 @@ impl Instance {
         self.read(answer)
     }
 
-    /// Has the module run tests; the request may be in parts.
+    /// Lets the module run tests. The request may be in parts.
     pub(super) fn tests(&mut self, request: &[&[u8]]) -> Result<Bytes, EngineError> {
         let len = self.write(request)?;
         self.allow(TESTS_DEADLINE + DEADLINE_PER_BYTE * len);
@@ -284,12 +282,12 @@ impl Instance {
         self.read(answer)
     }
 
-    /// Whether a document is prepared.
+    /// Returns whether a document is prepared.
     pub(super) fn has(&self, document: &Document) -> bool {
         self.prepared.has(&document.digest)
     }
 
-    /// The handle of a document, which is prepared when it is not yet.
+    /// Returns the handle of a document, which is prepared first if necessary.
     fn handle(&mut self, document: &Document) -> Result<u32, EngineError> {
         let round = self.totals.round.load(Ordering::Relaxed);
         if let Some(handle) = self.prepared.find(&document.digest, round) {
@@ -325,18 +323,17 @@ impl Instance {
             .map_err(failed)
     }
 
-    /// Releases what was not used since a round of the pool.
+    /// Releases the documents that were last used before a round of the pool.
     pub(super) fn release_unused(&mut self, since: u64) -> Result<(), EngineError> {
         let unused = self.prepared.unused_since(since);
         unused.iter().try_for_each(|digest| self.release(digest))
     }
 
-    /// Whether its memory is so much that it matters.
     pub(super) const fn is_large(&self) -> bool {
         self.memory_size > LARGE
     }
 
-    /// Whether a new one would need far less memory.
+    /// Returns whether a new instance would need far less memory.
     pub(super) fn is_mostly_empty(&self) -> bool {
         self.is_large() && self.prepared.size() < self.memory_size / 8
     }
@@ -399,7 +396,7 @@ impl Drop for Instance {
     }
 }
 
-/// What the module says of a request that it refuses.
+/// Converts the module's refusal of a request into an error.
 fn refusal(json: &[u8]) -> EngineError {
     #[derive(serde::Deserialize)]
     struct Refusal {

@@ -1,8 +1,9 @@
-//! The module under wasmtime: what it is asked, and a pool of instances that answer.
+//! The module under wasmtime: the questions that it answers, and a pool of its instances.
 //!
-//! The module is compiled when the host is built, so a start only loads its machine code. Instances are few (one for each thread that decides), warm and reused; a decision runs on
-//! the calling thread in about a microsecond. Instances share nothing, and one that trapped or exceeded its deadline is
-//! never entered again: its state is undefined (`engine.md`, "In the host").
+//! The module is compiled when the host is built, so a start only loads its machine code. There are few instances, one
+//! for each thread that decides; they stay warm and are reused. A decision runs on the calling thread in about a
+//! microsecond. Instances share nothing, and one that trapped or exceeded its deadline is never entered again: its
+//! state is undefined (`engine.md`, "In the host").
 
 mod instance;
 mod pool;
@@ -17,13 +18,13 @@ use tillgate_engine::{Code, Fault};
 
 pub use self::pool::{CompiledModule, EnginePool, EngineStatus, Lease, ROUND};
 
-/// The module's bytes, the same that the npm package and the page decide with.
+/// The module's bytes, which the npm package and the page use as well.
 pub const MODULE: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/tillgate_bg.wasm"));
 
-/// The name and the digest of the module, as the package has them.
+/// The name and the digest of the module, as in the npm package.
 pub const ENGINE_JS: &[u8] = include_bytes!(concat!(env!("ENGINE_DIR"), "/engine.js"));
 
-/// The same module as machine code, made by the build.
+/// The machine code of the module, made by the build.
 pub const MACHINE_CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tillgate.cwasm"));
 
 /// The module's SHA-256, in hex.
@@ -41,13 +42,13 @@ pub struct Document {
 }
 
 impl Document {
-    /// A catalog: `{ "global": [..], "tenant": [..] }`.
+    /// Creates a catalog: `{ "global": [..], "tenant": [..] }`.
     #[must_use]
     pub fn catalog(text: Bytes) -> Self {
         Self::new("catalog", text)
     }
 
-    /// A project: `{ "restrictions": [..] }`.
+    /// Creates a project: `{ "restrictions": [..] }`.
     #[must_use]
     pub fn project(text: Bytes) -> Self {
         Self::new("project", text)
@@ -65,37 +66,37 @@ impl Document {
         Self { kind, text, digest }
     }
 
-    /// The document's text.
+    /// Returns the document's text.
     #[must_use]
     pub const fn text(&self) -> &Bytes {
         &self.text
     }
 }
 
-/// What the module is asked to decide.
+/// A question for the module.
 #[derive(Clone, Copy, Debug)]
 pub enum Call<'a> {
-    /// One item, one condition of a catalog.
+    /// One item, against one condition of a catalog.
     Condition(&'a Document, &'a str),
-    /// One item, a project. With a catalog in its place, the project is one that the tenant does not have.
+    /// One item, against a project. A catalog in its place means that the tenant does not have the project.
     Project(&'a Document),
-    /// A basket, over a catalog and perhaps a project.
+    /// A basket, against a catalog and perhaps a project.
     Basket(&'a Document, Option<&'a Document>),
 }
 
-/// How the module is asked to decide.
+/// The options of a decision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EvaluateOptions {
     /// Each result says what was compared.
     pub explain: bool,
     /// Unknown members of the request are ignored.
     pub lenient: bool,
-    /// What the decision log needs is answered too.
+    /// The answer also has what the decision log needs.
     pub record: bool,
 }
 
 impl EvaluateOptions {
-    /// The words before the line of a call.
+    /// Returns the words before the line of a call.
     const fn words(self) -> [&'static str; 3] {
         [
             if self.record { "record " } else { "" },
@@ -105,7 +106,7 @@ impl EvaluateOptions {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     /// The module refused the request.
@@ -116,14 +117,14 @@ pub enum EngineError {
     Failed(String),
 }
 
-/// A decision: the module's answer, and what is counted of it.
+/// A decision: the module's answer, and its counts.
 #[derive(Clone, Debug)]
 pub struct Decided {
-    /// JSON.
+    /// The answer, as JSON.
     pub answer: Bytes,
-    /// What the decision log needs ([`tillgate_engine::record`]), if that was asked for: a JSON array.
+    /// The rows for the decision log ([`tillgate_engine::record`]), if they were asked for: a JSON array.
     pub rows: Bytes,
-    /// How many results it has, by rule and decision.
+    /// The number of results, by rule and decision.
     pub tally: Tally,
 }
 

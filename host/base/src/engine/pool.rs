@@ -1,4 +1,4 @@
-//! The pool: the instances of a compiled module that are idle.
+//! The pool of idle instances of a compiled module.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -13,14 +13,14 @@ use super::settings::settings;
 use super::totals::Totals;
 use super::{Call, Decided, Document, EngineError, EvaluateOptions, MACHINE_CODE, failed};
 
-/// How often [`EnginePool::release_unused`] is called, and how many of these intervals a document is kept that no request uses.
+/// The interval of [`EnginePool::release_unused`], and the number of intervals for which an unused document is kept.
 pub const ROUND: Duration = Duration::from_secs(10);
 const UNUSED_ROUNDS: u64 = 3;
 
-/// The linear memory of all instances beyond which a large one is not kept: 256 MiB.
+/// The linear memory of all instances above which a large one is not kept: 256 MiB.
 const MAX_MEMORY: usize = 256 << 20;
 
-/// How often the epoch moves.
+/// The interval at which the epoch advances.
 const TICK: Duration = Duration::from_millis(10);
 
 /// A compiled module, ready to make instances. Its clones share the machine code.
@@ -37,7 +37,7 @@ impl std::fmt::Debug for CompiledModule {
 }
 
 impl CompiledModule {
-    /// This program's module. A process loads it once, at the first call.
+    /// Returns this program's module. A process loads it once, at the first call.
     ///
     /// # Errors
     /// When its machine code does not run on this processor.
@@ -49,7 +49,7 @@ impl CompiledModule {
         LOADED.clone()
     }
 
-    /// A module from its machine code.
+    /// Loads a module from its machine code.
     ///
     /// # Safety
     /// wasmtime's compiler must have made the machine code.
@@ -62,7 +62,8 @@ impl CompiledModule {
         // SAFETY: the caller has promised it.
         let module = unsafe { Module::deserialize(&engine, machine_code) }.map_err(failed)?;
         let mut linker = Linker::new(&engine);
-        // What the JavaScript face imports; the C ABI never calls it, so hosted code can reach nothing outside itself.
+        // Only the JavaScript face uses these imports. The C ABI never calls them, so hosted code can reach nothing
+        // outside itself.
         linker
             .define_unknown_imports_as_traps(&module)
             .map_err(failed)?;
@@ -72,7 +73,7 @@ impl CompiledModule {
     }
 }
 
-/// A compiled module, and the instances of it that are idle.
+/// A compiled module and its idle instances.
 pub struct EnginePool {
     compiled: CompiledModule,
     idle: ArrayQueue<Box<Instance>>,
@@ -81,22 +82,22 @@ pub struct EnginePool {
     totals: Arc<Totals>,
 }
 
-/// What a pool does.
+/// The state of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineStatus {
-    /// How many instances were made since the start.
+    /// The number of instances made since the start.
     pub made: u64,
-    /// How many of these trapped or exceeded a limit.
+    /// The number of these that trapped or exceeded a limit.
     pub failed: u64,
-    /// How many decide now.
+    /// The number of instances that are deciding now.
     pub in_use: usize,
-    /// How many are ready to.
+    /// The number of instances that are idle.
     pub idle: usize,
-    /// The bytes of linear memory of all of them.
+    /// The linear memory of all instances, in bytes.
     pub memory: usize,
-    /// How many documents they have prepared, each for itself.
+    /// The number of documents that the instances have prepared, each for itself.
     pub prepared: usize,
-    /// The bytes of these documents.
+    /// The size of these documents, in bytes.
     pub prepared_bytes: usize,
 }
 
@@ -110,10 +111,10 @@ impl std::fmt::Debug for EnginePool {
 }
 
 impl EnginePool {
-    /// A pool for `threads` that decide at once.
+    /// Creates a pool for `threads` threads that decide at once.
     ///
     /// # Errors
-    /// When it is not the module of this program's ABI.
+    /// When the module does not have this program's ABI.
     pub fn new(compiled: CompiledModule, threads: usize) -> Result<Self, EngineError> {
         let pool = Self {
             compiled,
@@ -127,7 +128,7 @@ impl EnginePool {
         Ok(pool)
     }
 
-    /// How many instances were made, and how many of these trapped or exceeded a limit.
+    /// Returns how many instances were made, and how many of these trapped or exceeded a limit.
     #[must_use]
     pub fn instances(&self) -> (u64, u64) {
         (
@@ -136,7 +137,7 @@ impl EnginePool {
         )
     }
 
-    /// What the pool does now.
+    /// Returns the current state of the pool.
     #[must_use]
     pub fn status(&self) -> EngineStatus {
         let (made, failed) = self.instances();
@@ -153,13 +154,13 @@ impl EnginePool {
         }
     }
 
-    /// The bytes of linear memory of all instances.
+    /// Returns the linear memory of all instances, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.status().memory
     }
 
-    /// Whether there is an instance that can decide, or can be made.
+    /// Returns whether there is an instance that can decide, or one can be made.
     #[must_use]
     pub fn can_decide(&self) -> bool {
         if !self.idle.is_empty() {
@@ -169,10 +170,10 @@ impl EnginePool {
         made.map(|instance| self.keep(instance)).is_ok()
     }
 
-    /// Has the module decide; `request` is a JSON text, and so is the answer.
+    /// Lets the module decide. The request and the answer are JSON.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] for a request that is not what it must be, or a condition that is not in force.
+    /// [`EngineError::Refused`] for an invalid request, or for a condition that is not in force.
     pub fn evaluate(&self, call: Call<'_>, request: &[u8]) -> Result<Bytes, EngineError> {
         let decided = self
             .lease()?
@@ -180,15 +181,15 @@ impl EnginePool {
         Ok(decided.answer)
     }
 
-    /// Has the module do rate math; `request` is a JSON text of many calls, and so are their answers.
+    /// Lets the module do rate math. The request is JSON with many calls, and the answer is JSON with their results.
     ///
     /// # Errors
-    /// [`EngineError::Refused`] with every fault of every call; then none is answered.
+    /// [`EngineError::Refused`] with every fault of every call. Then no call is answered.
     pub fn rates(&self, request: &[u8]) -> Result<Bytes, EngineError> {
         self.lease()?.run(|instance| instance.rates(request))
     }
 
-    /// Has the module look at a rule, whose JSON these parts are together; the answer is a JSON text.
+    /// Lets the module inspect a rule, given as parts of its JSON. The answer is JSON.
     ///
     /// # Errors
     /// [`EngineError::Refused`] with every fault of the rule.
@@ -196,7 +197,7 @@ impl EnginePool {
         self.lease()?.run(|instance| instance.findings(rule))
     }
 
-    /// Has the module run tests; `request` is a JSON text in parts, and the answer is one.
+    /// Lets the module run tests. The request is JSON in parts, and the answer is JSON.
     ///
     /// # Errors
     /// [`EngineError::Refused`] with every fault of the document and its tests.
@@ -204,7 +205,7 @@ impl EnginePool {
         self.lease()?.run(|instance| instance.tests(request))
     }
 
-    /// An instance for one call.
+    /// Returns an instance for one call.
     ///
     /// # Errors
     /// [`EngineError::Failed`] when none is idle and none can be made.
@@ -224,8 +225,8 @@ impl EnginePool {
         Instance::new(&self.compiled.engine, &self.compiled.module, &self.totals).map(Box::new)
     }
 
-    /// Releases what was prepared and no request has used for a while, and drops instances that hold far more memory than
-    /// they need: it never shrinks. Called every [`ROUND`].
+    /// Releases prepared documents that no request has used for a while. Drops instances that hold far more memory than
+    /// they need, because linear memory never shrinks. Called every [`ROUND`].
     pub fn release_unused(&self) {
         let round = self.totals.round.fetch_add(1, Ordering::Relaxed) + 1;
         for _ in 0..self.idle.len() {
@@ -240,7 +241,7 @@ impl EnginePool {
     }
 
     fn keep(&self, instance: Box<Instance>) {
-        // All together must not hold too much, either.
+        // All instances together must not hold too much memory either.
         if instance.is_large() && self.totals.memory.load(Ordering::Relaxed) > MAX_MEMORY {
             return;
         }
@@ -249,22 +250,22 @@ impl EnginePool {
     }
 }
 
-/// An instance for one call, which goes back to the pool afterwards unless the call has failed.
+/// An instance for one call. It goes back to the pool afterwards, unless the call failed.
 pub struct Lease<'p> {
     pool: &'p EnginePool,
-    /// `None` once it was given back or discarded.
+    /// `None` once the instance was given back or discarded.
     instance: Option<Box<Instance>>,
 }
 
 impl Lease<'_> {
-    /// Whether a document is prepared here.
+    /// Returns whether this instance has prepared a document.
     #[must_use]
     pub fn has(&self, document: &Document) -> bool {
         let instance = self.instance.as_ref();
         instance.is_some_and(|instance| instance.has(document))
     }
 
-    /// Has the module decide; `request` is a JSON text, and so is the answer.
+    /// Lets the module decide. The request and the answer are JSON.
     ///
     /// # Errors
     /// As [`EnginePool::evaluate`].
@@ -302,7 +303,7 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Moves the epoch as long as the engine lives.
+/// Advances the epoch for as long as the engine lives.
 fn tick(engine: &Engine) -> Result<(), EngineError> {
     let engine = engine.weak();
     let run = move || {

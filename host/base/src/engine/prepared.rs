@@ -1,4 +1,5 @@
-//! The documents that an instance keeps prepared, and which of them go when there is no room for another. Pure.
+//! The documents that an instance keeps prepared, and the choice of those to release when there is no room for another.
+//! Pure.
 
 use std::collections::HashMap;
 
@@ -6,42 +7,41 @@ use foldhash::fast::RandomState;
 
 use super::DocumentDigest;
 
-/// How much text of prepared documents an instance keeps, of short ones and of long ones, so that many long ones do not
-/// displace the short ones. The least recently used go first, some of them together.
+/// The most bytes of prepared documents that an instance keeps. Short and long documents have a limit each, so that
+/// many long ones do not displace the short ones. The least recently used are released first, several at once.
 const SHORT_LIMIT: usize = 16 << 20;
 const LONG_LIMIT: usize = 48 << 20;
 const RELEASED_TOGETHER: usize = 64;
 
-/// Longer documents are long.
+/// Documents with more bytes than this are long.
 const LONG: usize = 64 << 10;
 
-/// What a prepared document takes beside its text, about.
+/// The approximate bytes that a prepared document takes besides its text.
 const OVERHEAD: usize = 1 << 10;
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct PreparedDocuments {
     by_digest: HashMap<DocumentDigest, Prepared, RandomState>,
-    /// What short ones take, and what long ones take.
+    /// The bytes that short documents and long documents take.
     taken: [usize; 2],
-    /// Counts calls, to know what was used last.
+    /// Counts calls, to order documents by their last use.
     calls: u64,
 }
 
 /// A document that the module has prepared.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// The module's handle of it.
+    /// The module's handle for it.
     pub(super) handle: u32,
     /// The length of its text.
     pub(super) bytes: usize,
-    /// The round of the pool in which it was used last.
+    /// The round of the pool in which it was last used.
     round: u64,
     last_call: u64,
 }
 
 impl PreparedDocuments {
-    /// Begins a call: what it uses is not released while it lasts.
+    /// Begins a call. The documents that it uses are not released before it ends.
     pub(super) const fn begin_call(&mut self) {
         self.calls += 1;
     }
@@ -50,7 +50,7 @@ impl PreparedDocuments {
         self.by_digest.contains_key(digest)
     }
 
-    /// The handle of a document, which the call uses in a round of the pool.
+    /// Returns the handle of a document, and notes that this call uses it in a round of the pool.
     pub(super) fn find(&mut self, digest: &DocumentDigest, round: u64) -> Option<u32> {
         let prepared = self.by_digest.get_mut(digest)?;
         prepared.last_call = self.calls;
@@ -58,7 +58,7 @@ impl PreparedDocuments {
         Some(prepared.handle)
     }
 
-    /// Adds a document, which the call uses in a round of the pool.
+    /// Adds a document that this call uses in a round of the pool.
     pub(super) fn insert(&mut self, digest: DocumentDigest, handle: u32, bytes: usize, round: u64) {
         *self.taken_by(bytes) += bytes + OVERHEAD;
         let prepared = Prepared {
@@ -77,8 +77,8 @@ impl PreparedDocuments {
         Some(removed)
     }
 
-    /// What must be released so that a document of so many bytes has room, what was used longest ago first. What the call
-    /// uses stays.
+    /// Returns the documents to release to make room for one of this size, the least recently used first. Documents
+    /// that the current call uses stay.
     pub(super) fn displaced_by(&mut self, bytes: usize) -> Vec<DocumentDigest> {
         let limit = if is_long(bytes) {
             LONG_LIMIT
@@ -108,19 +108,18 @@ impl PreparedDocuments {
         displaced
     }
 
-    /// What was not used since a round of the pool.
+    /// Returns the documents that were last used before a round of the pool.
     pub(super) fn unused_since(&self, round: u64) -> Vec<DocumentDigest> {
         let unused = self.by_digest.iter();
         let unused = unused.filter(|(_, prepared)| prepared.round < round);
         unused.map(|(digest, _)| *digest).collect()
     }
 
-    /// What all take together, about.
+    /// Returns the approximate bytes that all documents take together.
     pub(super) fn size(&self) -> usize {
         self.taken.iter().sum()
     }
 
-    /// Every document.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Prepared> {
         self.by_digest.values()
     }
@@ -131,7 +130,6 @@ impl PreparedDocuments {
     }
 }
 
-/// Whether a document that takes so many bytes is long.
 const fn is_long(bytes: usize) -> bool {
     bytes > LONG
 }

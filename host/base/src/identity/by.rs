@@ -1,4 +1,4 @@
-//! Who has made a change, as histories tell it.
+//! The author of a change, as histories show it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use super::{Caller, DisplayName};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct By {
-    /// The client's id, or the issuer and the subject of a user: as the audit log has it.
+    /// The client's id, or the issuer and the subject of a user, as in the audit log.
     client_id: String,
-    /// What people call them.
+    /// Their display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
 
 impl By {
-    /// Someone with this id, and perhaps a name.
+    /// Creates an author with this id, and perhaps a name.
     #[must_use]
     pub fn new(id: &str, name: Option<&DisplayName>) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl By {
         }
     }
 
-    /// The caller of a request.
+    /// Creates the author from the caller of a request.
     #[must_use]
     pub fn caller(caller: &Caller) -> Self {
         Self::new(&caller.subject, caller.name.as_ref())

@@ -1,4 +1,4 @@
-//! The caller of a request, and what they may do.
+//! The caller of a request, and their permissions.
 
 use std::sync::Arc;
 use tillgate_api::problem::{OTHER_TENANT, PERMISSION_MISSING};
@@ -13,18 +13,18 @@ pub struct Caller {
     pub tenant: TenantId,
     /// The client's id, or the issuer and the subject of a user.
     pub subject: Arc<str>,
-    /// What people call them, where that is known.
+    /// Their display name, if known.
     pub name: Option<DisplayName>,
-    /// The business unit that a client has registered for, its claim `business_unit_id`, if it has one.
+    /// The business unit that a client registered for (its claim `business_unit_id`), if it has one.
     pub unit: Option<Arc<str>>,
-    /// What they may do.
+    /// Their permissions.
     pub permissions: Permissions,
-    /// Whether they belong to the platform's own tenant.
+    /// True if they belong to the platform's own tenant.
     pub platform: bool,
 }
 
 impl Caller {
-    /// Succeeds when the caller has a permission.
+    /// Checks that the caller has a permission.
     ///
     /// # Errors
     /// [`Error::Denied`] naming the permission, and a role that has it.
@@ -35,13 +35,14 @@ impl Caller {
         Err(lacks(permission))
     }
 
-    /// Whether they are a user of a trusted issuer: no client id has a `|`, which stands between an issuer and a subject.
+    /// Returns whether they are a user of a trusted issuer: no client id has a `|`, which separates an issuer and a
+    /// subject.
     #[must_use]
     pub fn is_user(&self) -> bool {
         self.subject.contains('|')
     }
 
-    /// Succeeds when the caller may act on a tenant: its own, or any tenant when the caller is the platform's.
+    /// Checks that the caller may act on a tenant: their own, or any tenant if they are the platform's.
     ///
     /// # Errors
     /// [`Error::Denied`].
@@ -55,8 +56,8 @@ impl Caller {
         ))
     }
 
-    /// Succeeds when the caller may grant these permissions, or act on a client that has them: a permission that only the
-    /// platform has is granted only by callers that have it (`tokens.md`, "Permissions").
+    /// Checks that the caller may grant these permissions, or act on a client that has them. A platform-only permission
+    /// may be granted only by callers that have it (`tokens.md`, "Permissions").
     ///
     /// # Errors
     /// [`Error::Denied`] naming the first permission that is missing.

@@ -1,20 +1,20 @@
-//! The name of who asks, for people.
+//! The display name of a caller.
 //!
-//! It comes from others: from the claims of a token, or of a client that has registered itself. So it is bounded, and has
-//! no character that would break a line, hide, or turn the text around it.
+//! It comes from outside: from the claims of a token, or from a client that registered itself. It is therefore bounded,
+//! and has no character that would break a line, be invisible, or reverse the text around it.
 
 use serde::Serialize;
 
-/// The most characters of a name.
+/// The longest name, in characters.
 const MAX_NAME: usize = 128;
 
-/// See the module's documentation.
+/// A display name, bounded and without harmful characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct DisplayName(String);
 
 impl DisplayName {
-    /// The name that a text is without what no name has; `None` when nothing is left.
+    /// Returns a text as a name, without the characters that no name has; `None` when nothing is left.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let shown: String = text
@@ -35,13 +35,13 @@ impl DisplayName {
     }
 }
 
-/// What separates words, or lines.
+/// Returns whether a character separates words or lines.
 fn is_blank(character: char) -> bool {
     character.is_whitespace() || character.is_control()
 }
 
-/// What is not seen itself, and changes how the text beside it is shown: marks of direction, tags. Joiners stay, which some
-/// scripts need.
+/// Returns whether a character is invisible and changes how the text beside it is shown, such as direction marks and
+/// tags. Joiners stay, because some scripts need them.
 const fn is_unseen(character: char) -> bool {
     matches!(
         character,

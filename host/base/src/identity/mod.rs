@@ -1,7 +1,7 @@
-//! Who may do what: tenants, permissions, the built-in roles, and the caller of a request.
+//! Identity: tenants, permissions, the built-in roles, and the caller of a request.
 //!
-//! The terms of `tokens.md`, "Permissions", as types, for all features; they depend on no feature, token or store. The
-//! token service turns a token into a [`Caller`].
+//! These types are the terms of `tokens.md`, "Permissions", for all features. They depend on no feature, token or
+//! store. The token service turns a token into a [`Caller`].
 
 mod by;
 mod caller;

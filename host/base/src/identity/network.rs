@@ -1,8 +1,9 @@
-//! Which addresses count as one client.
+//! The addresses that count as one client.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What an address counts as: an IPv6 address counts as its network of 64 bits, because its holder has the whole network.
+/// Returns what an address counts as. An IPv6 address counts as its network of 64 bits, because its holder has the
+/// whole network.
 #[must_use]
 pub fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {

@@ -1,8 +1,8 @@
 //! Permissions (`tokens.md`, "Permissions").
 //!
-//! A permission is `<system>.<resource>.<verb>`. Those that a route here requires are variants of [`Permission`]: a route
-//! cannot require one that does not exist. A set of them is a bit set. A role may name others as well
-//! ([`is_permission`]): they have no effect here.
+//! A permission is `<system>.<resource>.<verb>`. The permissions that routes require are variants of [`Permission`], so
+//! a route cannot require one that does not exist. A set of permissions is a bit set. A role may also name other
+//! permissions ([`is_permission`]), which have no effect here.
 
 use std::fmt;
 
@@ -11,16 +11,15 @@ macro_rules! permissions {
         /// Something that a caller may be allowed to do.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        #[expect(missing_docs, reason = "the name says it")]
         pub enum Permission {
             $($variant),+
         }
 
         impl Permission {
-            /// Every permission there is.
+            /// All permissions.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// Its name.
+            /// Returns the permission's name.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -72,7 +71,7 @@ permissions! {
 }
 
 impl Permission {
-    /// The permission of a name.
+    /// Returns the permission with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -81,7 +80,7 @@ impl Permission {
             .find(|permission| permission.as_str() == name)
     }
 
-    /// Whether only the platform's own clients may have it.
+    /// Returns whether only the platform's own clients may have it.
     #[must_use]
     pub const fn platform_only(self) -> bool {
         matches!(
@@ -112,25 +111,25 @@ impl fmt::Display for Permission {
 pub struct Permissions(u64);
 
 impl Permissions {
-    /// Every permission there is.
+    /// Returns the set of all permissions.
     #[must_use]
     pub fn all() -> Self {
         Permission::ALL.iter().copied().collect()
     }
 
-    /// Whether the set contains a permission.
+    /// Returns whether the set contains a permission.
     #[must_use]
     pub const fn contains(self, permission: Permission) -> bool {
         self.0 & permission.bit() != 0
     }
 
-    /// Those in either.
+    /// Returns the permissions that are in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that a tenant's own client may have.
+    /// Returns the permissions that a tenant's own client may have.
     #[must_use]
     pub fn without_platform_only(self) -> Self {
         self.iter()
@@ -138,7 +137,7 @@ impl Permissions {
             .collect()
     }
 
-    /// Each of them.
+    /// Returns each permission of the set.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL
             .iter()
@@ -157,11 +156,11 @@ impl FromIterator<Permission> for Permissions {
     }
 }
 
-/// The longest name of a permission.
+/// The longest name of a permission, in bytes.
 const MAX_NAME: usize = 128;
 
-/// Whether a text has the form of a permission, known or not: `<system>.<resource>.<verb>` in lower case, at most 128
-/// characters.
+/// Returns whether a text has the form of a permission, known or not: `<system>.<resource>.<verb>` in lower case, at
+/// most 128 characters.
 #[must_use]
 pub fn is_permission(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');

@@ -9,7 +9,7 @@ const TEMPLATES: &[P] = &[P::TemplatesCreate, P::TemplatesRead, P::TemplatesDele
 const STATEMENTS: &[P] = &[P::StatementsCreate, P::StatementsRead, P::StatementsDelete];
 const CLIENTS: &[P] = &[P::ClientsRead, P::ClientsUpdate, P::ClientsDelete];
 
-/// The name of each, and the lists of its permissions.
+/// The name of each role, and the lists of its permissions.
 const BUILT_IN: &[(&str, &[&[P]])] = &[
     ("ecs.viewer", &[ECS_READ]),
     ("ecs.editor", &[ECS_READ, ECS_WRITE]),
@@ -53,7 +53,7 @@ const EXR_WRITE: &[P] = &[
 ];
 const EXE_READ: &[P] = &[P::WebhookRead, P::DeliveryRead];
 
-/// The permissions of a built-in role; `None` when no built-in role has this name.
+/// Returns the permissions of a built-in role, or `None` if no built-in role has this name.
 #[must_use]
 pub fn built_in(role: &str) -> Option<Permissions> {
     if role == OPERATOR {
@@ -63,7 +63,8 @@ pub fn built_in(role: &str) -> Option<Permissions> {
     Some(lists.iter().copied().flatten().copied().collect())
 }
 
-/// The first built-in role that has a permission: of those of a system, the one that may do least stands first.
+/// Returns the first built-in role that has a permission. Among the roles of a system, the least privileged comes
+/// first.
 #[must_use]
 pub fn built_in_with(permission: P) -> &'static str {
     let has = |lists: &[&[P]]| lists.iter().any(|list| list.contains(&permission));
@@ -71,7 +72,7 @@ pub fn built_in_with(permission: P) -> &'static str {
     role.map_or(OPERATOR, |(name, _)| name)
 }
 
-/// The names of the built-in roles.
+/// Returns the names of the built-in roles.
 pub fn built_in_roles() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).chain([OPERATOR])
 }

@@ -1,22 +1,22 @@
-//! What must not be seen: a client's secret, a password, a key that signs.
+//! Texts that must not be seen: a client's secret, a password, a signing key.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that logs and errors cannot show. It is stored, and answered where that is what was asked for.
+/// A text that logs and errors cannot show. It is stored, and it is sent only where it was asked for.
 #[derive(Clone, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The secret with this text.
+    /// Creates a secret with this text.
     #[must_use]
     pub const fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// Its text, for what is done with it.
+    /// Returns the text, for the code that uses it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use tillgate_store::Partition;
 
-/// Stands in a path where no tenant is meant, as for a global template. Never a tenant's id.
+/// The placeholder in a path where no tenant is meant, as for a global template. It is never a tenant's id.
 pub const NO_TENANT: &str = "_";
 
-/// What a tenant's id must be, for messages.
+/// The rule for a tenant's id, for messages.
 pub const TENANT_RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ - and not _ alone";
 
-/// What a name must be ([`is_name`]), for messages.
+/// The rule for a name ([`is_name`]), for messages.
 pub const NAME_RULE: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ -";
 
-/// What the names of tenants' partitions begin with.
+/// The prefix of the names of tenants' partitions.
 const PARTITION: &str = "tenant:";
 
 /// The id of a tenant: 1 to 64 of `[A-Za-z0-9._-]` (`tokens.md`, "client_id"), and not [`NO_TENANT`].
@@ -23,25 +23,25 @@ const PARTITION: &str = "tenant:";
 pub struct TenantId(Arc<str>);
 
 impl TenantId {
-    /// The id, when the text is one.
+    /// Returns the id, if the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         (is_name(text) && text != NO_TENANT).then(|| Self(Arc::from(text)))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The partition of the store that holds what the tenant configures.
+    /// Returns the partition of the store that holds what the tenant configures.
     #[must_use]
     pub fn partition(&self) -> Partition {
         Partition::named(format!("{PARTITION}{}", self.0))
     }
 
-    /// The tenant whose partition this is, if it is a tenant's.
+    /// Returns the tenant whose partition this is, if it is a tenant's.
     #[must_use]
     pub fn of_partition(partition: &Partition) -> Option<Self> {
         Self::new(partition.as_str().strip_prefix(PARTITION)?)
@@ -73,17 +73,17 @@ impl<'de> Deserialize<'de> for TenantId {
     }
 }
 
-/// What is wrong with an id that is a dot segment of a path ([`is_step`]), for messages.
+/// The rule against ids that are dot segments of a path ([`is_step`]), for messages.
 pub const STEP_RULE: &str = "must not be . or ..: HTTP clients take these for dot segments";
 
-/// Whether HTTP clients take a text for a dot segment, so that no URL can name what has it as its id.
+/// Returns whether HTTP clients take a text for a dot segment, so that no URL can name a resource with this id.
 #[must_use]
 pub fn is_step(text: &str) -> bool {
     matches!(text, "." | "..")
 }
 
-/// Whether a text is a name: a software's id, its version, a tenant or a role. Such a text can stand in a client id, as
-/// it has neither `@` nor a line break.
+/// Returns whether a text is a name: a software's id, its version, a tenant or a role. Such a text can be part of a
+/// client id, because it has neither `@` nor a line break.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');

@@ -21,7 +21,7 @@ use crate::observe::traces::AttemptSpan;
 /// The pause before a partition is read again after the store has failed.
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(1);
 
-/// The pauses before a failed job is tried again: the first, and the longest.
+/// The shortest and the longest pause before a failed job is retried.
 const MIN_RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(10 * 60);
 
@@ -38,7 +38,7 @@ pub(super) struct Counters {
 /// Runs a job and settles it.
 pub(super) type Handler = Arc<dyn Fn(Work) -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
-/// What an attempt at a job of a queue needs.
+/// The shared parts that attempts at a queue's jobs need.
 #[derive(Clone)]
 pub(super) struct Attempts {
     pub(super) queue: Queue,
@@ -75,7 +75,7 @@ impl Counters {
 impl Attempts {
     /// Tries a job once.
     pub(super) async fn run(self, work: Work) {
-        // No earlier attempt has reported a failure: the job may have crashed its hosts.
+        // The last attempt that was allowed has reported no result: the job may have crashed its hosts.
         if work.job.attempt > self.queue.max_attempts {
             return self
                 .dead_letter(&work, "its hosts crashed while it ran")
@@ -93,9 +93,9 @@ impl Attempts {
             () = self.lease_is_nearly_over() => Err(()),
         };
         let cause = match handled {
-            // Another host has the job, or what it is about has changed meanwhile.
+            // Another host has claimed the job, or its subject has changed meanwhile.
             Ok(Ok(()) | Err(Error::Conflict(..))) => return,
-            // The store's failures are not the job's.
+            // A failure of the store is not a failure of the job.
             Ok(Err(cause @ (Error::Unavailable(_) | Error::Busy))) => {
                 tracing::debug!(queue = work.queue, job = work.job.id, %cause, "a job waits for the store");
                 return self.hand_back(&work, STORE_PAUSE).await;
@@ -108,7 +108,7 @@ impl Attempts {
         self.failed(&work, &cause).await;
     }
 
-    /// Waits for most of a lease that has just begun, by the clock that leases go by.
+    /// Waits for most of a lease that starts now, by the clock that leases go by.
     async fn lease_is_nearly_over(&self) {
         let end = self.clock.now().plus(self.queue.lease.mul_f64(0.8));
         loop {
@@ -178,21 +178,21 @@ impl Attempts {
         }
     }
 
-    /// Hands back a job that this host will not finish. That is not a failure: its attempts are counted from 0 again.
+    /// Hands back a job that this host will not finish. This is not a failure: its attempts are counted from 0 again.
     pub(super) async fn hand_back(&self, work: &Work, pause: Duration) {
         let mut change = Change::default();
         work.settle_until(&mut change, self.clock.now().plus(pause));
         self.commit(work, change).await;
     }
 
-    /// Commits; when that fails, the lease ends by itself and the job is claimed again.
+    /// Commits a change and returns whether that succeeded. If not, the lease expires and the job is claimed again.
     async fn commit(&self, work: &Work, change: Change) -> bool {
         let records = Records::new(Arc::clone(&self.store), work.partition.clone());
         matches!(records.commit(change).await, Ok(Some(_)))
     }
 }
 
-/// The pause before the next attempt at a job, after so many have failed.
+/// Returns the pause after a failed attempt, by the number of that attempt.
 fn retry_pause(attempt: u32) -> Duration {
     let pauses = ExponentialBuilder::default()
         .with_min_delay(MIN_RETRY)

@@ -1,7 +1,7 @@
-//! How many dead letters there are, by queue, so that an alert stays while there are any.
+//! Counts the dead letters of each queue, so that an alert lasts as long as there are any.
 //!
-//! At its start a host looks into every partition, as its queues do; from then on only into those that have such jobs, among
-//! them those where it has set one aside. What another host sets aside meanwhile is counted there.
+//! When it starts, a host reads every partition, as its queues do; after that, it only reads partitions with dead
+//! letters, including those where it has added one. Each host counts the dead letters that it adds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -16,27 +16,26 @@ use super::queue::DEAD_LETTERS;
 use crate::data::records::{PAGE, Records};
 use crate::error::Result;
 
-/// How long it is from one look to the next: so many times as long as a look takes, within these bounds.
+/// The pause between two counts: this many times as long as a count takes, within these bounds.
 const PAUSES: u32 = 50;
 const MIN_PAUSE: Duration = Duration::from_secs(2);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// How many dead letters of each queue are in a partition: at most a page of them.
+/// The number of dead letters of each queue in a partition: at most a page of them.
 type Counts = BTreeMap<String, usize>;
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct DeadLetterCount {
-    /// The partitions that have such jobs, or may have.
+    /// The partitions that have dead letters, or may have.
     partitions: Mutex<BTreeMap<Partition, Counts>>,
-    /// Those where a job became a dead letter since the last look began.
+    /// The partitions where a job became a dead letter since the last count began.
     added: Mutex<BTreeSet<Partition>>,
-    /// Whether all partitions that there were at the start are or were among these.
+    /// Set once all partitions that existed at the start have been added.
     knows_all: AtomicBool,
 }
 
 impl DeadLetterCount {
-    /// How many jobs of a queue there were at the last look.
+    /// Returns the number of dead letters of a queue at the last count.
     pub(super) fn of(&self, queue: &str) -> usize {
         let partitions = self.partitions.lock();
         partitions
@@ -45,12 +44,12 @@ impl DeadLetterCount {
             .sum()
     }
 
-    /// Has a partition looked into, because a job of it became a dead letter.
+    /// Adds a partition to the next count, because one of its jobs became a dead letter.
     pub(super) fn add(&self, partition: &Partition) {
         self.added.lock().insert(partition.clone());
     }
 
-    /// Looks, and answers how long it is until the next look.
+    /// Counts the dead letters and returns the pause until the next count.
     pub(super) async fn look(&self, store: &Arc<dyn Store>) -> Duration {
         let begin = Instant::now();
         let mut new = mem::take(&mut *self.added.lock());
@@ -68,7 +67,7 @@ impl DeadLetterCount {
             partitions.keys().cloned().collect()
         };
         for partition in known {
-            // While one cannot be read, what is known of it stays.
+            // While a partition cannot be read, its last count stays.
             let Ok(counts) = count(store, &partition).await else {
                 continue;
             };

@@ -1,7 +1,7 @@
-//! Dead letters, which are jobs that failed too often (`attempt.rs`): listing them, trying them again, and dropping them.
+//! Lists, retries and discards dead letters: jobs that failed too often (`attempt.rs`).
 //!
-//! Each is a record in the partition of its job, so that it took the job's place in one commit, and a job takes its place again
-//! in one. There is no list of them all: partitions are looked at in turn, so many for each page.
+//! Each is a record in its job's partition, so one commit replaces the job with the record, or the record with the job.
+//! There is no list of all dead letters: each page reads a bounded number of partitions in turn.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,13 +22,14 @@ use crate::egress::with_urls_shown;
 use crate::error::{Error, Result};
 use crate::identity::TenantId;
 
-/// How many partitions are looked at for one page.
+/// The most partitions that are read for one page.
 const PARTITIONS: usize = 500;
 
 /// The most bytes of an error that are shown.
 const MAX_ERROR: usize = 2 << 10;
 
-/// Where a dead letter is kept; as text, its id. Without a name it is before the first job of its partition.
+/// The place of a dead letter; its text form is the id. Without a name, it is the place before its partition's first
+/// job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetterId {
     partition: Partition,
@@ -75,13 +76,13 @@ pub struct DeadLetterPage {
     pub next: Option<DeadLetterId>,
 }
 
-/// The schema of an id, with an example.
+/// Returns the schema of an id, with an example.
 pub fn job_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{2,1400}$", "examples": ["dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE3"] })
 }
 
 impl DeadLetterId {
-    /// Before the first job of a partition.
+    /// Returns the place before the first job of a partition.
     const fn before(partition: Partition) -> Self {
         Self {
             partition,
@@ -89,7 +90,6 @@ impl DeadLetterId {
         }
     }
 
-    /// The key of its record.
     fn key(&self) -> String {
         format!("{DEAD_LETTERS}{}", self.name)
     }
@@ -112,7 +112,7 @@ impl DeadLetterId {
 
 impl fmt::Display for DeadLetterId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // No partition has a control character in its name.
+        // The name of a partition has no control characters.
         let text = format!("{}\n{}", self.partition.as_str(), self.name);
         f.write_str(&BASE64_URL_SAFE_NO_PAD.encode(text))
     }
@@ -129,7 +129,7 @@ impl FromStr for DeadLetterId {
             partition: Partition::new(partition).ok_or(())?,
             name: name.to_owned(),
         };
-        // A key of the store is not longer, and has no NUL.
+        // A key in the store is no longer than this and has no NUL.
         let fits = id.key().len() <= MAX_NAME_BYTES && !name.contains('\0');
         fits.then_some(id).ok_or(())
     }
@@ -141,7 +141,7 @@ impl Serialize for DeadLetterId {
     }
 }
 
-/// Up to `limit` dead letters, of all partitions, after one of them.
+/// Lists up to `limit` dead letters of all partitions, after the given one.
 ///
 /// # Errors
 /// When the store is unavailable; [`Error::Bug`] when a record is damaged.
@@ -176,11 +176,11 @@ pub async fn list(
     Ok(DeadLetterPage { items, next })
 }
 
-/// Puts a job back on its queue, to be tried as if it never was; one of the same id that waits there is replaced. Answers what
-/// it was.
+/// Puts a job back on its queue as if it had never been tried, replacing a waiting job with the same id. Returns the
+/// dead letter.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it is no dead letter any more; when the store is unavailable.
+/// When the store is unavailable; [`Error::NotFound`] when it is no longer a dead letter.
 pub async fn retry(
     store: &Arc<dyn Store>,
     id: &DeadLetterId,
@@ -195,21 +195,21 @@ pub async fn retry(
     take(store, id, enqueue).await
 }
 
-/// Drops a job for good. Answers what it was.
+/// Drops a job for good and returns its dead letter.
 ///
 /// # Errors
-/// As [`retry`].
+/// Those of [`retry`].
 pub async fn discard(store: &Arc<dyn Store>, id: &DeadLetterId) -> Result<DeadLetterAnswer> {
     take(store, id, |_, _| Ok(())).await
 }
 
-/// No dead letter has an id.
+/// Returns the error that no dead letter has this id.
 #[must_use]
 pub fn no_job(id: impl std::fmt::Display) -> Error {
     Error::missing(JOB_NOT_FOUND, id)
 }
 
-/// Removes the record of a job, together with another change.
+/// Removes a dead letter, together with another change in the same commit, and returns it.
 async fn take(
     store: &Arc<dyn Store>,
     id: &DeadLetterId,
@@ -247,7 +247,7 @@ mod tests {
             };
             assert_eq!(id.to_string().parse::<DeadLetterId>(), Ok(id));
         }
-        // No base64, no UTF-8, no line break, no partition, a NUL, and a key that is too long.
+        // Not base64, not UTF-8, no line break, no partition, a NUL, and a key that is too long.
         let long = format!("YQox{}", "eHh4".repeat(400));
         for text in ["", "*", "_w", "YWJj", "CmE", "YQoA", &long] {
             assert_eq!(text.parse::<DeadLetterId>(), Err(()), "{text}");

@@ -1,4 +1,4 @@
-//! What is seen of the queues from outside.
+//! Metrics of the queues.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::queue::QueueStatus;
 use crate::observe::metrics::{MetricFamily, Metrics, Sample};
 
 impl Runner {
-    /// Registers what is known of the queues, for as long as the runner is there.
+    /// Registers the metrics of the queues, for as long as the runner exists.
     pub fn measure(self: &Arc<Self>, metrics: &Metrics) {
         let running = MetricFamily::gauge(
             "tillgate_queue_jobs_running",
@@ -56,7 +56,7 @@ impl Runner {
         });
     }
 
-    /// Asks for a sample of each queue at each scrape.
+    /// Collects a sample of each queue at each scrape.
     fn collect(
         self: &Arc<Self>,
         metrics: &Metrics,

@@ -1,14 +1,15 @@
 //! The background runner: queues of jobs in the store, each with a handler. Any host may claim a job.
 //!
-//! A queue is registered by its name and knows no feature; what a job means is known to its handler. The runner looks
-//! into every partition at its start; from then on it knows when the next job of each is due, because a commit is hinted at.
-//! When hints may have been lost, the store says so, and every partition is looked into again. While nothing is due, the
-//! store is asked nothing. The runner serves partitions round robin and runs a bounded number of jobs at once; one that
-//! mostly waits may give its slot to another ([`Yielding`]). A claimed job has a lease: the handler settles the job in the
-//! commit that does its work ([`Work::settle`]), and an attempt that has not ended shortly before its lease is cancelled and handed
-//! back, so that two hosts never work on one job. A job that takes longer is done in steps ([`Work::continue_at`]). A job
-//! that fails is tried again with growing pauses and never blocks the others; after [`Queue::max_attempts`] it becomes a
-//! record under [`DEAD_LETTERS`], and an error in the log names it; from there it can be tried again ([`dead_letters`]).
+//! A queue is registered by its name and knows no feature; its handler knows what a job means. The runner checks every
+//! partition when it starts; from then on, hints about commits tell it when the next job of each partition is due. When
+//! hints may have been lost, the store says so, and the runner checks every partition again. While nothing is due, it
+//! asks the store nothing. The runner serves partitions round robin and runs a bounded number of jobs at once; a job
+//! that mostly waits may give its slot to another ([`Yielding`]). A claimed job has a lease: the handler settles the
+//! job in the commit that does its work ([`Work::settle`]). An attempt that is still running shortly before its lease
+//! expires is cancelled and counts as failed, so that two hosts never work on one job. A job that takes longer is done
+//! in steps ([`Work::continue_at`]). A failed job is retried with growing pauses and never blocks the others; after
+//! [`Queue::max_attempts`] it becomes a record under [`DEAD_LETTERS`], and an error in the log names it; from there it
+//! can be retried ([`dead_letters`]).
 //!
 //! Read it in this order: `queue.rs` (queues and jobs), `schedule.rs` (which partition is next, pure), `attempt.rs` (one
 //! attempt at a job), `worker.rs` (the task of a queue), `dead_letters.rs` and `dead_letter_count.rs` (jobs that failed too
@@ -40,7 +41,7 @@ pub use self::queue::{
 use self::worker::{Command, Worker};
 use crate::error::Result;
 
-/// All queues of a host. Dropping it ends them at once.
+/// All queues of a host. Dropping the runner ends them at once.
 #[derive(Debug)]
 pub struct Runner {
     store: Arc<dyn Store>,
@@ -48,7 +49,7 @@ pub struct Runner {
     runtime: Handle,
     queues: Mutex<Vec<Registered>>,
     dead_letter_count: Arc<DeadLetterCount>,
-    /// Whether jobs are left to other hosts.
+    /// Set if jobs are left to other hosts.
     is_idle: bool,
 }
 
@@ -61,7 +62,7 @@ struct Registered {
 }
 
 impl Runner {
-    /// A runner without queues, whose jobs run on a runtime.
+    /// Creates a runner without queues, whose jobs run on the given runtime.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, runtime: Handle) -> Self {
         Self {
@@ -74,7 +75,7 @@ impl Runner {
         }
     }
 
-    /// The same, which does no jobs: they are left to other hosts.
+    /// Makes the runner leave all jobs to other hosts.
     #[must_use]
     pub const fn idle(mut self) -> Self {
         self.is_idle = true;
@@ -112,7 +113,7 @@ impl Runner {
         });
     }
 
-    /// Counts the dead letters, and answers after what time to do so again; `None` where jobs are left to others.
+    /// Counts the dead letters and returns the pause until the next count; `None` if jobs are left to other hosts.
     pub async fn count_dead_letters(&self) -> Option<Duration> {
         if self.is_idle {
             return None;
@@ -120,17 +121,17 @@ impl Runner {
         Some(self.dead_letter_count.look(&self.store).await)
     }
 
-    /// Runs every job that is due now, and those that these make due. Without this call they run a little later.
+    /// Runs every job that is due now, and the jobs that these make due. Without this call, they run a little later.
     pub async fn run_due(&self) {
         self.command(Command::RunDue).await;
     }
 
-    /// Claims no more jobs and waits for those that run; hands back those that take too long.
+    /// Claims no more jobs, waits for the running ones, and hands back those that take too long.
     pub async fn stop(&self) {
         self.command(Command::Stop).await;
     }
 
-    /// The status of each queue.
+    /// Returns the status of each queue.
     #[must_use]
     pub fn status(&self) -> Vec<QueueStatus> {
         let queues = self.queues.lock();

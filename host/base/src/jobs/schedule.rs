@@ -1,4 +1,4 @@
-//! Which partition's jobs are claimed next: the due times and limits of one queue. Pure.
+//! Chooses the partition whose jobs are claimed next, by the due times and limits of one queue. Pure.
 //!
 //! Partitions are served round robin, and none may use more than its share of the queue's slots, so that a tenant with many
 //! or slow jobs does not delay the others. A job that mostly waits gives its slot to another after a while.
@@ -14,26 +14,26 @@ use crate::load::budget::Limit;
 /// The most jobs of one partition that are claimed at once, before the next partition is served.
 const MAX_CLAIM: usize = 16;
 
-/// The partitions of a queue that may have due jobs now or later, and the jobs that run.
+/// The partitions of a queue that may have due jobs now or later, and the running jobs.
 #[derive(Debug)]
 pub(super) struct Schedule {
     slots: Limit,
-    /// How many jobs may go on without a slot.
+    /// The limit for jobs that go on without a slot.
     yielded: Limit,
     /// Partitions that may have due jobs, in the order in which they are served.
     ready: VecDeque<Partition>,
-    /// The same, as a set.
+    /// The partitions in `ready`, as a set.
     is_ready: HashSet<Partition>,
-    /// Partitions known to have due jobs that wait for a slot, and since when.
+    /// Partitions with due jobs that wait for a slot, each with the time when it began to wait.
     waiting: HashMap<Partition, Timestamp>,
-    /// When the next job of a partition is due.
+    /// The due times of the next job of each partition.
     timers: BTreeSet<(Timestamp, Partition)>,
     timer_of: HashMap<Partition, Timestamp>,
     running: HashMap<Partition, Running>,
     all: Running,
 }
 
-/// Jobs that run.
+/// Counts of running jobs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Running {
     with_slot: usize,
@@ -62,14 +62,14 @@ impl Schedule {
         }
     }
 
-    /// A partition may have due jobs.
+    /// Records that a partition may have due jobs.
     pub(super) fn mark_ready(&mut self, partition: Partition) {
         if self.is_ready.insert(partition.clone()) {
             self.ready.push_back(partition);
         }
     }
 
-    /// The next job of a partition is due at `at`.
+    /// Records that the next job of a partition is due at `at`.
     pub(super) fn mark_ready_at(&mut self, partition: Partition, at: Timestamp) {
         if let Some(before) = self.timer_of.insert(partition.clone(), at) {
             self.timers.remove(&(before, partition.clone()));
@@ -77,13 +77,12 @@ impl Schedule {
         self.timers.insert((at, partition));
     }
 
-    /// When the next timer goes off.
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// The partition that is served next, and how many of its jobs may be claimed; `None` when no partition is ready or no
-    /// slot is free.
+    /// Returns the partition to serve next and how many of its jobs may be claimed; `None` when no partition is ready
+    /// or no slot is free.
     pub(super) fn next_claim(&mut self, now: Timestamp) -> Option<(Partition, usize)> {
         while let Some((at, partition)) = self.timers.first().cloned()
             && at <= now
@@ -96,7 +95,7 @@ impl Schedule {
         if free == 0 {
             return None;
         }
-        // A partition that has used up its share is ready again when one of its jobs has given up its slot.
+        // A partition that has used up its share becomes ready again when one of its jobs gives up its slot.
         while let Some(partition) = self.ready.pop_front() {
             self.is_ready.remove(&partition);
             let running = self.running.get(&partition).copied().unwrap_or_default();
@@ -109,7 +108,7 @@ impl Schedule {
         None
     }
 
-    /// The result of a claim of up to `max` jobs.
+    /// Records the result of a claim of up to `max` jobs.
     pub(super) fn claimed(
         &mut self,
         partition: &Partition,
@@ -134,7 +133,7 @@ impl Schedule {
         }
     }
 
-    /// A job of a partition gives its slot to others and goes on without; answers whether it may.
+    /// Lets a job of a partition give its slot to others and go on without one; returns whether it may.
     pub(super) fn yield_slot(&mut self, partition: &Partition) -> bool {
         let Some(running) = self.running.get_mut(partition) else {
             return false;
@@ -150,7 +149,7 @@ impl Schedule {
         may
     }
 
-    /// A job of a partition has ended.
+    /// Records that a job of a partition has ended.
     pub(super) fn ended(&mut self, partition: &Partition, has_yielded: bool) {
         if let Some(running) = self.running.get_mut(partition) {
             for running in [&mut *running, &mut self.all] {
@@ -174,12 +173,12 @@ impl Schedule {
         }
     }
 
-    /// How many partitions have due jobs that wait for a slot, and since when the longest.
+    /// Returns how many partitions have due jobs that wait for a slot, and when the first of them began to wait.
     pub(super) fn backlog(&self) -> (usize, Option<Timestamp>) {
         (self.waiting.len(), self.waiting.values().min().copied())
     }
 
-    /// Whether no job runs and no partition is ready.
+    /// Returns whether no job runs and no partition is ready.
     pub(super) fn is_idle(&self) -> bool {
         self.all.jobs() == 0 && self.ready.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The task of one queue: finds due jobs, starts them within its bounds, and stops in order.
+//! The task of one queue: it finds due jobs, starts them within the queue's bounds, and stops in an orderly way.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -14,24 +14,25 @@ use super::attempt::{Attempts, STORE_PAUSE};
 use super::queue::{Scope, Work};
 use super::schedule::Schedule;
 
-/// How long a timer may be: clocks may be wrong.
+/// The longest timer, since clocks may be wrong.
 const MAX_TIMER: Duration = Duration::from_secs(30);
 
-/// How long running jobs may go on once the host is stopping.
+/// The time that running jobs have to end once the host is stopping.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// How long hints are collected after a claim that has found nothing due: most hints are of other changes.
+/// The time for which hints are collected after a claim that found nothing due, since most hints are about other
+/// changes.
 const COLLECT: Duration = Duration::from_millis(5);
 
-/// How many partitions are listed at once.
+/// The number of partitions that are listed at once.
 const PAGE: usize = 500;
 
 /// A command to the task of a queue.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Check all partitions now; answer when no due job is left.
+    /// Check all partitions now; reply when no due job is left.
     RunDue(oneshot::Sender<()>),
-    /// Claim no more jobs; answer when none runs any more.
+    /// Claim no more jobs; reply when none is running.
     Stop(oneshot::Sender<()>),
 }
 
@@ -69,22 +70,21 @@ pub(super) struct Worker {
     running: JoinSet<()>,
     /// The job of each running task.
     claimed: HashMap<tokio::task::Id, Claimed>,
-    /// The tasks that hold a slot, and until when, if jobs give theirs to others.
+    /// The tasks that will give up their slots, each with the time when it does.
     yields: VecDeque<(Instant, tokio::task::Id)>,
     commands: mpsc::UnboundedReceiver<Command>,
     waiting_for_idle: Vec<oneshot::Sender<()>>,
-    /// Whether the store has failed since it last answered.
+    /// Set while the store fails, so that only the first failure is logged.
     store_fails: bool,
-    /// When the last claim was, if it has found nothing due.
+    /// The time of the last claim, if it found nothing due.
     last_empty_claim: Option<Instant>,
-    /// When all partitions are listed again, if the store did not answer.
+    /// The time to list all partitions again, if the store did not answer.
     scan_again: Option<Instant>,
 }
 
-/// A job that runs.
+/// A running job.
 struct Claimed {
     work: Work,
-    /// Whether it has given its slot to others.
     has_yielded: bool,
 }
 
@@ -109,7 +109,7 @@ impl Worker {
     pub(super) async fn run(mut self) {
         self.mark_ready(ChangedPartitions::All).await;
         loop {
-            // A host that stops must not claim jobs that it would have to hand back.
+            // A stopping host must not claim jobs only to hand them back.
             while let Ok(command) = self.commands.try_recv() {
                 if self.execute(command).await {
                     return;
@@ -123,7 +123,7 @@ impl Worker {
             let scan_again = self.scan_again;
             tokio::select! {
                 ended = self.running.join_next_with_id(), if !self.running.is_empty() => {
-                    // All jobs that have ended by now, so that one claim fills their slots.
+                    // Handles all jobs that have ended by now, so that one claim fills their slots.
                     let mut next = ended;
                     while let Some(ended) = next {
                         self.ended(ended).await;
@@ -143,7 +143,7 @@ impl Worker {
         }
     }
 
-    /// Carries out a command; answers whether the task ends.
+    /// Executes a command and returns whether the task ends.
     async fn execute(&mut self, command: Command) -> bool {
         match command {
             Command::RunDue(reply) => {
@@ -159,14 +159,14 @@ impl Worker {
         }
     }
 
-    /// How long until a job is due.
+    /// Returns the time until the next job is due.
     fn timer(&self) -> Duration {
         let now = self.attempts.clock.now();
         let next = self.schedule.next_timer();
         next.map_or(MAX_TIMER, |at| at.since(now).min(MAX_TIMER))
     }
 
-    /// When the next job gives its slot to others.
+    /// Returns the time when the next job gives up its slot.
     fn next_yield(&mut self) -> Option<Instant> {
         while let Some((until, id)) = self.yields.front() {
             if self.claimed.contains_key(id) {
@@ -177,7 +177,7 @@ impl Worker {
         None
     }
 
-    /// Has the jobs give up their slots that have held them long enough.
+    /// Makes the jobs that have held their slots long enough give them up.
     fn yield_slots(&mut self) {
         let now = Instant::now();
         while let Some((_, id)) = self.yields.pop_front_if(|(until, _)| *until <= now) {
@@ -187,13 +187,13 @@ impl Worker {
         }
     }
 
-    /// How much longer hints are collected.
+    /// Returns the time for which hints are still collected.
     fn collect_time(&self) -> Option<Duration> {
         let left = COLLECT.checked_sub(self.last_empty_claim?.elapsed());
         left.filter(|left| !left.is_zero())
     }
 
-    /// Marks the partitions that may have changed.
+    /// Marks the partitions that may have changed as ready.
     async fn mark_ready(&mut self, changed: ChangedPartitions) {
         match (changed, &self.attempts.queue.scope) {
             (ChangedPartitions::These(partitions), _) => {
@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// Marks every partition of the store; again in a while when it does not answer.
+    /// Marks every partition of the store as ready, or schedules another scan if the store does not answer.
     async fn scan(&mut self) {
         self.scan_again = None;
         let mut after: Option<Partition> = None;
@@ -231,7 +231,7 @@ impl Worker {
         }
     }
 
-    /// Claims and starts what is due, as far as there are free slots.
+    /// Claims and starts due jobs as long as slots are free.
     async fn start_due(&mut self) {
         while let Some((partition, max)) = self.schedule.next_claim(self.attempts.clock.now()) {
             let Attempts {
@@ -285,7 +285,7 @@ impl Worker {
             tracing::debug!(queue, %cause, "due jobs cannot be claimed");
         }
         self.store_fails = true;
-        // While the store is unavailable, it is not known what is due.
+        // While the store is unavailable, the due jobs are unknown.
         self.waiting_for_idle.clear();
     }
 
@@ -299,7 +299,7 @@ impl Worker {
         };
         self.schedule.ended(&work.partition, has_yielded);
         if !self.waiting_for_idle.is_empty() {
-            // The next step of the job may be due already, before its hint arrives.
+            // The job's next step may already be due before its hint arrives.
             self.schedule.mark_ready(work.partition.clone());
         }
         if let Some(cause) = panicked {
@@ -307,7 +307,7 @@ impl Worker {
         }
     }
 
-    /// Waits for the jobs that run, and hands back those that take too long.
+    /// Waits for the running jobs, and hands back those that take too long.
     async fn stop(&mut self) {
         let all = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(STOP_GRACE, all).await.is_ok() {

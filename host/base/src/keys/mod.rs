@@ -1,9 +1,9 @@
-//! Signing keys: making them, rotating them, publishing them and signing with them.
+//! Makes, rotates and publishes signing keys, and signs with them.
 //!
-//! Each signer has a [`Keys`] of its own, a ring with its own record, queue and schedule: the token service has one, and
-//! so has the identity provider of webhook deliveries. The record is shared by all hosts; which key signs and which are
-//! accepted follows from it and the time. Read `stored.rs` first (the record), then `ring.rs` (the same, ready for use in
-//! memory), `new_key.rs` and `signer.rs`.
+//! Each signer has a [`Keys`] of its own, a ring with its own record, queue and schedule: the token service has one,
+//! and so does the identity provider of webhook deliveries. All hosts share the record; the record and the time
+//! determine which key signs and which keys are accepted. Read `stored.rs` first (the record), then `ring.rs` (the keys
+//! in memory, ready for use), `new_key.rs` and `signer.rs`.
 
 mod new_key;
 mod ring;
@@ -26,16 +26,16 @@ use crate::error::{Error, Result};
 use crate::jobs::{CLOCK_SKEW, Work};
 use crate::observe::audit::Line;
 
-/// What a ring is called in the store, and how long its keys live.
+/// The names of a ring in the store, and the lifetime of its keys.
 #[derive(Clone, Copy, Debug)]
 pub struct RingConfig {
-    /// Whose keys they are, in the audit log.
+    /// The name of its signer in the audit log.
     pub signer: &'static str,
     /// The key of its record.
     pub record: &'static str,
     /// The queue of its job, which removes old keys.
     pub queue: &'static str,
-    /// How long its keys wait before they sign, and how long they stay afterwards.
+    /// The times that its keys wait before they sign and stay afterwards.
     pub schedule: Schedule,
     /// The common name of its keys' certificates; `None` for a ring that publishes none.
     pub certificate_name: Option<&'static str>,
@@ -52,7 +52,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Reads the keys; generates the first one on an empty store.
+    /// Reads the keys, or generates the first one on an empty store.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -72,19 +72,19 @@ impl Keys {
         }))
     }
 
-    /// The key of their record, and of their change notices.
+    /// Returns the key of their record, which their change notices carry.
     #[must_use]
     pub const fn record(&self) -> &'static str {
         self.config.record
     }
 
-    /// The queue of their job.
+    /// Returns the queue of their job.
     #[must_use]
     pub const fn queue(&self) -> &'static str {
         self.config.queue
     }
 
-    /// The keys, ready for use.
+    /// Returns the keys, ready for use.
     pub fn ring(&self) -> Guard<Arc<KeyRing>> {
         self.ring.load()
     }
@@ -99,7 +99,7 @@ impl Keys {
         Ok(())
     }
 
-    /// The JWK set that is published now.
+    /// Returns the JWK set that is published now.
     ///
     /// # Errors
     /// [`Error::Bug`] when no key is valid.
@@ -108,7 +108,7 @@ impl Keys {
         published.ok_or_else(|| Error::Bug("no key is published".to_owned()))
     }
 
-    /// The certificates that are published now: a JSON object, by key id.
+    /// Returns the certificates that are published now: a JSON object, by key id.
     ///
     /// # Errors
     /// [`Error::Bug`] when no key is valid.
@@ -117,7 +117,7 @@ impl Keys {
         published.ok_or_else(|| Error::Bug("no key is published".to_owned()))
     }
 
-    /// The key that signs now.
+    /// Returns the key that signs now.
     ///
     /// # Errors
     /// [`Error::Bug`] when there is none.
@@ -126,7 +126,7 @@ impl Keys {
         key.ok_or_else(|| Error::Bug("there is no signing key".to_owned()))
     }
 
-    /// A JWT with this `typ` and these claims, signed with the key that signs now.
+    /// Returns a JWT with this `typ` and these claims, signed with the key that signs now.
     ///
     /// # Errors
     /// [`Error::Bug`].
@@ -134,7 +134,7 @@ impl Keys {
         self.sign_with(self.signing()?, typ, claims).await
     }
 
-    /// The same, signed with a key of this ring.
+    /// Returns a JWT with this `typ` and these claims, signed with the given key of this ring.
     ///
     /// # Errors
     /// [`Error::Bug`].
@@ -148,7 +148,7 @@ impl Keys {
         self.pool.sign(key, typ, claims).await
     }
 
-    /// The keys as operators see them, the newest last.
+    /// Returns the keys as operators see them, the newest last.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -157,11 +157,11 @@ impl Keys {
         Ok(stored.states(self.clock.now(), self.config.schedule))
     }
 
-    /// Publishes a new key, which signs once every cache of the published keys has it. Answers the key, and what the audit
-    /// log says of it.
+    /// Publishes a new key, which signs once every cache of the published keys has it. Returns the key, and its line
+    /// for the audit log.
     ///
     /// # Errors
-    /// [`Error::Conflict`] while a new key is waiting already.
+    /// [`Error::Conflict`] while a new key is already waiting.
     pub async fn rotate(&self) -> Result<(KeyState, Line)> {
         let RingConfig {
             signer,
@@ -182,7 +182,7 @@ impl Keys {
             change.put(record, &keys)?;
             change.notify(record);
             if let Some(due) = keys.next_retirement(schedule) {
-                // One job a ring: an earlier due time takes the place of a later one.
+                // A ring has one job: an earlier due time replaces a later one.
                 change.enqueue(queue, record, due, Bytes::new());
             }
             let newest = keys.states(now, schedule).pop();
@@ -195,7 +195,7 @@ impl Keys {
         Ok((newest, line))
     }
 
-    /// Removes the parts of old keys that are not needed any more; the job is due again if there are others.
+    /// Removes the parts of old keys that are no longer needed; the job is due again if others will follow.
     ///
     /// # Errors
     /// When the store is unavailable; [`Error::Conflict`] when the job's lease was lost.
@@ -221,7 +221,7 @@ impl Keys {
                 change.put(record, &keys)?;
                 change.notify(record);
             }
-            // Not earlier: where the store's clock is ahead of this host's, the job would be due again at once, in vain.
+            // Not earlier: if the store's clock is ahead of this host's, the job would be due again at once, in vain.
             match keys.next_retirement(schedule) {
                 Some(next) => work.settle_until(&mut change, next.max(now.plus(CLOCK_SKEW))),
                 None => work.settle(&mut change),
@@ -240,7 +240,7 @@ impl Keys {
     }
 }
 
-/// The stored keys; generates the first one on an empty store.
+/// Returns the stored keys, or generates the first one on an empty store.
 async fn read_or_create(
     records: &Records,
     clock: &dyn Clock,
@@ -269,7 +269,7 @@ async fn generate(config: RingConfig, now: Timestamp) -> Result<NewKey> {
     generated.map_err(|cause| Error::Bug(cause.to_string()))?
 }
 
-/// What the audit log says of a key.
+/// Returns the audit line of a key.
 fn line(signer: &'static str, kid: &str) -> Line {
     Line {
         signer: Some(signer),

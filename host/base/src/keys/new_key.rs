@@ -1,7 +1,7 @@
-//! A key pair before it is stored: RSA 2048, its public half as a JWK, and a self-signed X.509 certificate where its
-//! ring publishes certificates.
+//! A key pair before it is stored: RSA 2048, its public half as a JWK, and a self-signed X.509 certificate if its ring
+//! publishes certificates.
 //!
-//! The certificate only carries the key: no authority has signed it, and which keys are valid follows from what is published
+//! The certificate only carries the key: no authority has signed it, and a key is valid because it is published
 //! (`stored.rs`). Making both takes about a tenth of a second.
 
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl NewKey {
         Ok(key)
     }
 
-    /// A key pair, and its private half in PKCS #8.
+    /// Generates a key pair, and returns it with its private half in PKCS #8.
     fn pair() -> Result<(Self, Vec<u8>)> {
         let pair =
             KeyPair::generate(KeySize::Rsa2048).map_err(|_| bug("generating a key failed"))?;
@@ -81,14 +81,14 @@ impl NewKey {
         Ok((key, private.as_ref().to_vec()))
     }
 
-    /// The key's id.
+    /// Returns the key's id.
     #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
     }
 }
 
-/// A key's certificate, PEM. Its serial number is made from the key.
+/// Returns a key's certificate in PEM. Its serial number is made from the key.
 fn self_signed(pkcs8: &[u8], common_name: &str, now: Timestamp) -> Result<String, rcgen::Error> {
     let pair = rcgen::KeyPair::from_pkcs8_der_and_sign_algo(&pkcs8.into(), &PKCS_RSA_SHA256)?;
     let mut subject = DistinguishedName::new();
@@ -153,7 +153,7 @@ impl Jwk {
         BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(members))
     }
 
-    /// The key with an id, as it is published.
+    /// Returns the key in its published form, with an id.
     pub(super) fn published(&self, kid: &str) -> PublishedJwk {
         PublishedJwk {
             alg: "RS256",

@@ -1,7 +1,7 @@
-//! A ring's keys, ready for use: the one that signs, those whose tokens are accepted, and what is published of them, as a
-//! JWK set and as certificates.
+//! A ring's keys, ready for use: the one that signs, those whose tokens are accepted, and the JWK set and certificates
+//! that are published of them.
 //!
-//! Made from the stored record whenever that changes; which key does what follows from the time.
+//! Rebuilt whenever the stored record changes; the time determines what each key does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::error::Result;
 pub struct KeyRing {
     /// The newest last; never empty.
     keys: Vec<Arc<SigningKey>>,
-    /// What is published at each stage: at index `n` the keys from `n` on.
+    /// The published documents of each stage: at index `n`, those of the keys from `n` on.
     published: Vec<Published>,
 }
 
@@ -46,11 +46,10 @@ pub struct SigningKey {
     pair: Option<KeyPair>,
     public: DecodingKey,
     signs_from: Timestamp,
-    /// When it is removed.
     removal: Option<Timestamp>,
 }
 
-/// A JSON document that is read without a token, encoded once.
+/// A JSON document that is served without a token, encoded once.
 #[derive(Clone, Debug)]
 pub struct PublicDocument {
     /// The JSON.
@@ -78,7 +77,7 @@ impl KeyRing {
         Ok(Self { keys, published })
     }
 
-    /// The key that signs now: the newest one whose time has come.
+    /// Returns the key that signs now: the newest one whose time has come, or else the oldest that can sign.
     #[must_use]
     pub fn signing(&self, now: Timestamp) -> Option<&Arc<SigningKey>> {
         let mut able = self.keys.iter().filter(|key| key.pair.is_some());
@@ -86,7 +85,7 @@ impl KeyRing {
         started.or_else(|| able.next())
     }
 
-    /// The key with this id, as long as a token that it signed may be valid.
+    /// Returns the key with this id, as long as a token that it signed may be valid.
     #[must_use]
     pub fn find(&self, kid: &str, now: Timestamp) -> Option<&Arc<SigningKey>> {
         self.keys
@@ -94,13 +93,13 @@ impl KeyRing {
             .find(|key| key.kid == kid && key.is_valid(now))
     }
 
-    /// The JWK set that is published now.
+    /// Returns the JWK set that is published now.
     #[must_use]
     pub fn jwk_set(&self, now: Timestamp) -> Option<&PublicDocument> {
         Some(&self.published(now)?.jwk_set)
     }
 
-    /// The certificates that are published now, by key id.
+    /// Returns the certificates that are published now, by key id.
     #[must_use]
     pub fn certificates(&self, now: Timestamp) -> Option<&PublicDocument> {
         Some(&self.published(now)?.certificates)
@@ -164,7 +163,7 @@ impl SigningKey {
         self.removal.is_none_or(|at| now < at)
     }
 
-    /// Its id, the RFC 7638 thumbprint.
+    /// Returns its id, the RFC 7638 thumbprint.
     #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
@@ -185,7 +184,7 @@ impl SigningKey {
         Ok(signature)
     }
 
-    /// Whether an RS256 signature in unpadded base64url is this key's signature of a text.
+    /// Returns whether `signature`, in unpadded base64url, is this key's RS256 signature of a text.
     #[must_use]
     pub fn verifies(&self, text: &[u8], signature: &str) -> bool {
         jsonwebtoken::crypto::verify(signature, text, &self.public, Algorithm::RS256)

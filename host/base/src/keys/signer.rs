@@ -1,8 +1,8 @@
 //! Signs tokens on threads of their own, at most as many as there are processors.
 //!
-//! Signing takes long enough to delay other requests, and many signatures at once must not occupy every thread. A thread
-//! continues while there are tokens to sign, so that under load a token waits in the queue only: waking a thread for each
-//! token would cost a fifth of the time that signing takes.
+//! Signing takes long enough to delay other requests, and many signatures at once must not occupy every thread. A
+//! thread continues while there are tokens to sign, so under load a token only waits in the queue: waking a thread for
+//! each token would cost a fifth of the time that signing takes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::ring::SigningKey;
 use crate::error::{Error, Result};
 
-/// How many tokens a thread sends back at once while more are waiting.
+/// The number of tokens that a thread sends back at once while more are waiting.
 const BATCH: usize = 4;
 
 /// The queue of tokens to sign, and the threads that sign them.
@@ -28,7 +28,7 @@ pub(super) struct SigningPool {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Unsigned>,
-    /// How many threads sign now.
+    /// The number of threads that sign now.
     threads: usize,
 }
 
@@ -46,7 +46,7 @@ impl SigningPool {
         Arc::new(Self { max_threads, queue })
     }
 
-    /// A signed JWT with this `typ` and these claims, a JSON object.
+    /// Returns a signed JWT with this `typ` and these claims, a JSON object.
     pub(super) async fn sign(
         self: &Arc<Self>,
         key: Arc<SigningKey>,
@@ -75,8 +75,8 @@ impl SigningPool {
             .map_err(|_| Error::Bug("the signing thread ended early".to_owned()))?
     }
 
-    /// Signs in order of arrival until nothing is left. Tokens are sent back a few at a time, since each time wakes a
-    /// thread that serves.
+    /// Signs in order of arrival until nothing is left. Tokens are sent back a few at a time, since each delivery wakes
+    /// a serving thread.
     fn sign_all(&self) {
         let mut signed = Vec::with_capacity(BATCH);
         loop {
@@ -93,7 +93,7 @@ impl SigningPool {
         }
     }
 
-    /// The next token to sign; `None` ends this thread.
+    /// Returns the next token to sign; `None` ends this thread.
     fn next(&self) -> Option<Unsigned> {
         let mut queue = self.queue.lock();
         let next = queue.waiting.pop_front();
@@ -109,7 +109,6 @@ fn send_back(signed: &mut Vec<(oneshot::Sender<Result<String>>, Result<String>)>
     }
 }
 
-/// A signed JWT.
 fn jwt(key: &SigningKey, typ: &str, claims: &[u8]) -> Result<String> {
     let header = format!(r#"{{"alg":"RS256","typ":"{typ}","kid":"{}"}}"#, key.kid());
     let mut jwt = BASE64_URL_SAFE_NO_PAD.encode(header);

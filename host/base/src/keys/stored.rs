@@ -1,8 +1,8 @@
-//! A ring's keys as they are stored: which one signs, how one follows another, and when one is removed.
+//! The stored keys of a ring: which one signs, how one follows another, and when one is removed.
 //!
-//! RSA 2048, one record for all hosts. A new key is published at once, signs once every cache of the published keys has
-//! it, and the key before it is removed when the last token that it signed has expired (`tokens.md`, "Keys"). All of
-//! that follows from the record, the [`Schedule`] and the time; a job only removes what is not needed any more: the
+//! RSA 2048, one record for all hosts. A new key is published at once and signs once every cache of the published keys
+//! has it; the key before it is removed when the last token that it signed has expired (`tokens.md`, "Keys"). The
+//! record, the [`Schedule`] and the time determine all of that. A job only removes what is no longer needed: the
 //! private half of a key once it no longer signs, then the rest of it. Pure; `ring.rs` makes the keys ready for use.
 
 use std::time::Duration;
@@ -19,25 +19,24 @@ use crate::error::{Error, Result};
 /// Added to each duration, because the hosts' clocks differ and their caches may be a second old.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// What decides how long a key waits before it signs, and how long it stays afterwards.
+/// The durations that determine how long a key waits before it signs, and how long it stays afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// How long others may cache the published keys.
+    /// The time for which others may cache the published keys.
     pub max_age: Duration,
-    /// How long a token that was signed is valid.
+    /// The lifetime of a signed token.
     pub token_lifetime: Duration,
 }
 
-/// All keys of a ring as they are stored; the newest last.
+/// The stored keys of a ring, the newest last.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct StoredKeys(Vec<StoredKey>);
 
-/// A signing key as it is stored.
 #[derive(Clone, Deserialize, Serialize)]
 pub(super) struct StoredKey {
     pub(super) kid: String,
     pub(super) public: Jwk,
-    /// PKCS #8, base64url; `None` once it does not sign any more.
+    /// PKCS #8, base64url; `None` once it no longer signs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) private: Option<String>,
     /// PEM; `None` in a ring that publishes no certificates.
@@ -85,7 +84,7 @@ pub struct KeyState {
     pub until: Option<String>,
 }
 
-/// What was removed, by the ids of the keys.
+/// The removed keys and parts of keys, by key id.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Retired {
     /// Keys whose private half was removed.
@@ -95,7 +94,7 @@ pub struct Retired {
 }
 
 impl StoredKeys {
-    /// A record without the private halves of its keys: enough to verify, not to sign.
+    /// Returns a record without the private halves of its keys: enough to verify, not to sign.
     #[must_use]
     pub fn public_halves(record: &[u8]) -> Bytes {
         let mut keys: Self = serde_json::from_slice(record).unwrap_or_default();
@@ -105,7 +104,7 @@ impl StoredKeys {
         serde_json::to_vec(&keys).unwrap_or_default().into()
     }
 
-    /// The record of the first start: the key signs at once.
+    /// Creates the record of the first start, whose key signs at once.
     #[must_use]
     pub fn first(key: &NewKey, now: Timestamp) -> Self {
         let mut keys = Self::default();
@@ -116,7 +115,7 @@ impl StoredKeys {
     /// Publishes a key that will sign.
     ///
     /// # Errors
-    /// [`Error::Conflict`] while another key is published that does not sign yet.
+    /// [`Error::Conflict`] while another published key does not sign yet.
     pub fn rotate(&mut self, key: &NewKey, now: Timestamp, schedule: Schedule) -> Result<()> {
         if let Some(waiting) = self.0.last().filter(|newest| now < newest.signs_from) {
             let detail = format!(
@@ -140,8 +139,8 @@ impl StoredKeys {
         });
     }
 
-    /// Removes what is not needed any more: the private half of a key that no longer signs, and keys whose tokens have
-    /// all expired.
+    /// Removes what is no longer needed: the private half of a key that no longer signs, and keys whose tokens have all
+    /// expired.
     pub fn retire(&mut self, now: Timestamp, schedule: Schedule) -> Retired {
         let expired = (0..self.0.len())
             .take_while(|index| self.removal(*index, schedule).is_some_and(|at| at <= now))
@@ -162,7 +161,7 @@ impl StoredKeys {
         retired
     }
 
-    /// When something is to be removed next.
+    /// Returns the time of the next removal.
     #[must_use]
     pub fn next_retirement(&self, schedule: Schedule) -> Option<Timestamp> {
         let each = self.0.iter().enumerate();
@@ -173,7 +172,7 @@ impl StoredKeys {
         .min()
     }
 
-    /// The keys as operators see them, the newest last.
+    /// Returns the keys as operators see them, the newest last.
     #[must_use]
     pub fn states(&self, now: Timestamp, schedule: Schedule) -> Vec<KeyState> {
         let each = self.0.iter().enumerate();
@@ -200,7 +199,7 @@ impl StoredKeys {
         }
     }
 
-    /// Each key, with the time when it is removed.
+    /// Returns each key with the time of its removal.
     pub(super) fn iter(
         &self,
         schedule: Schedule,
@@ -209,13 +208,13 @@ impl StoredKeys {
         each.map(move |(index, key)| (key, self.removal(index, schedule)))
     }
 
-    /// When no host signs with a key any more.
+    /// Returns the time from which no host signs with a key.
     fn end_of_signing(&self, index: usize) -> Option<Timestamp> {
         let next = self.0.get(index + 1)?;
         Some(next.signs_from.plus(MARGIN))
     }
 
-    /// When the last token that a key signed has expired: some time after the next key signs.
+    /// Returns the time when the last token that a key signed has expired, which is some time after the next key signs.
     fn removal(&self, index: usize, schedule: Schedule) -> Option<Timestamp> {
         let next = self.0.get(index + 1)?;
         Some(next.signs_from.plus(schedule.token_lifetime).plus(MARGIN))

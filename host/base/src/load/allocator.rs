@@ -1,15 +1,15 @@
-//! The allocator of the program, and giving back to the system what is free.
+//! The program's allocator, and giving free memory back to the system.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// What a commit allocates on a caller's thread is freed on the store's, which glibc's allocator makes wait for each
-/// other: with this one 64 committers get a fifth more done. Without huge pages (`no_thp`), since a huge page is given back
-/// to the system only when all of it is free.
+/// The store's thread frees what a commit allocates on a caller's thread, and glibc's allocator makes the two wait for
+/// each other: with this one, 64 committers get a fifth more done. Huge pages are off (`no_thp`), since a huge page is
+/// given back to the system only when all of it is free.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How often a thread gives memory back at most: one that serves requests, and one of lower priority.
+/// The shortest interval at which a thread gives memory back: one that serves requests, and one of lower priority.
 const SERVING: Duration = Duration::from_secs(4);
 const LOW_PRIORITY: Duration = Duration::from_millis(250);
 
@@ -17,14 +17,14 @@ thread_local! {
     static GAVE_BACK: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Gives back what this thread has free. To be called when a thread that serves requests has nothing to do: the allocator
-/// itself gives back only after thousands of allocations, which a host that is idle again does not make.
+/// Gives back this thread's free memory. Call it when a thread that serves requests has nothing to do: the allocator
+/// itself gives memory back only after thousands of allocations, which an idle host does not make.
 pub fn give_back() {
     collect_every(SERVING, false);
 }
 
-/// The same for a thread of lower priority, which also tells the system of what all threads have given back. That takes
-/// long.
+/// Gives back the free memory of a thread of lower priority, and tells the system what all threads have given back,
+/// which takes long.
 pub(super) fn give_all_back() {
     collect_every(LOW_PRIORITY, true);
 }

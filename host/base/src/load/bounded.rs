@@ -1,18 +1,18 @@
-//! A map that requests fill: what no longer counts is removed as more is added, and there are never more than a bound.
+//! A bounded map that requests fill: values that no longer count are removed as others are added.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A map with fewer values than this is not looked through.
+/// A map with fewer values than this is not swept.
 const MIN_SWEEP: usize = 64;
 
-/// See the module's documentation.
+/// A map that sweeps out the values that no longer count, and never has more values than a bound.
 #[derive(Debug)]
 pub struct BoundedMap<K, V> {
     map: HashMap<K, V>,
     max: usize,
-    /// It is looked through for what no longer counts once it has so many values.
+    /// The number of values at which the map is swept.
     sweep_at: usize,
 }
 
@@ -54,8 +54,8 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         self.map.remove(key)
     }
 
-    /// The value of a key, `new` where there is none. When the map has twice as many values as still counted the last time,
-    /// those that do not count any more make room; where too many still count, all do.
+    /// Returns the value of a key, or inserts `new` if there is none. Once the map has twice as many values as counted
+    /// at the last sweep, those that no longer count are removed; if too many still count, all are.
     pub fn get_or_insert(
         &mut self,
         key: K,
@@ -68,7 +68,7 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         self.map.entry(key).or_insert_with(new)
     }
 
-    /// Removes the values that do not count any more, and all where too many still do.
+    /// Removes the values that no longer count, or all values if too many still do.
     pub fn sweep(&mut self, still_counts: impl Fn(&V) -> bool) {
         self.map.retain(|_, value| still_counts(value));
         if self.map.len() >= self.max {

@@ -1,4 +1,5 @@
-//! Budgets: how much of something scarce is taken, in all and by each key, such as the bytes of bodies by each tenant.
+//! Budgets limit how much of something scarce is taken, in all and by each key, such as the bytes of bodies by each
+//! tenant.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// How much may be taken at once.
+/// The most that may be taken at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// In all.
@@ -21,18 +22,18 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// So much, of which each key may take half.
+    /// Allows `all`, and half of it for each key.
     pub const fn half_each(all: usize) -> Self {
         Self { all, each: all / 2 }
     }
 }
 
-/// See the module's documentation.
+/// A limited amount, taken in reservations.
 #[derive(Debug)]
 pub struct Budget<K: Eq + Hash> {
     limit: Limit,
     taken: Mutex<Taken<K>>,
-    /// Notified when something is given back that another may wait for.
+    /// Notified when something is given back, for those that wait.
     returned: Notify,
 }
 
@@ -42,11 +43,11 @@ struct Taken<K> {
     by_key: HashMap<K, usize>,
 }
 
-/// What was taken for a key, until this is dropped.
+/// An amount that was taken for a key, given back when this is dropped.
 #[derive(Debug)]
 pub struct Reservation<K: Eq + Hash> {
     budget: Arc<Budget<K>>,
-    /// `None` for what only the whole limits.
+    /// `None` if only the limit for all applies.
     key: Option<K>,
     amount: usize,
 }
@@ -64,7 +65,7 @@ impl<K: Clone + Eq + Hash> Budget<K> {
         })
     }
 
-    /// A reservation of nothing, which can grow.
+    /// Returns an empty reservation, which can grow.
     pub fn empty(self: &Arc<Self>, key: Option<K>) -> Reservation<K> {
         Reservation {
             budget: Arc::clone(self),
@@ -73,23 +74,23 @@ impl<K: Clone + Eq + Hash> Budget<K> {
         }
     }
 
-    /// A reservation, unless that is too much now.
+    /// Reserves an amount, or returns `None` if that is too much now.
     pub fn reserve(self: &Arc<Self>, key: Option<K>, amount: usize) -> Option<Reservation<K>> {
         let mut reservation = self.empty(key);
         reservation.grow(amount).then_some(reservation)
     }
 
-    /// How much may be taken.
+    /// Returns the limit.
     pub const fn limit(&self) -> Limit {
         self.limit
     }
 
-    /// How much is taken in all.
+    /// Returns the amount that is taken in all.
     pub fn reserved(&self) -> usize {
         self.lock().all
     }
 
-    /// How much a key has.
+    /// Returns the amount that a key has taken.
     pub fn reserved_by(&self, key: &K) -> usize {
         self.lock().by_key.get(key).copied().unwrap_or_default()
     }
@@ -100,7 +101,7 @@ impl<K: Clone + Eq + Hash> Budget<K> {
 }
 
 impl<K: Clone + Eq + Hash> Reservation<K> {
-    /// Takes more; whether there was so much.
+    /// Takes more and returns true, or returns false if there is too little left.
     pub fn grow(&mut self, more: usize) -> bool {
         let limit = self.budget.limit;
         let mut taken = self.budget.lock();
@@ -119,13 +120,13 @@ impl<K: Clone + Eq + Hash> Reservation<K> {
         true
     }
 
-    /// Takes more when there is so much, at the latest within `patience`; whether there was.
+    /// Takes more as soon as enough is left, within `patience`; returns whether it did.
     pub async fn grow_within(&mut self, more: usize, patience: Duration) -> bool {
         let budget = Arc::clone(&self.budget);
         let growing = async {
             loop {
                 let mut returned = pin!(budget.returned.notified());
-                // From now on nothing is missed.
+                // From now on, no notification is missed.
                 returned.as_mut().enable();
                 if self.grow(more) {
                     return;
@@ -138,12 +139,12 @@ impl<K: Clone + Eq + Hash> Reservation<K> {
 }
 
 impl<K: Eq + Hash> Reservation<K> {
-    /// How much it is.
+    /// Returns the amount.
     pub const fn amount(&self) -> usize {
         self.amount
     }
 
-    /// Gives back what is more than this amount.
+    /// Gives back what exceeds this amount.
     pub fn shrink_to(&mut self, amount: usize) {
         let less = self.amount.saturating_sub(amount);
         let budget = &self.budget;
@@ -169,7 +170,7 @@ impl<K: Eq + Hash> Drop for Reservation<K> {
     }
 }
 
-/// Bytes that hold a reservation for as long as any of them is in use.
+/// Makes bytes hold a reservation for as long as any of them is in use.
 pub fn counted<K: Eq + Hash + Send + Sync + 'static>(
     bytes: Bytes,
     reservation: Reservation<K>,

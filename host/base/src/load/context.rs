@@ -1,5 +1,5 @@
-//! The context of work: on whose behalf it is done, and who waits for the answer. It is set once for each request, and all
-//! that the request calls can ask for it.
+//! The context of work: on whose behalf it is done, and who waits for the answer. It is set once for each request, and
+//! everything that the request calls can read it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ tokio::task_local! {
     static CONTEXT: Context;
 }
 
-/// The connection on which an answer is waited for.
+/// The connection whose client waits for an answer.
 pub trait Connection: fmt::Debug + Send + Sync {
-    /// Ready once the other end has closed its side: nobody may wait for the answer any more.
+    /// Completes once the other end has closed its side and may no longer wait for the answer.
     fn closed(&self) -> BoxFuture<'static, ()>;
 }
 
-/// On whose behalf a task works, and who waits for the answer.
+/// The requester that a task works for, and the connection that waits for the answer.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The key by which load is limited.
     pub requester: Requester,
-    /// Which of the requester's clients it is, if it is known.
+    /// The requester's client, if it is known.
     pub client: Option<Arc<str>>,
-    /// Where the answer is waited for; `None` for a background job.
+    /// The connection that waits for the answer; `None` for a background job.
     pub connection: Option<Arc<dyn Connection>>,
 }
 
 impl Requester {
-    /// On whose behalf the task works.
+    /// Returns the requester that the task works for.
     #[must_use]
     pub fn current() -> Self {
         Context::current().requester
@@ -39,7 +39,7 @@ impl Requester {
 }
 
 impl Context {
-    /// The context of the task.
+    /// Returns the context of the task.
     #[must_use]
     pub fn current() -> Self {
         CONTEXT.try_with(Self::clone).unwrap_or(Self {
@@ -49,16 +49,16 @@ impl Context {
         })
     }
 
-    /// Does work in it.
+    /// Runs work in this context.
     pub fn run<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
         CONTEXT.scope(self, work)
     }
 
-    /// Waits for something, such as a permit, for as long as the client waits for the answer. What is there at once is taken
-    /// without a look at the connection, since a client may close its side when it has sent its request.
+    /// Waits for something, such as a permit, for as long as the client waits for the answer. If it is ready at once,
+    /// the connection is not checked, since a client may close its side after it has sent its request.
     ///
     /// # Errors
-    /// [`Error::Gone`] when nobody waits for the answer any more.
+    /// [`Error::Gone`] when the client no longer waits for the answer.
     pub async fn wait<T>(&self, something: impl Future<Output = T>) -> Result<T> {
         let Some(connection) = &self.connection else {
             return Ok(something.await);
@@ -70,10 +70,10 @@ impl Context {
         }
     }
 
-    /// Checks that somebody still waits for the answer. Long work calls it between its parts.
+    /// Checks that the client still waits for the answer. Long work calls this between its parts.
     ///
     /// # Errors
-    /// [`Error::Gone`] when nobody does.
+    /// [`Error::Gone`] when the client no longer does.
     pub fn look(&self) -> Result<()> {
         let Some(connection) = &self.connection else {
             return Ok(());

@@ -1,15 +1,14 @@
-//! Load: who waits for whom, and how much one requester may take, so that the others do not notice.
+//! Load: limits what one requester may take and orders who waits, so that the others do not notice.
 //!
-//! Three ideas, all keyed by the [`Requester`], a tenant or the network of an anonymous request:
-//! - **Room** (`room.rs`, a `budget.rs`): of the bytes of bodies that are read, and of what answers take, one has at most
-//!   its part; it is reserved before it is read.
+//! Three mechanisms, all keyed by the [`Requester`], a tenant or the network of an anonymous request:
+//! - **Room** (`room.rs`, built on `budget.rs`): one requester has at most its share of the bytes that bodies and
+//!   answers take, and reserves them before it reads.
 //! - **A fair semaphore** (`semaphore.rs`): work that keeps a processor busy needs a permit, and requesters take turns.
-//! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent much at once
-//!   run there; the threads that serve small requests go first.
+//! - **Threads of lower priority** (`workers.rs`): such work, background jobs and connections that are sent a lot at
+//!   once run there; the threads that serve small requests go first.
 //!
-//! What each of them buys, measured, stands in `README.md` beside this file; and everything that a host keeps in memory by a
-//! key that a request names, with its bound. A map whose values stop to count by themselves is a `BoundedMap`
-//! (`bounded.rs`).
+//! `README.md` beside this file has the measured effect of each, and the bound of everything that a host keeps in
+//! memory by a key that a request names. A map whose values stop counting with time is a `BoundedMap` (`bounded.rs`).
 
 mod allocator;
 mod bounded;

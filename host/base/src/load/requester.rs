@@ -1,10 +1,10 @@
-//! On whose behalf work is done: the key by which load is limited.
+//! The party that work is done for: the key by which load is limited.
 
 use std::net::IpAddr;
 
 use crate::identity::{Caller, TenantId, network};
 
-/// A tenant; on public routes an address; or this service itself.
+/// A tenant, the network of an anonymous request, or this service itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Requester {
     /// The tenant of the caller.
@@ -16,7 +16,7 @@ pub enum Requester {
 }
 
 impl Requester {
-    /// The tenant of a caller, or the network that a request came from.
+    /// Returns the tenant of a caller, or the network that a request came from.
     #[must_use]
     pub fn of(caller: Option<&Caller>, peer: IpAddr) -> Self {
         match caller {

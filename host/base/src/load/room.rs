@@ -1,4 +1,4 @@
-//! Room: bytes of memory that requests may take together, half of them by one requester. A request that finds no room waits
+//! Room: bytes of memory that requests share, of which one requester may take half. A request that finds no room waits
 //! for a few seconds, as long as its client does.
 
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use super::context::Context;
 use super::requester::Requester;
 use crate::error::Result;
 
-/// How long a request waits until there is room for it.
+/// The longest that a request waits for room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A budget of bytes, for which a bounded number of requests may wait.
 #[derive(Debug)]
 pub struct Room {
     bytes: Arc<Budget<Requester>>,
-    /// The requests that wait, by client. Behind too many of them, a request is better refused at once.
+    /// The waiting requests, by client. Behind too many of them, a request is better refused at once.
     waiting: Arc<Budget<(Requester, Option<Arc<str>>)>>,
 }
 
@@ -29,15 +29,15 @@ impl Room {
         }
     }
 
-    /// A reservation of nothing for the current requester, which can grow.
+    /// Returns an empty reservation for the current requester, which can grow.
     pub fn nothing(&self) -> Reservation<Requester> {
         self.bytes.empty(Some(Requester::current()))
     }
 
-    /// Takes more, and waits for it unless too many requests do. Returns whether there was enough.
+    /// Takes more, and waits for it unless too many requests already do. Returns whether there was enough.
     ///
     /// # Errors
-    /// [`Error::Gone`](crate::error::Error::Gone) when nobody waits for the answer any more.
+    /// [`Error::Gone`](crate::error::Error::Gone) when the client no longer waits for the answer.
     pub async fn grow(
         &self,
         reservation: &mut Reservation<Requester>,
@@ -55,7 +55,8 @@ impl Room {
         context.wait(growing).await
     }
 
-    /// Reserves this many bytes, at most what one requester may have. Returns `None` when there was no room in time.
+    /// Reserves this many bytes, or the most that one requester may have. Returns `None` when there was no room in
+    /// time.
     ///
     /// # Errors
     /// Those of [`grow`](Self::grow).

@@ -1,5 +1,5 @@
-//! A fair semaphore: so many permits in all, so many of them for each key, and for each member of a key. Keys that wait take
-//! turns, and so do the members of a key: the clients of a tenant.
+//! A fair semaphore: it limits the permits in all, of each key, and of each member of a key. Waiting keys take turns,
+//! and so do the members of a key, such as the clients of a tenant.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -10,11 +10,11 @@ use tokio::sync::oneshot;
 
 use super::budget::Limit;
 
-/// See the module's documentation.
+/// A semaphore whose keys take turns, as do the members of each key.
 #[derive(Debug)]
 pub struct FairSemaphore<K: Clone + Eq + Hash, M: Clone + Eq + Hash = ()> {
     limit: Limit,
-    /// How many permits a member may have.
+    /// Returns the most permits that a member may have.
     of_member: fn(&M) -> usize,
     queue: Mutex<Queue<K, M>>,
 }
@@ -23,22 +23,22 @@ pub struct FairSemaphore<K: Clone + Eq + Hash, M: Clone + Eq + Hash = ()> {
 struct Queue<K: Clone + Eq + Hash, M: Clone + Eq + Hash> {
     permits: usize,
     by_key: HashMap<K, OfKey<K, M>>,
-    /// The keys that wait, the next first.
+    /// The waiting keys, the next first.
     order: VecDeque<K>,
 }
 
-/// The permits that a key and its members have, and those who wait for one.
+/// The permits of a key and its members, and those that wait for one.
 #[derive(Debug)]
 struct OfKey<K: Clone + Eq + Hash, M: Clone + Eq + Hash> {
     permits: usize,
     members: HashMap<M, usize>,
-    /// The members that wait, the next first.
+    /// The waiting members, the next first.
     waiting: VecDeque<(M, VecDeque<Waiting<K, M>>)>,
 }
 
 type Waiting<K, M> = oneshot::Sender<Permit<K, M>>;
 
-/// A permit, until it is dropped.
+/// A permit, given back when it is dropped.
 #[derive(Debug)]
 pub struct Permit<K: Clone + Eq + Hash, M: Clone + Eq + Hash = ()> {
     semaphore: Arc<FairSemaphore<K, M>>,
@@ -47,12 +47,12 @@ pub struct Permit<K: Clone + Eq + Hash, M: Clone + Eq + Hash = ()> {
 }
 
 impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> FairSemaphore<K, M> {
-    /// With as many permits for a member as for its key.
+    /// Creates a semaphore whose members may have as many permits as their key.
     pub fn new(limit: Limit) -> Arc<Self> {
         Self::with_members(limit, |_| usize::MAX)
     }
 
-    /// With so many permits for each member of a key.
+    /// Creates a semaphore with a limit for each member of a key.
     pub fn with_members(limit: Limit, of_member: fn(&M) -> usize) -> Arc<Self> {
         let queue = Queue {
             permits: 0,
@@ -66,7 +66,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> FairSemaphore<K, M> {
         })
     }
 
-    /// A permit for a member of a key, when it is its turn; `None` when that can no longer come.
+    /// Waits for a permit for a member of a key; returns `None` when its turn can no longer come.
     pub async fn acquire(self: &Arc<Self>, key: K, member: M) -> Option<Permit<K, M>> {
         let (permit, waiting) = oneshot::channel();
         self.lock().wait(key, member, permit);
@@ -74,7 +74,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> FairSemaphore<K, M> {
         waiting.await.ok()
     }
 
-    /// Whether a key has a permit or waits for one.
+    /// Returns whether a key has a permit or waits for one.
     pub fn is_in_use(&self, key: &K) -> bool {
         self.lock().by_key.contains_key(key)
     }
@@ -96,7 +96,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> FairSemaphore<K, M> {
         }
         drop(queue);
         for (waiting, permit) in given {
-            // Where nothing waits any more, it is free again.
+            // If its receiver is gone, the permit is free again.
             drop(waiting.send(permit));
         }
     }
@@ -115,14 +115,14 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> OfKey<K, M> {
         }
     }
 
-    /// The next of its members whose turn it is.
+    /// Takes the next in line of the member whose turn it is.
     fn next(&mut self, of_member: fn(&M) -> usize) -> Option<(M, Waiting<K, M>)> {
         for _ in 0..self.waiting.len() {
             let (member, mut waiting) = self.waiting.pop_front()?;
             let has = self.members.get(&member).copied().unwrap_or_default();
             let mut next = None;
             while has < of_member(&member) && next.is_none() && !waiting.is_empty() {
-                // Those that are gone are passed over.
+                // Those that no longer wait are skipped.
                 next = waiting.pop_front().filter(|one| !one.is_closed());
             }
             if !waiting.is_empty() {
@@ -137,7 +137,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> OfKey<K, M> {
 }
 
 impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> Queue<K, M> {
-    /// Has a member of a key wait.
+    /// Adds a member of a key to those that wait.
     fn wait(&mut self, key: K, member: M, permit: Waiting<K, M>) {
         let of_key = self.by_key.entry(key.clone()).or_insert_with(OfKey::new);
         if of_key.waiting.is_empty() {
@@ -150,7 +150,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> Queue<K, M> {
         }
     }
 
-    /// The next whose turn it is, counted as having a permit.
+    /// Takes the next one whose turn it is, and counts it as having a permit.
     fn next(&mut self, each: usize, of_member: fn(&M) -> usize) -> Option<(K, M, Waiting<K, M>)> {
         for _ in 0..self.order.len() {
             let key = self.order.pop_front()?;
@@ -174,7 +174,7 @@ impl<K: Clone + Eq + Hash, M: Clone + Eq + Hash> Queue<K, M> {
         None
     }
 
-    /// Takes a permit of a member back.
+    /// Takes back a permit of a member.
     fn take_back(&mut self, key: &K, member: &M) {
         self.permits = self.permits.saturating_sub(1);
         if let Some(of_key) = self.by_key.get_mut(key) {
@@ -212,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// What waits for a permit of a key: whether it has one by now.
+    /// An attempt to get a permit of a key, and the permit once it has one.
     struct Attempt<F>(std::pin::Pin<Box<F>>, Option<Permit<char, char>>);
 
     impl<F: Future<Output = Option<Permit<char, char>>>> Attempt<F> {
@@ -229,7 +229,8 @@ mod tests {
         }
     }
 
-    /// Who has a permit, each time that the first of them gives it back: those who ask, in this order.
+    /// Returns who has a permit in each round. All ask in this order, and after each round the first gives its permit
+    /// back.
     fn rounds(semaphore: &Arc<FairSemaphore<char, char>>, names: &[&'static str]) -> Vec<String> {
         let attempt = |name: &&'static str| {
             let (semaphore, mut letters) = (Arc::clone(semaphore), name.chars());

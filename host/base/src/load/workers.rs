@@ -1,10 +1,10 @@
-//! Threads of lower priority: for background jobs, and for what keeps a processor busy on behalf of a request. Those that
-//! serve requests go first, so nothing that runs here keeps a small request waiting.
+//! Threads of lower priority, for background jobs and for work of requests that keeps a processor busy. The threads
+//! that serve requests go first, so nothing that runs here keeps a small request waiting.
 //!
-//! Work that keeps a processor busy needs a permit: as many as there are processors, of which one requester has at most
-//! half, and one of its clients two, so that one who asks for much keeps the others waiting for no more than what runs
-//! already. Decisions have permits of their own, of which one client may have all of its tenant's, so that no other work of
-//! the tenant keeps them waiting. What waits for a permit ends with its connection.
+//! Work that keeps a processor busy needs a permit. There are as many as processors; one requester has at most half of
+//! them, and one of its clients two, so that a client that asks for a lot only makes others wait for what is already
+//! running. Decisions have permits of their own, so that no other work of the tenant keeps them waiting; one client may
+//! have all of its tenant's. Work that waits for a permit ends with its connection.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ use super::requester::Requester;
 use super::semaphore::FairSemaphore;
 use crate::error::{Error, Result};
 
-/// How many permits one client may have.
+/// The most permits that one client may have.
 const OF_CLIENT: usize = 2;
 
-/// How many permits a client may have; where it is not known, as many as its requester.
+/// Returns the most permits that a client may have; an unknown one may have as many as its requester.
 fn of_client(client: &Option<Arc<str>>) -> usize {
     client.as_ref().map_or(usize::MAX, |_| OF_CLIENT)
 }
 
-/// How long work that cannot be interrupted may go on when the threads end.
+/// The time that work which cannot be interrupted has left when the threads end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// See the module's documentation. Dropping it ends what runs there.
+/// Threads of lower priority, and the permits to work on them. Dropping this ends what runs there.
 #[derive(Debug)]
 pub struct Workers {
-    /// `None` while it is dropped.
+    /// `None` while this is dropped.
     runtime: Option<Runtime>,
     deciding: Permits,
     reading: Permits,
@@ -46,10 +46,10 @@ pub struct Workers {
 type Permits = Arc<FairSemaphore<Requester, Option<Arc<str>>>>;
 
 impl Workers {
-    /// Starts so many threads of a name.
+    /// Starts this many threads with a name.
     ///
     /// # Errors
-    /// [`Error::Bug`] when the system gives no threads.
+    /// [`Error::Bug`] when the system cannot start threads.
     pub fn start(name: &str, threads: NonZeroUsize) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.get())
@@ -72,7 +72,7 @@ impl Workers {
         })
     }
 
-    /// The threads.
+    /// Returns the handle of the threads.
     #[must_use]
     pub fn handle(&self) -> Handle {
         match &self.runtime {
@@ -81,10 +81,10 @@ impl Workers {
         }
     }
 
-    /// Runs work that keeps a processor busy, when the client of this task has a permit.
+    /// Runs work that keeps a processor busy, once the client of this task has a permit.
     ///
     /// # Errors
-    /// [`Error::Gone`] when nobody waits for it any more; [`Error::Bug`] when it panics.
+    /// [`Error::Gone`] when the client no longer waits for the answer; [`Error::Bug`] when the work panics.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -92,7 +92,7 @@ impl Workers {
         self.run_with(&self.other, work).await
     }
 
-    /// Runs a decision in the same way, with a permit of those for decisions.
+    /// Runs a decision in the same way, with a permit for decisions.
     ///
     /// # Errors
     /// Those of [`run`](Self::run).
@@ -113,15 +113,15 @@ impl Workers {
         let permit = context.wait(permits.acquire(requester, client)).await?;
         let permit = permit.ok_or_else(|| bug(&"a permit was lost"))?;
         let done = self.handle().spawn_blocking(move || {
-            // Held to the end of the work, also when its request is gone.
+            // Held until the work ends, even if its request is gone.
             let _permit = permit;
             work()
         });
         done.await.map_err(|cause| bug(&cause))
     }
 
-    /// Does work here that reads something and is then busy with it, when the requester of this task has a permit to read:
-    /// what was read waits for no permit. The work must not need another one to read.
+    /// Runs work here that reads something and is then busy with it, once the client of this task has a permit to read,
+    /// so that nothing that was read waits for a permit. The work must not need another permit to read.
     ///
     /// # Errors
     /// Those of [`run`](Self::run).
@@ -134,8 +134,8 @@ impl Workers {
         self.run_with(&self.reading, work).await
     }
 
-    /// Does work here that takes long though it seldom keeps a processor busy, without a permit. It ends when this is
-    /// dropped.
+    /// Runs work here that takes long but seldom keeps a processor busy, without a permit. The work ends when this
+    /// future is dropped.
     ///
     /// # Errors
     /// [`Error::Bug`] when it panics.
@@ -157,8 +157,8 @@ impl Drop for Workers {
         let Some(runtime) = self.runtime.take() else {
             return;
         };
-        // What its tasks hold, such as the store, is free afterwards. A runtime must not be waited for on a thread that
-        // serves, so another one does.
+        // Afterwards, whatever its tasks held, such as the store, is free. A serving thread must not wait for a
+        // runtime, so another thread does.
         let ending = std::thread::spawn(move || runtime.shutdown_timeout(GRACE));
         let _ = ending.join();
     }
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Long enough for what has a permit to begin.
+    /// Long enough for work with a permit to begin.
     const MOMENT: Duration = Duration::from_secs(1);
 
     #[tokio::test(flavor = "multi_thread")]

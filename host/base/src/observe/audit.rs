@@ -1,9 +1,9 @@
-//! The audit log: one line for each change of what is configured, of who may do what, and for each message that a caller
-//! has the service send (`host/README.md`, "The audit log"). Its lines are written here alone.
+//! The audit log: one line for each change to the configuration or to permissions, and for each message that a caller
+//! has the service send (`host/README.md`, "The audit log"). Only this file writes its lines.
 //!
-//! Whoever makes a change says in a [`Line`] what has changed. The line of a request is written on the request's way
-//! (`http/route/audit.rs`), which knows who has sent it; that of a change which the service makes by itself is written
-//! where it is made.
+//! The code that makes a change describes it in a [`Line`]. The line of a request is written where the request is
+//! routed (`host/http/src/route/audit.rs`), because its sender is known there; the line of a change that the service
+//! makes by itself is written where the change is made.
 
 use uuid::Uuid;
 
@@ -11,11 +11,10 @@ use crate::data::etag::{self, Etag};
 use crate::data::note::Note;
 use crate::identity::TenantId;
 
-/// What has changed. What does not apply is left out of the line.
+/// The description of a change. Fields that do not apply are left out of the line.
 #[derive(Clone, Debug, Default)]
-#[expect(missing_docs, reason = "host/README.md documents the fields of a line")]
 pub struct Line {
-    /// `None` for what belongs to the platform, such as a global condition.
+    /// `None` if it belongs to the platform, such as a global condition.
     pub tenant: Option<TenantId>,
     pub id: Option<String>,
     pub queue: Option<String>,
@@ -37,13 +36,13 @@ pub struct Line {
     pub accepted_deviations: Option<usize>,
     pub failing_tests: Option<usize>,
     pub note: Option<Note>,
-    /// The version before the change; `None` where there was nothing.
+    /// The version before the change; `None` if there was nothing.
     pub before: Option<Etag>,
-    /// The version after it; `None` where nothing is left.
+    /// The version after it; `None` if nothing is left.
     pub after: Option<Etag>,
 }
 
-/// Who makes a change, and in which request.
+/// The author of a change, and the request that makes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The client's id, or the user's issuer and name.
@@ -55,7 +54,7 @@ pub struct Origin<'a> {
 }
 
 impl Origin<'static> {
-    /// This service, by itself.
+    /// This service itself.
     pub const HOST: Self = Self {
         by: "the host",
         path: None,
@@ -63,12 +62,12 @@ impl Origin<'static> {
     };
 }
 
-/// Whether a change took effect.
+/// The outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did.
+    /// The change took effect.
     Done,
-    /// It may have: the request failed on this side, before or after its effect.
+    /// The change may have taken effect: the request failed on this side, before or after its effect.
     Unknown,
 }
 
@@ -112,7 +111,7 @@ impl Line {
         );
     }
 
-    /// Writes the line of a change that the service has made by itself.
+    /// Writes the line of a change that the service made by itself.
     pub fn write_own(&self, action: &'static str) {
         self.write(action, &Origin::HOST, Outcome::Done);
     }

@@ -1,4 +1,4 @@
-//! What is seen of a host from outside: its metrics, whether it can decide, the audit log, and traces.
+//! The view of a host from outside: metrics, readiness, the audit log and traces.
 
 pub mod audit;
 pub mod metrics;

@@ -1,4 +1,4 @@
-//! What stands for `traces.rs` in a program that is built without the feature `opentelemetry`: nothing is done.
+//! Stands in for `traces.rs` in a program that is built without the feature `opentelemetry`: it does nothing.
 
 use http::{HeaderMap, Method, StatusCode};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ impl Traces {
     }
 }
 
-/// No span of a request.
+/// Stands in for the span of a request.
 #[derive(Debug)]
 pub struct RequestSpan;
 
@@ -35,7 +35,7 @@ impl RequestSpan {
     pub const fn end(self, _: StatusCode) {}
 }
 
-/// No span of an attempt.
+/// Stands in for the span of an attempt.
 #[derive(Debug)]
 pub struct AttemptSpan;
 

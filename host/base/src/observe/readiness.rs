@@ -1,8 +1,8 @@
-//! Whether this host can decide: the checks behind `/readyz`, each with since when it is as it is.
+//! Readiness: the checks behind `/readyz`, which tell whether this host can decide, and since when.
 //!
-//! While the store is unavailable a host goes on deciding from memory (`data/feed.rs`): it is degraded, and still ready. It is
-//! unavailable once memory is too old, when it has no keys, or when the module does not run. It needs no token, so what is
-//! answered says nothing of servers, folders or addresses; the log does, once each way.
+//! While the store is unavailable, a host goes on deciding from memory (`data/feed/mod.rs`): it is degraded, but still
+//! ready. It is unavailable once memory is too old, when it has no keys, or when the module does not run. `/readyz`
+//! needs no token, so its answer names no servers, folders or addresses; the log does, once each way.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use serde::{Serialize, Serializer};
 use tillgate_store::clock::{Clock, Timestamp};
 use tillgate_store::{Health, Store};
 
-/// How often it is looked whether something has changed, for the log.
+/// The interval at which changes are looked for, to log them.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The check of the store.
+/// The name of the store's check.
 const STORE: &str = "store";
 
 /// Whether a host can decide.
@@ -35,10 +35,10 @@ pub enum Status {
 }
 
 impl Status {
-    /// Each of them.
+    /// All statuses.
     pub const ALL: [Self; 3] = [Self::Ready, Self::Degraded, Self::Unavailable];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,10 +62,10 @@ pub enum State {
 }
 
 impl State {
-    /// Each of them.
+    /// All states.
     pub const ALL: [Self; 3] = [Self::Up, Self::ReadOnly, Self::Away];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -135,25 +135,25 @@ fn as_text<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&at.to_millis_text())
 }
 
-/// How a part is that does not work as it should, and why, in words that tell nothing of the inside.
+/// The state of a part that does not work as it should, and the reason, in words that reveal nothing internal.
 pub type CheckFault = Option<(State, Cow<'static, str>)>;
 
-/// Looks whether a part works as it should.
+/// Checks whether a part works as it should.
 type Check = Box<dyn Fn() -> CheckFault + Send + Sync>;
 
-/// What there is to warn of at a time.
+/// Returns the warning at a time, if there is one.
 type Warns = Box<dyn Fn(Timestamp) -> Option<Warning> + Send + Sync>;
 
-/// How old memory is that decisions rest on.
+/// Returns the age of memory that decisions rest on.
 type Age = Box<dyn Fn(Timestamp) -> Duration + Send + Sync>;
 
-/// See the module's documentation.
+/// The checks and warnings of a host, and its last report.
 pub struct Readiness {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     checks: Mutex<Vec<(&'static str, Check)>>,
     warnings: Mutex<Vec<(&'static str, Warns)>>,
-    /// What decisions rest on, and how old that may be.
+    /// The memories that decisions rest on, each with the greatest age that it may have.
     memories: Mutex<Vec<(Duration, Age)>>,
     last: Mutex<Report>,
 }
@@ -167,7 +167,7 @@ impl fmt::Debug for Readiness {
 }
 
 impl Readiness {
-    /// The readiness of a host that has no other parts yet than a store.
+    /// Creates the readiness of a host that has no parts yet except a store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let mut last = Report {
@@ -176,7 +176,7 @@ impl Readiness {
             checks: BTreeMap::new(),
             warnings: BTreeMap::new(),
         };
-        // A host that starts with a snapshot has said why.
+        // A host that starts with a snapshot has already logged why.
         if let Some(since) = store.snapshot_of() {
             let away = Found {
                 since,
@@ -194,7 +194,7 @@ impl Readiness {
         })
     }
 
-    /// Checks a part: nothing can be decided while it is away.
+    /// Adds a check of a part: while the part is away, nothing can be decided.
     pub fn check(
         &self,
         part: &'static str,
@@ -203,7 +203,7 @@ impl Readiness {
         lock(&self.checks).push((part, Box::new(check)));
     }
 
-    /// Warns of something that keeps no host from deciding.
+    /// Adds a warning about something that keeps no host from deciding.
     pub fn warn(
         &self,
         of: &'static str,
@@ -212,7 +212,7 @@ impl Readiness {
         lock(&self.warnings).push((of, Box::new(warns)));
     }
 
-    /// Decisions rest on this memory, which may be `max_stale` old while the store is unavailable.
+    /// Adds memory that decisions rest on, which may be `max_stale` old while the store is unavailable.
     pub fn rests_on(
         &self,
         max_stale: Duration,
@@ -221,7 +221,7 @@ impl Readiness {
         lock(&self.memories).push((max_stale, Box::new(age)));
     }
 
-    /// How this host is now.
+    /// Checks this host now, logs what has changed, and returns the result.
     pub fn report(&self) -> Report {
         let now = self.clock.now();
         let mut last = lock(&self.last);
@@ -240,7 +240,7 @@ impl Readiness {
         };
         for (part, found) in &mut checks {
             let before = last.checks.get(part);
-            // A part that was never checked is as it is since the start.
+            // A part that is checked for the first time has been in its state since the start.
             let since = before.map_or(last.since, |before| {
                 if before.state == found.state {
                     before.since
@@ -248,7 +248,7 @@ impl Readiness {
                     now
                 }
             });
-            // The store knows by itself when it went away.
+            // The store itself knows since when it has been in its state.
             found.since = if found.since == NOT_KNOWN {
                 since
             } else {
@@ -276,7 +276,8 @@ impl Readiness {
         found.flatten().collect()
     }
 
-    /// How the store is, whether memory is young enough to decide from meanwhile, and the cause for the operator.
+    /// Returns the state of the store, whether memory is recent enough to decide from meanwhile, and the cause for the
+    /// operator.
     fn store(&self, now: Timestamp) -> (Found, bool, Option<String>) {
         let (state, since, cause) = match self.store.health() {
             Health::Up => return (found(None), true, None),
@@ -301,7 +302,7 @@ impl Readiness {
         (found, is_young, Some(cause))
     }
 
-    /// Looks from time to time whether something has changed, and logs it, for as long as it is in use.
+    /// Checks this host at intervals, which logs what has changed, for as long as this is in use.
     pub fn watch(self: &Arc<Self>) {
         let weak = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -314,7 +315,7 @@ impl Readiness {
     }
 }
 
-/// Stands for a time that is yet to be found out.
+/// Stands for a time that is not known yet.
 const NOT_KNOWN: Timestamp = Timestamp(0);
 
 fn found(fault: CheckFault) -> Found {
@@ -326,12 +327,12 @@ fn found(fault: CheckFault) -> Found {
     }
 }
 
-/// Says once each way that the store is unavailable, and that this host cannot decide.
+/// Logs once each way that the store is unavailable, and that this host cannot decide.
 fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
     let cause = cause.unwrap_or_default();
     let before = last.checks.get(STORE);
     let is_away = |found: Option<&Found>| found.is_some_and(|found| found.state == State::Away);
-    // A store that takes no writes says so by itself, and what is wrong with which folder.
+    // A store that takes no writes logs that itself, with the folder and the fault.
     match (is_away(before), is_away(report.checks.get(STORE))) {
         (false, true) => {
             tracing::error!(

@@ -1,9 +1,9 @@
-//! Traces, as OpenTelemetry has them: a span for each request, and for each attempt at a job.
+//! OpenTelemetry traces: a span for each request, and for each attempt at a job.
 //!
-//! Built with the feature `opentelemetry` only (`not_traced.rs` otherwise). What OpenTelemetry's own environment variables say
-//! holds: spans go out as soon as one of them names an endpoint. A request of a trace that its caller has begun (W3C Trace
-//! Context) belongs to it, and is kept where the caller keeps it. Nothing is sent on to identity providers or to receivers of
-//! webhooks, who are others.
+//! Only built with the feature `opentelemetry` (otherwise `not_traced.rs`). The environment variables of OpenTelemetry
+//! apply: spans are sent as soon as one of them names an endpoint. If the caller has begun a trace (W3C Trace Context),
+//! the request belongs to it, and is sampled if the caller samples it. The trace is not passed on to identity providers
+//! or receivers of webhooks, which belong to others.
 
 use std::env;
 use std::sync::OnceLock;
@@ -22,16 +22,16 @@ use uuid::Uuid;
 
 use crate::egress::with_urls_shown;
 
-/// The name of the service, where the environment gives none.
+/// The name of the service, unless the environment gives one.
 const SERVICE: &str = "tillgate";
 
-/// Naming an endpoint in one of these switches traces on.
+/// Traces are on if one of these names an endpoint.
 const ENDPOINTS: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
-/// The methods that a span names. Others are as many as callers invent.
+/// The methods that a span names, since callers may invent any number of others.
 const METHODS: [Method; 8] = [
     Method::GET,
     Method::HEAD,
@@ -44,13 +44,13 @@ const METHODS: [Method; 8] = [
 ];
 const OTHER_METHOD: &str = "_OTHER";
 
-/// How many bytes of a path a span has, since many spans wait for the collector.
+/// The most bytes of a path in a span, since many spans wait for the collector.
 const MAX_PATH: usize = 256;
 
-/// How long a host that ends waits for its last spans to be taken.
+/// The time that a stopping host waits for its last spans to be taken.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// Makes spans, once there is somewhere to send them to.
+/// The source of spans, once there is somewhere to send them.
 static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
 /// Sends spans in batches until it is dropped, which sends the last ones.
@@ -58,10 +58,10 @@ static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 pub struct Traces(Option<SdkTracerProvider>);
 
 impl Traces {
-    /// Begins to send spans, where the environment names an endpoint.
+    /// Begins to send spans, if the environment names an endpoint.
     ///
     /// # Errors
-    /// When the environment says what cannot be, such as an endpoint that is not a URL.
+    /// When the environment has an invalid value, such as an endpoint that is not a URL.
     pub fn begin() -> Result<Self, String> {
         let is_disabled = value("OTEL_SDK_DISABLED")
             .is_some_and(|it| it.eq_ignore_ascii_case("true"))
@@ -89,7 +89,7 @@ impl Drop for Traces {
     }
 }
 
-/// A variable that is set to something.
+/// Returns the value of a variable, unless it is empty.
 #[expect(
     clippy::disallowed_methods,
     reason = "these are OpenTelemetry's own, which its library reads"
@@ -98,7 +98,8 @@ fn value(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// What sends spans: the version of the program, its name unless the environment gives another, and what else that gives.
+/// Returns the resource of the spans: the program's version, its name unless the environment gives another, and
+/// whatever else the environment gives.
 fn resource() -> Resource {
     let name = Resource::builder().build().get(&"service.name".into());
     let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
@@ -116,7 +117,7 @@ fn resource() -> Resource {
 pub struct RequestSpan(Option<SdkSpan>);
 
 impl RequestSpan {
-    /// Begins with the head of a request. `route` is `None` for one that no route answers.
+    /// Begins the span with the head of a request. `route` is `None` if no route answers it.
     pub fn begin(
         method: &Method,
         path: &str,
@@ -144,7 +145,7 @@ impl RequestSpan {
         Self(Some(tracer.build_with_context(builder, &caller)))
     }
 
-    /// Ends with the answer's status.
+    /// Ends the span with the answer's status.
     pub fn end(self, status: StatusCode) {
         let Self(Some(mut span)) = self else {
             return;
@@ -166,7 +167,7 @@ impl RequestSpan {
 pub struct AttemptSpan(Option<SdkSpan>);
 
 impl AttemptSpan {
-    /// Begins with a job, by its queue, its partition and its id.
+    /// Begins the span of a job, by its queue, partition and id.
     pub fn begin(queue: &'static str, partition: &str, job: &str, attempt: u32) -> Self {
         let tracer = TRACER.get();
         Self(tracer.map(|tracer| {
@@ -184,7 +185,7 @@ impl AttemptSpan {
         }))
     }
 
-    /// The attempt has failed.
+    /// Records that the attempt failed.
     pub fn fail(&mut self, cause: &str) {
         if let Self(Some(span)) = self {
             span.set_status(Status::error(with_urls_shown(cause)));

@@ -1,5 +1,5 @@
-//! Connections that were accepted, from the first byte to their end: counted, with TLS where that is asked for, each served
-//! within what a slow or large head may cost.
+//! Accepted connections, from the first byte to the end: counts them, starts TLS if that is set, and limits what a slow
+//! or large head may cost.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,39 +21,39 @@ use super::bulk::{Bulk, Connection, Threads};
 use super::socket::Socket;
 use super::tls::Tls;
 
-/// How long a request's head may take to arrive, and how long a connection may be idle.
+/// The time limit for a request's head to arrive, and for an idle connection.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The most bytes of a request's head.
 const MAX_HEAD: usize = 16 << 10;
 
-/// How long requests that have begun may go on after the end was asked for.
+/// The time limit for requests in progress to finish after a shutdown has begun.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
 
-/// How long connections stay open after the end was asked for: who sends one request after the other learns from an answer
-/// that its connection ends, and sends none that is not read.
+/// The time for which connections stay open after a shutdown has begun. A client that sends one request after another
+/// learns from an answer that its connection ends, so it sends none that nobody reads.
 const LAST_CALL: Duration = Duration::from_millis(250);
 
-/// How long an answer may wait for the other end to read any of it.
+/// The time limit for the other end to read any of an answer.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// All that were accepted on a socket, and the next ones.
+/// The connections of a socket: those accepted so far, and the next ones.
 pub(super) struct Accepted<F, L> {
     pub(super) tls: Option<Tls>,
     pub(super) serving: Serving<F, L>,
     pub(super) open: Connections,
     pub(super) connections: GracefulShutdown,
-    /// Those on which TLS has not begun yet.
+    /// The connections on which TLS has not begun yet.
     pub(super) handshakes: JoinSet<()>,
 }
 
-/// What serves a connection: the filters, and the threads.
+/// The filters and threads that serve a connection.
 pub(super) struct Serving<F, L> {
     pub(super) filter: F,
     pub(super) threads: Arc<Threads<L>>,
 }
 
-/// Whose connection it is, what counts it, and what tells it to end.
+/// The other end of a connection, its place in the count, and the signal for its end.
 struct Origin {
     peer: IpAddr,
     admitted: Admitted,
@@ -69,9 +69,9 @@ where
         + Sync
         + 'static,
 {
-    /// Takes a connection. One too many is closed at once.
+    /// Serves a connection, or closes it at once if it is one too many.
     pub(super) fn take(&mut self, socket: TcpStream, peer: IpAddr) {
-        // What handshakes that have ended have left.
+        // Otherwise, handshakes that have ended stay in the set.
         while self.handshakes.try_join_next().is_some() {}
         let Some(admitted) = self.open.admit(peer) else {
             return;
@@ -97,12 +97,12 @@ where
         self.handshakes.spawn_on(handshake, &threads);
     }
 
-    /// Lets requests that have begun finish.
+    /// Lets requests in progress finish.
     pub(super) async fn finish(self) {
         if self.connections.count() > 0 {
             sleep(LAST_CALL).await;
         }
-        // Nothing was asked yet where TLS has not begun.
+        // Where TLS has not begun, no request has been sent yet.
         drop(self.handshakes);
         let finished = timeout(SHUTDOWN_DEADLINE, self.connections.shutdown()).await;
         if finished.is_err() {

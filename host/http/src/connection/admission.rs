@@ -1,4 +1,4 @@
-//! How many connections are open, in all and from each address.
+//! Limits how many connections are open, in total and from each address.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tillgate_base::identity::network;
 use tillgate_base::load::budget::{Budget, Limit, Reservation};
 
-/// Descriptors that connections must leave for the store, for outgoing requests and for files.
+/// Descriptors that are kept free for the store, for outgoing requests and for files.
 const RESERVED: usize = 64;
 
-/// The most connections that are open at once.
+/// The most connections that may be open at once.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimits {
-    /// In all.
+    /// In total.
     pub all: usize,
     /// From one address; an IPv6 network of 64 bits counts as one.
     pub per_address: usize,
@@ -23,7 +23,7 @@ pub struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// These limits, as far as this process may have open files. Raises what it may have to what the system allows.
+    /// Raises the number of files this process may open to what the system allows, and lowers the limits to that number.
     #[must_use]
     pub fn within_process(self) -> Self {
         let open_files = raise_open_files();
@@ -37,14 +37,14 @@ impl ConnectionLimits {
     }
 }
 
-/// How many files this process may have open, after it was allowed as many as possible.
+/// Raises the number of files this process may open as far as possible, and returns it.
 fn raise_open_files() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
         maximum: limit.maximum,
     };
-    // When that is refused, what was allowed stays.
+    // If the system refuses, the old limit stays.
     let _raised = setrlimit(Resource::Nofile, raised);
     let current = getrlimit(Resource::Nofile).current;
     current.map_or(usize::MAX, |current| {
@@ -74,7 +74,7 @@ impl Connections {
         }
     }
 
-    /// Counts one more connection, for as long as what is answered is held, unless there are too many already.
+    /// Counts one more connection for as long as the result is held; returns `None` if there are too many already.
     pub(crate) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|net| net.contains(&peer));

@@ -1,5 +1,5 @@
-//! Request bodies: read within bounds of size, time and memory. A body that is refused is read on for a while, so that
-//! its sender receives the answer.
+//! Reads request bodies within limits of size, time and memory. A refused body is read for a while longer, so that its
+//! sender receives the answer.
 
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -16,19 +16,19 @@ use tillgate_base::load::room::Room;
 
 use crate::MAX_BODY;
 
-/// How long each part of a body may take to arrive that is as large as [`MAX_BODY`], and how long nothing may arrive.
+/// The time limit for each [`MAX_BODY`] bytes of a body, and for each wait for more of it.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Larger bodies are counted against what all may take together: at once when their size was announced, otherwise as they
-/// grow, in steps of as much.
+/// Larger bodies are counted against the room for all bodies: at once if their size was announced, otherwise as they
+/// grow, by doubling.
 const SMALL: usize = 16 << 10;
 
-/// How much of a refused body is read all the same, and for how long: one that is a little longer than the longest that is
-/// accepted is read to its end, since a sender whose connection is closed earlier may lose the answer.
+/// The most bytes of a refused body that are read all the same, and the time limit for that. A body slightly over the
+/// limit is read to its end, since a sender whose connection is closed earlier may lose the answer.
 const DRAIN: usize = 64 << 20;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(1);
 
-/// How many bodies wait for room, in all and of one client.
+/// The most bodies that wait for room, in total and per client.
 pub(crate) const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
 
 /// The part of a body that has not been read.
@@ -36,9 +36,9 @@ pub(crate) const MAX_WAITING: Limit = Limit { all: 256, each: 32 };
 pub(crate) struct Unread {
     /// Its `Content-Length`, if there is one.
     pub(crate) announced: Option<usize>,
-    /// Whether there is a body.
+    /// Set if there is a body.
     any: bool,
-    /// Whether its sender waits for `100 Continue`.
+    /// Set if its sender waits for `100 Continue`.
     waits: bool,
 }
 
@@ -60,8 +60,8 @@ impl Unread {
         }
     }
 
-    /// Reads on for a while, so that a sender that is still sending receives the answer. Answers whether the connection can
-    /// be used for another request.
+    /// Reads on for a while, so that a sender that is still sending receives the answer. Returns whether the connection
+    /// can be used for another request.
     pub(crate) async fn drain<B: Buf>(
         self,
         mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
@@ -87,7 +87,7 @@ impl Unread {
     }
 }
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 pub(crate) enum BodyError {
     TooLarge,
     TooSlow,
@@ -97,7 +97,7 @@ pub(crate) enum BodyError {
 }
 
 impl BodyError {
-    /// The code and the sentence of the answer; `None` when the host is overloaded, which has an answer of its own.
+    /// Returns the code and the sentence of the answer; `None` if the host is overloaded, which has its own answer.
     pub(crate) fn answer(&self, limit: usize) -> Option<(Code, String)> {
         let (code, detail) = match self {
             Self::Overloaded => return None,
@@ -112,7 +112,7 @@ impl BodyError {
     }
 }
 
-/// Reads the whole body. A large one is counted against what its requester may take, for as long as its bytes are there.
+/// Reads the whole body. A large one is counted against its requester's room for as long as its bytes exist.
 pub(crate) async fn read<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
@@ -124,7 +124,7 @@ pub(crate) async fn read<B: Buf>(
     }
     if announced.is_some_and(|length| length <= SMALL) {
         let mut whole = pin!(collect(body, limit, announced, None));
-        // Usually it has arrived with its head, and needs no timer.
+        // Usually it has arrived with the head, and needs no timer.
         if let Some(whole) = whole.as_mut().now_or_never() {
             return whole;
         }
@@ -134,12 +134,11 @@ pub(crate) async fn read<B: Buf>(
     Box::pin(read_counted(body, limit, announced, bodies)).await
 }
 
-/// Whether the reservation has grown. Nobody reads the answer when the sender has gone.
+/// Grows the reservation, and returns whether it did. If the sender has gone, nobody reads the answer.
 async fn has_grown(bodies: &Room, reservation: &mut Reservation<Requester>, more: usize) -> bool {
     bodies.grow(reservation, more).await.unwrap_or_default()
 }
 
-/// Reads a body that is counted.
 async fn read_counted<B: Buf>(
     body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
@@ -171,15 +170,15 @@ async fn read_counted<B: Buf>(
     })
 }
 
-/// What is reserved for a body that is read.
+/// The reservation for a body that is being read.
 struct Growing<'a> {
     bodies: &'a Room,
     reservation: &'a mut Reservation<Requester>,
-    /// How many bytes may be read before it must grow.
+    /// The bytes that may be read before it must grow.
     taken: usize,
 }
 
-/// Reads the parts of a body; for a small one nothing is reserved.
+/// Reads the parts of a body. A small body needs no reservation.
 async fn collect<B: Buf>(
     mut body: Pin<&mut (impl Stream<Item = Result<B, warp::Error>> + Send)>,
     limit: usize,
@@ -190,7 +189,7 @@ async fn collect<B: Buf>(
     loop {
         let next = match growing {
             Some(_) => tokio::time::timeout(BODY_DEADLINE, body.next()).await,
-            // All of it has no longer.
+            // The whole body has the same time limit.
             None => Ok(body.next().await),
         };
         let Some(chunk) = next.map_err(|_| BodyError::TooSlow)? else {

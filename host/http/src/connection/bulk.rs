@@ -1,7 +1,7 @@
-//! Connections that are sent bulk: large answers, or ones without end.
+//! Connections that are sent bulk: answers that are large or endless.
 //!
-//! They are served by threads of lower priority until their next request: thousands of them would stand in line with
-//! small requests otherwise.
+//! Threads of lower priority serve them until their next request: otherwise thousands of them would stand in line with
+//! small requests.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 
 use super::admission::Admitted;
 
-/// Whether a connection is sent bulk.
+/// Set while a connection is sent bulk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bulk(Arc<AtomicBool>);
 
@@ -23,7 +23,7 @@ impl Bulk {
     }
 
     pub(crate) fn set(&self, is_bulk: bool) {
-        // What is not written moves between no caches.
+        // An unchanged flag is not written, so that its cache line stays where it is.
         if self.get() != is_bulk {
             self.0.store(is_bulk, Ordering::Relaxed);
         }
@@ -49,7 +49,7 @@ where
     C: Future<Output = hyper::Result<()>> + Send + 'static,
     F: Fn() -> Handle + Send + Sync + 'static,
 {
-    /// Serves it on the threads for what it is sent, and has others go on when that changes.
+    /// Serves it on the threads for what it is sent, and moves it to the others when that changes.
     pub(super) fn serve(mut self) {
         let is_bulk = self.bulk.get();
         let threads = if is_bulk {

@@ -1,4 +1,4 @@
-//! The server that answers, which may be replaced while the host runs, as the filter that warp serves.
+//! The server that currently answers, which may be replaced while the host runs, as the filter that warp serves.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use warp::Filter;
 use super::Head;
 use crate::Server;
 
-/// The server that answers now. Another may take its place.
+/// The server that currently answers. Another may take its place.
 #[derive(Clone, Debug)]
 pub struct Current(Arc<ArcSwap<Server>>);
 
 impl Current {
-    /// The threads of lower priority of the server that answers now.
+    /// Returns the current server's threads of lower priority.
     pub(super) fn workers(&self) -> Handle {
         self.0.load().workers.handle()
     }
@@ -31,7 +31,7 @@ impl From<Arc<Server>> for Current {
     }
 }
 
-/// The filter that answers every request, with the server that is current when it comes.
+/// Returns the filter that answers each request with the server that is current when it comes.
 pub(super) fn filter(
     current: Current,
 ) -> impl Filter<Extract = (warp::reply::Response,), Error = warp::Rejection>
@@ -43,7 +43,7 @@ pub(super) fn filter(
         .and(warp::body::stream())
         .then(move |head, body| {
             let server = current.0.load_full();
-            // Boxed, it is not copied each time that a filter hands it on.
+            // Boxed, so that it is not copied each time a filter hands it on.
             Box::pin(server.answer(head, body))
         })
 }

@@ -1,5 +1,4 @@
-//! Connections: accepting them, with TLS or without, bounding what a slow or large header may cost, and ending them in
-//! order.
+//! Connections: accepts them with or without TLS, limits what a slow or large head may cost, and ends them in order.
 
 mod accepted;
 pub(super) mod admission;
@@ -33,11 +32,11 @@ use self::current::filter;
 use self::socket::Incoming;
 use self::tls::Tls;
 
-/// How many bytes of an answer the system takes before they are read, about. By default it takes megabytes, which readers
-/// that do not read would make it keep for each of them.
+/// The approximate number of bytes of an answer that the system buffers. Its default is megabytes, which it would hold
+/// for each client that does not read.
 const SEND_BUFFER: usize = 64 << 10;
 
-/// A request without its body, as it arrived. The filters hand it on as one.
+/// A request without its body, as it arrived. The filters pass it on as one value.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) method: Method,
@@ -45,11 +44,11 @@ pub(super) struct Head {
     pub(super) headers: HeaderMap,
     /// The address of the other end of the connection.
     pub(super) peer: IpAddr,
-    /// Whether it names one host, as it must (RFC 9112, section 3.2).
+    /// Set if it names one host, as it must (RFC 9112, section 3.2).
     pub(super) names_host: bool,
-    /// Whether its connection is sent bulk.
+    /// Set while its connection is sent bulk.
     pub(super) bulk: Bulk,
-    /// What its connection receives.
+    /// The incoming side of its connection.
     pub(super) incoming: Incoming,
 }
 
@@ -59,7 +58,7 @@ impl Connection for Head {
     }
 }
 
-/// A socket that is open and not served yet.
+/// A socket that is open but not served yet.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -71,7 +70,7 @@ impl Listener {
     /// Opens a socket; port 0 takes a free one.
     ///
     /// # Errors
-    /// When the address is taken or not of this machine.
+    /// When the address is taken or does not belong to this machine.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = TcpListener::bind(address).await?;
         // Connections inherit it.
@@ -88,27 +87,27 @@ impl Listener {
         })
     }
 
-    /// The same socket, on which only so many connections are open at once.
+    /// Limits the connections that are open at once.
     #[must_use]
     pub fn limited(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same socket, on which connections begin with TLS if there is a certificate.
+    /// Starts connections with TLS if there is a certificate.
     #[must_use]
     pub fn secured(self, tls: Option<Tls>) -> Self {
         Self { tls, ..self }
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Has a server answer until `end` is there, then lets requests that have begun finish. From then on the server's answers
+    /// Answers requests until `end` completes, then lets requests in progress finish. From then on the server's answers
     /// should say that their connection ends.
     pub async fn serve(self, server: impl Into<Current>, end: impl Future<Output = ()>) {
         let server = server.into();
@@ -135,12 +134,12 @@ impl Listener {
                 Ok((socket, peer)) => accepted.take(socket, peer.ip()),
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection was not accepted");
-                    // Out of file descriptors: others must end first.
+                    // Out of file descriptors: other connections must end first.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
         }
-        // What the system has accepted by now would be reset, with what was asked on it.
+        // Otherwise, connections that the system has accepted by now would be reset, with their requests.
         if let Ok(socket) = self.socket.into_std() {
             while let Ok((socket, peer)) = socket.accept() {
                 let socket = socket

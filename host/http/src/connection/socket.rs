@@ -1,6 +1,6 @@
-//! The socket of a connection, with TLS on it or without: hyper reads and writes it, and a request that waits for long looks
-//! whether the other end has closed its side. hyper itself does not look while a request is handled, since a client may
-//! close its side once it has sent its request.
+//! The socket of a connection, with or without TLS. hyper reads and writes it, and a request that waits for long checks
+//! whether the other end has closed its side. hyper itself does not check while a request is handled, since a client
+//! may close its side once it has sent its request.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -12,21 +12,21 @@ use std::task::{Context, Poll};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes both ways.
+/// A stream of bytes in both directions.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Duplex for T {}
 
-/// What hyper has of a socket.
+/// hyper's handle to a socket.
 pub(super) struct Socket(Arc<Mutex<Shared>>);
 
-/// What a request has of the socket that it came by, for as long as that is open.
+/// A request's handle to the socket that it came by, for as long as that is open.
 #[derive(Clone)]
 pub(crate) struct Incoming(Weak<Mutex<Shared>>);
 
 struct Shared {
     io: Box<dyn Duplex>,
-    /// A byte that was read when it was looked whether there is an end, and that hyper has not read yet.
+    /// A byte that was read to check for the end, and that hyper has not read yet.
     early: Option<u8>,
 }
 
@@ -42,14 +42,14 @@ impl Socket {
         Incoming(Arc::downgrade(&self.0))
     }
 
-    /// Has the inner socket do something.
+    /// Calls a function with the inner socket.
     fn with<T>(&self, act: impl FnOnce(Pin<&mut dyn Duplex>) -> T) -> T {
         act(Pin::new(self.0.lock().io.as_mut()))
     }
 }
 
 impl Incoming {
-    /// Waits until the other end has closed its side. Never ready when it has sent more, such as its next request.
+    /// Waits until the other end has closed its side. Never completes if it has sent more, such as its next request.
     pub(crate) async fn closed(self) {
         poll_fn(|context| match self.0.upgrade() {
             Some(shared) => shared.lock().poll_closed(context),
@@ -76,7 +76,7 @@ impl Shared {
         if read.is_pending() {
             return Poll::Pending;
         }
-        // Nothing is read at the end, nor from a connection that is broken.
+        // At the end, or on a broken connection, nothing is read.
         self.early = next.filled().first().copied();
         match self.early {
             Some(_) => Poll::Pending,

@@ -1,7 +1,7 @@
-//! TLS, where it ends here: a certificate with its key, the one in force, and handshakes with it. Which files it comes from
-//! is not known here.
+//! TLS that ends at this host: a certificate with its key, the one in force, and handshakes with it. Nothing here knows
+//! which files it comes from.
 //!
-//! Versions 1.2 and 1.3. Each certificate has a configuration of its own, with its own memory of sessions, so that no client
+//! Versions 1.2 and 1.3. Each certificate has its own configuration with its own session cache, so that no client
 //! resumes a session under a certificate that was replaced.
 
 use std::io;
@@ -22,17 +22,17 @@ use tokio_rustls::server::TlsStream;
 use x509_cert::der::Decode;
 use x509_cert::time::Time;
 
-/// How long a handshake may take.
+/// The time limit of a handshake.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The one protocol that is spoken.
+/// The only protocol that is spoken.
 const HTTP: &[u8] = b"http/1.1";
 
 /// A certificate with its key.
 #[derive(Debug)]
 pub struct Certificate {
     config: Arc<ServerConfig>,
-    /// From when to when clients accept it.
+    /// The time during which clients accept it.
     pub valid: Range<Timestamp>,
 }
 
@@ -40,10 +40,10 @@ impl Certificate {
     /// Reads a certificate, followed by those between it and an authority, and its private key, all in PEM.
     ///
     /// # Errors
-    /// What is wrong with which of them.
+    /// A sentence that says what is wrong with which of them.
     pub fn read(chain: &[u8], key: &[u8]) -> Result<Self, String> {
         let chain: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(chain).collect();
-        // What is wrong would repeat a part of the file.
+        // The cause would repeat a part of the file.
         let chain = chain.map_err(|_| "the certificate is not PEM")?;
         let first = chain
             .first()
@@ -73,7 +73,7 @@ impl Certificate {
     }
 }
 
-/// From when to when a certificate is valid.
+/// Returns the time during which a certificate is valid.
 fn validity(certificate: &CertificateDer<'_>) -> Result<Range<Timestamp>, String> {
     let certificate = x509_cert::Certificate::from_der(certificate)
         .map_err(|cause| format!("the certificate cannot be read: {cause}"))?;
@@ -93,18 +93,18 @@ impl From<Certificate> for Tls {
 }
 
 impl Tls {
-    /// Has new connections get another certificate; those that are open go on.
+    /// Gives new connections another certificate; open connections go on.
     pub fn replace(&self, certificate: Certificate) {
         self.0.store(Arc::new(certificate));
     }
 
-    /// From when to when clients accept the certificate in force.
+    /// Returns the time during which clients accept the certificate in force.
     #[must_use]
     pub fn valid(&self) -> Range<Timestamp> {
         self.0.load().valid.clone()
     }
 
-    /// Begins TLS on a connection.
+    /// Performs the TLS handshake on a connection.
     pub(super) async fn accept(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let acceptor = TlsAcceptor::from(Arc::clone(&self.0.load().config));
         timeout(HANDSHAKE_DEADLINE, acceptor.accept(socket)).await?

@@ -1,4 +1,4 @@
-//! The errors of operations: those that follow from what a route asks of a request, and those of its own.
+//! The errors of operations: those that follow from a route's demands on a request, and those of its own.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::route::Described;
 use crate::route::access::{Access, Takes};
 use crate::route::operation::Operation;
 
-/// An answer that many operations have: its name in the document, and its codes.
+/// An answer that many operations share: its name in the document, and its codes.
 struct Common {
     name: &'static str,
     codes: &'static [Code],
 }
 
-/// They have one status each, and stand in ascending order.
+/// Each has one status, and they are in ascending order.
 const COMMON: [Common; 10] = [
     Common {
         name: "BadRequest",
@@ -68,7 +68,7 @@ const COMMON: [Common; 10] = [
     },
 ];
 
-/// The answers that operations refer to.
+/// Returns the answers that operations refer to.
 pub(super) fn responses(generator: &mut SchemaGenerator) -> Value {
     problem_schema(generator);
     let mut all: Map<String, Value> = COMMON
@@ -86,15 +86,15 @@ pub(super) fn responses(generator: &mut SchemaGenerator) -> Value {
     Value::Object(all)
 }
 
-/// What an operation refuses requests with, by status.
+/// Returns the errors of an operation, by status.
 pub(super) fn refusals_of(route: &Described, operation: &Operation) -> BTreeMap<u16, Value> {
     let takes_body = !matches!(route.takes, Takes::Nothing);
     let is_private = !matches!(route.access, Access::Public);
     let names_something = !operation.parameters.is_empty();
-    // Files that the program has in it cannot fail.
+    // Serving a file that is part of the program cannot fail.
     let does_something = is_private || takes_body;
     let follows = |status| match status {
-        // Each private route refuses a query that has a parameter twice.
+        // Each private route refuses a duplicate query parameter.
         400 => is_private || names_something || takes_body,
         401 | 403 => is_private,
         406 => true,
@@ -129,7 +129,7 @@ pub(super) fn refusals_of(route: &Described, operation: &Operation) -> BTreeMap<
     all
 }
 
-/// An answer with problem documents of these codes, which have one status. The schema is a component.
+/// Returns an answer with problem documents of these codes, which share one status. The schema is a component.
 fn problem(codes: &[Code]) -> Value {
     let Some(first) = codes.first() else {
         return Value::Null;
@@ -186,7 +186,7 @@ fn example(code: Code) -> Value {
     })
 }
 
-/// A problem document (RFC 9457) with the members that existing clients of such a platform read.
+/// Returns the schema of a problem document (RFC 9457) with the members that existing clients of such a platform read.
 fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Problem", |generator| {
         json_schema!({

@@ -1,6 +1,6 @@
-//! The OpenAPI document (3.1), folded from the table of routes that serves: `route/operation.rs` says what a route is for, and
-//! what follows from the route itself is added here: its permission, the size of its body, and the errors of every route like
-//! it. `errors.rs` has those.
+//! The OpenAPI document (3.1), built from the table of routes that serves. `route/operation.rs` says what a route is
+//! for. This module adds what follows from the route itself: its permission, the size of its body, and the errors of
+//! every such route (`errors.rs`).
 
 mod errors;
 
@@ -16,22 +16,22 @@ use super::route::operation::{Answer, Content, Operation, Parameter, Place};
 use super::route::tag::Tag;
 use super::route::{Described, Describes};
 
-/// What a document says of the API as a whole.
+/// The description of the API as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// The version of the program.
     pub version: &'static str,
-    /// What must be known before the first request.
+    /// The text to read before the first request.
     pub description: &'static str,
-    /// Examples of bodies and answers: objects by the ids of operations, as JSON.
+    /// Examples of bodies and answers: JSON objects, by the ids of operations.
     pub examples: &'static [&'static str],
 }
 
-/// The schemes of authentication, by the names that operations have them by.
+/// The names by which operations refer to the authentication schemes.
 const BEARER: &str = "bearer";
 const CLIENT: &str = "client";
 
-/// A generator of schemas whose components stand where the documents have them.
+/// Creates a schema generator that puts components where the documents have them.
 #[must_use]
 pub fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -41,7 +41,7 @@ pub fn generator() -> SchemaGenerator {
     settings.for_serialize().into_generator()
 }
 
-/// The OpenAPI document of these routes.
+/// Returns the OpenAPI document of these routes.
 #[must_use]
 pub fn openapi(routes: &[Described], info: Info) -> Value {
     let mut generator = generator();
@@ -94,14 +94,14 @@ pub fn openapi(routes: &[Described], info: Info) -> Value {
     })
 }
 
-/// The examples of all operations, by their ids.
+/// Returns the examples of all operations, by their ids.
 fn examples(files: &[&str]) -> Map<String, Value> {
     let files = files.iter().copied();
     let read = files.filter_map(|file| serde_json::from_str::<Map<_, _>>(file).ok());
     read.flatten().collect()
 }
 
-/// The permissions of each built-in role, the one that may do least of a system first.
+/// Returns the permissions of each built-in role. Within a system, the role that may do least comes first.
 fn roles() -> Vec<Value> {
     let all = built_in_roles().map(|role| {
         let permissions = built_in(role).unwrap_or_default();
@@ -111,7 +111,7 @@ fn roles() -> Vec<Value> {
     all.collect()
 }
 
-/// The headers of answers that many operations have.
+/// Returns the headers that many answers share.
 fn headers() -> Value {
     json!({
         "Correlation-Id": {
@@ -177,7 +177,7 @@ fn operation(
     Value::Object(document)
 }
 
-/// The largest body of a route that takes one.
+/// Returns the largest body of a route that takes one.
 const fn limit_of(takes: Takes) -> Option<usize> {
     match takes {
         Takes::Nothing => None,
@@ -185,7 +185,7 @@ const fn limit_of(takes: Takes) -> Option<usize> {
     }
 }
 
-/// What a caller must have: alternatives of a scheme and the permissions that it takes.
+/// Returns what a caller must have: alternatives, each of a scheme and the permissions that it takes.
 fn security(access: Access, operation: &Operation) -> Value {
     let bearer = |permissions: &[tillgate_base::identity::Permission]| {
         let names: Vec<_> = permissions.iter().map(|one| one.as_str()).collect();
@@ -258,7 +258,7 @@ fn parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -> Value {
     document
 }
 
-/// Bodies by media type. `examples` are those of each.
+/// Returns bodies by media type, with their `examples`.
 fn contents(
     contents: &[Content],
     examples: Option<&Value>,
@@ -315,7 +315,7 @@ fn success(
         "Correlation-Id".to_owned(),
         json!({ "$ref": "#/components/headers/Correlation-Id" }),
     );
-    // A PUT answers what it has written; other changes answer what they have done, which has no version.
+    // A PUT answers with what it wrote; other changes answer with what they did, which has no version.
     let is_written = operation.has_preconditions && route.method == Method::PUT;
     if operation.has_entity_tag || is_written {
         headers.insert(

@@ -1,9 +1,9 @@
-//! Server-sent events: one task for each stream that has subscribers, however many they are.
+//! Server-sent events: one task for each stream that has subscribers, however many there are.
 //!
-//! The task hands each event to all subscribers, greets a new one with the newest event, sends heartbeats, and drops those
-//! that may not subscribe any more, before each event and twice a second. A subscriber that does not read is dropped when
-//! its queue is full: its connection ends, and it starts again with the newest event when it comes back. A subscriber of
-//! its own events (`own.rs`) has no task. `text.rs` writes what is sent.
+//! The task hands each event to all subscribers, greets a new one with the newest event, sends heartbeats, and drops
+//! those that may no longer subscribe, before each event and twice a second. A subscriber that does not read is dropped
+//! when its queue is full: its connection ends, and it starts again with the newest event when it comes back. A
+//! subscriber of its own events (`own.rs`) has no task. `text.rs` writes what is sent.
 
 mod own;
 mod text;
@@ -34,20 +34,20 @@ use warp::Reply as _;
 pub use self::own::Followed;
 use super::reply::Reply;
 
-/// `X-Accel-Buffering`: whether nginx keeps an answer back until it has enough of it.
+/// `X-Accel-Buffering`: tells nginx whether to buffer an answer.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// How often it is checked who may still subscribe, and after how many checks a heartbeat is sent: every 15 seconds.
+/// The interval of the checks of who may still subscribe, and the number of checks per heartbeat: one every 15 seconds.
 const CHECK: Duration = Duration::from_millis(500);
 const CHECKS_PER_HEARTBEAT: u32 = 30;
 
-/// How long a check may take; a subscriber that cannot be checked is dropped, and may come back.
+/// The time limit of a check. A subscriber that cannot be checked is dropped, and may come back.
 const MAX_CHECK: Duration = Duration::from_secs(1);
 
-/// How many events may wait for a subscriber to read them.
+/// The most events that may wait for a subscriber to read them.
 const MAX_WAITING: usize = 16;
 
-/// How many bytes of events go together at least, when so many wait: each part of an answer costs a write.
+/// The fewest bytes of events to send together while more are waiting, since each part of an answer costs a write.
 const AT_ONCE: usize = 16 << 10;
 
 /// An event of a stream.
@@ -55,14 +55,14 @@ const AT_ONCE: usize = 16 << 10;
 pub struct Event {
     /// Its id, with which a subscriber says how far it has read.
     pub id: Arc<str>,
-    /// What has happened, on one line.
+    /// The data of the event, on one line.
     pub data: Arc<str>,
 }
 
-/// A place among the subscribers of a requester, until it is dropped.
+/// A slot among the subscribers of a requester, which is freed when dropped.
 pub(super) type Slot = Reservation<Requester>;
 
-/// Tells whether a subscriber may still subscribe.
+/// Returns whether a subscriber may still subscribe.
 pub(super) type Authorization = Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 #[derive(Clone)]
@@ -86,7 +86,7 @@ struct Subscriber {
 }
 
 impl Subscriber {
-    /// Sends to the subscriber; whether it is still there and reads.
+    /// Sends to the subscriber. Returns whether it is still there and reads.
     fn send(&self, sent: &Sent) -> bool {
         self.queue.try_send(sent.clone()).is_ok()
     }
@@ -96,9 +96,9 @@ impl Subscriber {
 #[derive(Debug)]
 pub(super) struct Streams {
     sources: Arc<Sources>,
-    /// How many subscribers each tenant has.
+    /// The subscribers of each tenant.
     subscribers: Arc<Budget<Requester>>,
-    /// Where they are told: many of them must not keep requests waiting.
+    /// The threads that send to subscribers: many of them must not keep requests waiting.
     pool: Handle,
     stopping: watch::Receiver<bool>,
 }
@@ -106,7 +106,7 @@ pub(super) struct Streams {
 type Sources = Mutex<HashMap<String, mpsc::UnboundedSender<Subscriber>>>;
 
 impl Streams {
-    /// Each tenant may have so many subscribers.
+    /// Allows each tenant this many subscribers.
     pub(super) fn new(stopping: watch::Receiver<bool>, pool: Handle, each: usize) -> Self {
         let limit = Limit {
             all: usize::MAX,
@@ -120,18 +120,17 @@ impl Streams {
         }
     }
 
-    /// Whether the host is stopping.
     pub(super) fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
     }
 
-    /// A slot for a subscriber of the requester.
+    /// Reserves a slot for a subscriber of the requester.
     pub(super) fn slot(&self) -> Result<Slot> {
         let slot = self.subscribers.reserve(Some(Requester::current()), 1);
         slot.ok_or_else(|| Error::quota("event streams", self.subscribers.limit().each))
     }
 
-    /// How many subscribers a tenant has.
+    /// Returns how many subscribers a tenant has.
     pub(super) fn of(&self, tenant: &TenantId) -> Usage {
         let tenant = Requester::Tenant(tenant.clone());
         Usage::of(
@@ -140,7 +139,7 @@ impl Streams {
         )
     }
 
-    /// The answer to a new subscriber of a stream.
+    /// Returns the answer to a new subscriber of a stream.
     pub(super) fn subscribe<U>(
         &self,
         name: &str,
@@ -204,7 +203,7 @@ impl Source {
                     None => break,
                 },
                 Some(subscriber) = self.joining.recv() => {
-                    // Events from before the subscriber joined may still wait here: it is greeted with nothing older.
+                    // Events from before the subscriber joined go first, so that its greeting is the newest.
                     for _ in 0..MAX_WAITING {
                         let Some(Some(event)) = unconstrained(updates.next()).now_or_never() else {
                             break;
@@ -232,14 +231,14 @@ impl Source {
         lock(&self.sources).remove(&self.name);
     }
 
-    /// Sends an event to every subscriber that still may subscribe.
+    /// Sends an event to every subscriber that may still subscribe.
     async fn publish(&mut self, event: Event) {
         self.drop_unauthorized().await;
         self.send(&Sent::Event(event.clone()));
         self.newest = Some(event);
     }
 
-    /// Sends to all, and drops those that are gone or do not read.
+    /// Sends to all subscribers, and drops those that have gone or do not read.
     fn send(&mut self, sent: &Sent) {
         self.subscribers.retain(|subscriber| subscriber.send(sent));
     }
@@ -250,12 +249,12 @@ impl Source {
                 && timeout(MAX_CHECK, (subscriber.authorization)()).await == Ok(true);
             is_authorized.then_some(subscriber)
         };
-        // All at once: a token whose issuer has to be asked must not hold up the others.
+        // All at once, so that a token whose issuer must be asked does not hold up the others.
         let checked = join_all(self.subscribers.drain(..).map(check)).await;
         self.subscribers = checked.into_iter().flatten().collect();
     }
 
-    /// Takes the stream from the map, unless a subscriber has joined in the meantime.
+    /// Removes the stream from the map, unless a subscriber has joined meanwhile. Returns whether it did.
     fn is_forgotten(&self) -> bool {
         let mut sources = lock(&self.sources);
         if !self.joining.is_empty() {
@@ -277,7 +276,7 @@ fn lock(
     sources.lock()
 }
 
-/// The texts of what waits for a subscriber, which keeps its slot until then.
+/// Returns the texts of what waits for a subscriber, and holds its slot until they end.
 fn received(
     queue: mpsc::Receiver<Sent>,
     slot: Slot,
@@ -294,7 +293,7 @@ fn received(
     })
 }
 
-/// The answer with these texts of events, which nginx passes on as they come.
+/// Returns the answer with these texts of events, which nginx passes on as they come.
 fn reply(texts: impl Stream<Item = String> + Send + 'static) -> Reply {
     let texts = SyncStream::new(texts.map(Ok::<_, Infallible>));
     let reply = Reply::stream(warp::reply::stream(texts).into_response());

@@ -1,5 +1,5 @@
-//! Subscribers of their own events: these are found as their answer is sent, so that each subscriber takes the next ones
-//! when it has read the last, and nothing waits for it.
+//! Subscribers of their own events. These are looked up while the answer is sent: each subscriber takes the next ones
+//! once it has read the last, and none wait in a queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use super::{
 };
 use crate::reply::Reply;
 
-/// How long a check may take. Nothing is sent meanwhile, and nobody else waits for it.
+/// The time limit of a check. Nothing is sent meanwhile, and nobody else waits for it.
 const MAX_CHECK: Duration = Duration::from_secs(10);
 
-/// What a subscriber of its own events is sent.
+/// A message to a subscriber of its own events.
 #[derive(Clone, Debug)]
 pub enum Followed {
     /// An event.
     Event {
         /// Its id, with which the subscriber says how far it has read.
         id: String,
-        /// Its name, where it is not a message.
+        /// Its name, unless it is a message.
         name: Option<&'static str>,
-        /// What has happened, on one line.
+        /// The data of the event, on one line.
         data: Arc<str>,
     },
-    /// There was nothing for the subscriber up to here: an event that only has an id. Readers that keep to the standard
-    /// resume after it; some others take it for a message.
+    /// An event that only has an id, since there was nothing for the subscriber up to here. Readers that follow the
+    /// standard resume after it; some others take it for a message.
     Position(String),
-    /// The same as a comment, which costs a reader that does not know it nothing but reading again.
+    /// A position as a comment. A reader that does not know it only has to read again.
     CaughtUp(String),
 }
 
@@ -47,7 +47,7 @@ impl Followed {
 }
 
 impl Streams {
-    /// The answer to a subscriber of its own events: it takes the next ones when it has read the last.
+    /// Returns the answer to a subscriber of its own events, which takes the next ones once it has read the last.
     pub(crate) fn follow(
         &self,
         (authorization, slot): (Authorization, Slot),
@@ -78,12 +78,12 @@ struct Own {
     checks: Interval,
     count: u32,
     stopping: watch::Receiver<bool>,
-    /// Held for as long as it subscribes.
+    /// Held for as long as the subscription lasts.
     _slot: Slot,
 }
 
 impl Own {
-    /// The text of the next events, of all that are there already as far as they fit; `None` at the end.
+    /// Returns the text of the next events, as many as are there and fit; `None` at the end.
     async fn next(&mut self) -> Option<String> {
         loop {
             let item = tokio::select! {
@@ -91,7 +91,7 @@ impl Own {
                 _ = self.checks.tick() => None,
                 () = stopped(&mut self.stopping) => return None,
             };
-            // Before each event and twice a second, as of any stream.
+            // Checked before each event and twice a second, as for any stream.
             if timeout(MAX_CHECK, (self.authorization)()).await != Ok(true) {
                 return None;
             }

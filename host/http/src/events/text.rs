@@ -1,18 +1,18 @@
-//! How events are written (WHATWG HTML, 9.2.6), so that readers which break the standard see the messages and nothing else.
+//! Writes events (WHATWG HTML, 9.2.6) so that readers that break the standard see the messages and nothing else.
 //!
-//! An empty line ends an event. Some readers (Python's `httpx-sse`) yield one at each empty line once they know an id, also
-//! where the standard says that there is none: after a comment, and after an id without data. Hence no empty line follows a
-//! comment.
+//! An empty line ends an event. Some readers (Python's `httpx-sse`) yield one at each empty line once they know an id,
+//! even where the standard says that there is none: after a comment, and after an id without data. Hence no empty line
+//! follows a comment.
 
 use std::fmt::Write as _;
 
 use warp::sse;
 
-/// What shows that a connection lives: a comment.
+/// A comment that shows that a connection is alive.
 pub(super) const HEARTBEAT: &str = ":heartbeat\n";
 
-/// Adds an event: its id, its name where it is not a message, and its data. Without data, the event only moves the id after
-/// which a reader resumes.
+/// Adds an event: its id, its name unless it is a message, and its data. Without data, the event only moves the id
+/// after which a reader resumes.
 pub(super) fn add_event(text: &mut String, id: &str, name: Option<&str>, data: Option<&str>) {
     let mut event = sse::Event::default().id(id);
     if let Some(name) = name {
@@ -25,8 +25,8 @@ pub(super) fn add_event(text: &mut String, id: &str, name: Option<&str>, data: O
     let _ = write!(text, "{event}");
 }
 
-/// Adds a comment that says that there is nothing more to be sent for now, and with which id to go on from here. The readers
-/// of this project know it (`egress/events.rs`, `js/src/shared/event-stream.js`).
+/// Adds a comment that says that there is nothing more to send for now, and which id to resume from. The readers of
+/// this project know it (`egress/events.rs`, `js/src/shared/event-stream.js`).
 pub(super) fn add_cursor(text: &mut String, cursor: &str) {
     let _ = writeln!(text, ": cursor {cursor}");
 }

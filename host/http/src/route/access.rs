@@ -1,14 +1,14 @@
-//! What a route asks of a request: who may call it, and what body it takes.
+//! The demands of a route on a request: who may call it, and what body it takes.
 
 use tillgate_base::error::Result;
 use tillgate_base::identity::{Caller, Permission};
 
-/// Who may call a route.
+/// The callers that a route admits.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {
     /// Anyone.
     Public,
-    /// Any caller whose token is valid, whatever they may do.
+    /// Any caller whose token is valid, whatever its permissions.
     AnyCaller,
     /// A caller with this permission.
     With(Permission),
@@ -19,7 +19,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Succeeds when a caller has the permissions that are needed.
+    /// Checks that a caller has the required permissions.
     ///
     /// # Errors
     /// [`Error::Denied`] naming a permission that is missing.
@@ -40,10 +40,10 @@ impl Access {
 /// The body that a route takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// None; one that is sent is ignored.
+    /// None; a body that is sent is ignored.
     Nothing,
-    /// JSON of at most that many bytes.
+    /// JSON of at most this many bytes.
     Json(usize),
-    /// Whatever comes, of at most that many bytes: the handler looks at its type.
+    /// Anything of at most this many bytes; the handler checks its type.
     Anything(usize),
 }

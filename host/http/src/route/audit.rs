@@ -1,7 +1,7 @@
-//! What the audit log says of a request: which routes have a line, what a handler says of its change, and who asked for it.
+//! The audit log's record of a request: which routes have a line, what a handler says it changed, and who asked for it.
 //!
-//! A handler of [`Route::changing`](super::Route::changing) cannot answer without saying what has changed, or that nothing
-//! has; the line is written when it has ended.
+//! A handler of [`Route::changing`](super::Route::changing) cannot answer without saying what it changed, or that it
+//! changed nothing. The line is written once the handler has ended.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use super::request::Request;
 use crate::connection::Head;
 use crate::reply::Reply;
 
-/// Who registers a client: the client, which has no token yet.
+/// The author of a client's registration: the client itself, which has no token yet.
 const ITSELF: &str = "itself";
 
-/// What the audit log says of the requests of a route.
+/// The audit log's record of the requests of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audits {
-    /// Nothing: they read.
+    /// None: they read.
     Nothing,
-    /// Nothing, although their method is not GET, for this reason.
+    /// None, for this reason, although their method is not GET.
     Exempt(&'static str),
-    /// A line with this action for each that changes something.
+    /// A line with this action for each request that changes something.
     Change(&'static str),
 }
 
-/// The answer of a handler that may change something, and what it has changed.
+/// The answer of a handler that may change something, and the line about its change.
 #[derive(Debug)]
 pub struct Audited {
     pub(crate) reply: Reply,
@@ -37,32 +37,32 @@ pub struct Audited {
 }
 
 impl Reply {
-    /// The answer to a request that has changed something.
+    /// Returns the answer to a request that changed something.
     #[must_use]
     pub fn audited(self, line: Line) -> Audited {
         self.audited_if(Some(Box::new(line)))
     }
 
-    /// The answer to a request that has changed what a line says, if there is one.
+    /// Returns the answer to a request, with a line if it changed something.
     #[must_use]
     pub fn audited_if(self, line: Option<Box<Line>>) -> Audited {
         Audited { reply: self, line }
     }
 
-    /// The answer to a PUT, with a line if it changed something.
+    /// Returns the answer to a PUT, with a line if it changed something.
     #[must_use]
     pub fn audited_put(self, written: Written, line: Line) -> Audited {
         self.audited_if((written != Written::Unchanged).then(|| Box::new(line)))
     }
 
-    /// The answer to a request that has changed nothing, such as a dry run.
+    /// Returns the answer to a request that changed nothing, such as a dry run.
     #[must_use]
     pub fn unchanged(self) -> Audited {
         self.audited_if(None)
     }
 }
 
-/// A request whose route has a line, while it is handled.
+/// A request that is being handled, and whose route has a line.
 #[derive(Debug)]
 pub(crate) struct Asked {
     action: &'static str,
@@ -72,7 +72,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What the line of a request will need; `None` on a route that has none.
+    /// Keeps what the line of a request will need; returns `None` on a route without a line.
     pub(crate) fn of(audits: Audits, request: &Request) -> Option<Self> {
         let Audits::Change(action) = audits else {
             return None;
@@ -85,7 +85,7 @@ impl Asked {
         })
     }
 
-    /// Writes the line, once the request is handled. A request that failed on this side may have taken effect before.
+    /// Writes the line once the request is handled. A request that failed on this side may still have taken effect.
     pub(crate) fn write(&self, handled: &Result<Audited>) {
         let by = self.caller.as_ref().map(|caller| &*caller.subject);
         let origin = Origin {

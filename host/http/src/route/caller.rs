@@ -1,6 +1,6 @@
 //! The caller of a request: from the `Authorization` header to a [`Caller`], or the reason for a 401.
 //!
-//! The order is that of `tokens.md`, "Verifying a caller": the header's shape here, the token in [`Authenticate`].
+//! The checks follow the order of `tokens.md`, "Verifying a caller": the header's form here, the token in [`Authenticate`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use tillgate_base::identity::Caller;
 const MISSING: &str = "a bearer token is needed";
 const MALFORMED: &str = "the Authorization header must hold one bearer token";
 
-/// Says whose a bearer token is.
+/// Finds the caller of a bearer token.
 #[async_trait]
 pub trait Authenticate: fmt::Debug + Send + Sync {
-    /// The caller of a token, and how old what is known of them in memory is.
+    /// Returns the caller of a token, and how stale the cached data about it is.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] when the token is not accepted.
     async fn authenticate(&self, token: &str) -> Result<(Arc<Caller>, Staleness)>;
 }
 
-/// The caller that a request's headers name, and how old that is in memory.
+/// Returns the caller that a request's headers name, and how stale the cached data about it is.
 ///
 /// # Errors
 /// [`Error::Unauthenticated`] when they name none.
@@ -36,7 +36,7 @@ pub(crate) async fn caller_of(
     tokens.authenticate(bearer_token(headers)?).await
 }
 
-/// The error for a resource that does not exist, which tells an operator in which tenant it does not: they may mean another.
+/// Tells an operator, who may mean another tenant, in which tenant a resource does not exist.
 pub(crate) fn named(error: Error, operator: Option<Arc<Caller>>) -> Error {
     match (error, operator) {
         (Error::NotFound(code, detail), Some(operator)) => {
@@ -48,7 +48,7 @@ pub(crate) fn named(error: Error, operator: Option<Arc<Caller>>) -> Error {
     }
 }
 
-/// The one token of the one header.
+/// Returns the one token of the one header.
 fn bearer_token(headers: &HeaderMap) -> Result<&str> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
     let header = all.next().ok_or(Error::Unauthenticated(MISSING))?;

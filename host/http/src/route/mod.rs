@@ -1,5 +1,5 @@
-//! Routes: who may call a path and method, what body it takes, what the audit log says of it, and the handler that answers
-//! it; and the table of them.
+//! Routes and the table of them. A route says who may call a path and method, what body it takes, what the audit log
+//! records of it, and which handler answers.
 
 pub(super) mod access;
 pub(super) mod audit;
@@ -31,22 +31,22 @@ use self::request::Request;
 use super::cors::Cors;
 use super::reply::Reply;
 
-/// How an error of HTTP itself is written: a status and a sentence.
+/// Writes an error of HTTP itself, as a status and a sentence.
 type WriteError = fn(Code, &str, Uuid) -> Reply;
 
-/// What the API's documents say of a route.
+/// The description of a route in the API's documents.
 #[derive(Clone, Copy, Debug)]
 pub enum Describes {
-    /// Nothing, and nobody has said why: no route may stay so.
+    /// None, and no reason is given. No route may stay this way.
     Nothing,
-    /// Nothing, for this reason.
+    /// None, for this reason.
     Exempt(&'static str),
-    /// This.
+    /// Returned by this function.
     With(fn() -> Operation),
 }
 
 impl Describes {
-    /// The parameters that the query may have, if that is said.
+    /// Returns the names of the parameters that the query may have, if they are described.
     fn query(self) -> Option<Vec<&'static str>> {
         let Self::With(describe) = self else {
             return None;
@@ -68,37 +68,37 @@ impl Describes {
 pub struct Described {
     /// The method.
     pub method: Method,
-    /// The path, its parameters in braces.
+    /// The path, with its parameters in braces.
     pub path: &'static str,
-    /// Who may call it.
+    /// The callers that it admits.
     pub access: Access,
-    /// What is said of it.
+    /// Its description.
     pub describes: Describes,
     pub(super) takes: Takes,
 }
 
 type Handler<S> = dyn Fn(S, Request) -> BoxFuture<'static, Result<Audited>> + Send + Sync;
 
-/// A route. `S` is what its handler acts on; a route that is bound to that has nothing left to be given.
+/// A route. `S` is the state that its handler acts on; a bound route has it already.
 pub struct Route<S = ()> {
     /// The method.
     pub method: Method,
-    /// The path, its parameters in braces.
+    /// The path, with its parameters in braces.
     pub path: &'static str,
-    /// Who may call it.
+    /// The callers that it admits.
     pub access: Access,
-    /// What the audit log says of it.
+    /// Its record in the audit log.
     pub audits: Audits,
     describes: Describes,
     pub(super) takes: Takes,
-    /// The media type that it answers; `None` where that depends on the request.
+    /// The media type of its answers; `None` if that depends on the request.
     pub(super) gives: Option<&'static str>,
     pub(super) write_error: WriteError,
-    /// Whether it may take long.
+    /// Set if it may take long.
     pub(super) is_heavy: bool,
-    /// The bytes that are reserved for one request; 0 for a route that reads a few records.
+    /// The bytes to reserve for one request; 0 for a route that reads a few records.
     pub room: usize,
-    /// What its requests are counted under.
+    /// The name under which its requests are counted.
     counted_as: &'static str,
     handler: Arc<Handler<S>>,
 }
@@ -110,7 +110,7 @@ impl<S> fmt::Debug for Route<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Route<S> {
-    /// A route and its handler, which changes nothing.
+    /// Creates a route whose handler changes nothing.
     pub fn new<F, A>(
         method: Method,
         path: &'static str,
@@ -130,7 +130,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         Self::with_handler((method, path, access, takes), Audits::Nothing, handler)
     }
 
-    /// A route and its handler, which changes something: the audit log has a line with this action for each change.
+    /// Creates a route whose handler changes something. The audit log gets a line with this action for each change.
     pub fn changing<F, A>(
         method: Method,
         path: &'static str,
@@ -174,28 +174,28 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         }
     }
 
-    /// The same route, which the audit log is silent about although its method is not GET, for this reason.
+    /// Keeps the route out of the audit log for this reason, although its method is not GET.
     #[must_use]
     pub const fn unaudited(mut self, reason: &'static str) -> Self {
         self.audits = Audits::Exempt(reason);
         self
     }
 
-    /// The same route, as the API's documents describe it.
+    /// Describes the route in the API's documents.
     #[must_use]
     pub const fn described(mut self, describe: fn() -> Operation) -> Self {
         self.describes = Describes::With(describe);
         self
     }
 
-    /// The same route, which is no part of the API, for this reason.
+    /// Excludes the route from the API, for this reason.
     #[must_use]
     pub const fn undocumented(mut self, reason: &'static str) -> Self {
         self.describes = Describes::Exempt(reason);
         self
     }
 
-    /// What the API's documents are made from.
+    /// Returns what the API's documents need of the route.
     #[must_use]
     pub fn to_described(&self) -> Described {
         Described {
@@ -207,37 +207,37 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         }
     }
 
-    /// The same route, whose errors of HTTP itself are written in another way: for the whole path, whatever the method.
+    /// Writes the errors of HTTP itself with another function. A 405 uses the one of the path's first method.
     #[must_use]
     pub fn with_errors(mut self, write_error: WriteError) -> Self {
         self.write_error = write_error;
         self
     }
 
-    /// The same route, answering another media type than JSON.
+    /// Answers this media type instead of JSON.
     #[must_use]
     pub const fn giving(mut self, media_type: &'static str) -> Self {
         self.gives = Some(media_type);
         self
     }
 
-    /// The same route, which looks itself at what `Accept` prefers, and answers whatever that is.
+    /// Leaves it to the handler to answer the media type that `Accept` prefers.
     #[must_use]
     pub const fn giving_what_is_preferred(mut self) -> Self {
         self.gives = None;
         self
     }
 
-    /// The same route, of which one request may read or plan so much that others would wait for it: threads of lower
-    /// priority handle it.
+    /// Handles the route on threads of lower priority, because one request may read or plan so much that others would
+    /// wait for it.
     #[must_use]
     pub const fn heavy(mut self) -> Self {
         self.is_heavy = true;
         self
     }
 
-    /// The same route, which reserves this many bytes before its handler begins, for what one request reads and answers. They are
-    /// given back when the answer is sent. Routes that read a few records (2 MiB at most), or that answer what is in memory
+    /// Reserves this many bytes before the handler begins, for what one request reads and answers. They are released
+    /// when the answer is sent. Routes that read a few records (2 MiB at most), or that answer what is in memory
     /// anyway, reserve nothing.
     #[must_use]
     pub const fn reserving(mut self, bytes: usize) -> Self {
@@ -245,14 +245,14 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         self
     }
 
-    /// The same route, whose requests are counted together with those of others.
+    /// Counts the route's requests under this name, together with those of other routes.
     #[must_use]
     pub const fn counted_as(mut self, name: &'static str) -> Self {
         self.counted_as = name;
         self
     }
 
-    /// The route, acting on `state`.
+    /// Binds the route to the state that its handler acts on.
     pub fn bind(self, state: &S) -> Route {
         let (state, handler) = (state.clone(), self.handler);
         Route {
@@ -273,13 +273,12 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
 }
 
 impl Route {
-    /// Answers a request.
     pub(super) fn answer(&self, request: Request) -> BoxFuture<'static, Result<Audited>> {
         (self.handler)((), request)
     }
 }
 
-/// The values of a path's parameters, decoded; otherwise what is wrong with them.
+/// Returns the decoded values of a path's parameters, or else what is wrong with them.
 pub(super) fn values_of(params: &matchit::Params<'_, '_>) -> Result<Vec<String>, String> {
     let values = params.iter().map(|(name, value)| {
         let value = percent_decode_str(value).decode_utf8();
@@ -297,17 +296,17 @@ pub(super) fn values_of(params: &matchit::Params<'_, '_>) -> Result<Vec<String>,
 #[derive(Debug)]
 pub struct Table {
     paths: matchit::Router<Methods>,
-    /// Of which other origins pages may call them.
+    /// The other origins whose pages may call the routes.
     pub(super) cors: Option<Cors>,
-    /// Records what finds no route.
+    /// Records the requests that find no route.
     pub(super) unrouted: Recorder,
 }
 
-/// A route, and what records its requests.
+/// A route, and the recorder of its requests.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) route: Route,
-    /// The parameters that its query may have; `None` for a route that is no part of the API.
+    /// The parameters that its query may have; `None` for a route that is not part of the API.
     pub(super) query: Option<Vec<&'static str>>,
     pub(super) recorder: Recorder,
 }
@@ -316,11 +315,11 @@ pub(super) struct Measured {
 pub(super) type Methods = BTreeMap<&'static str, Measured>;
 
 impl Table {
-    /// The table of these routes, whose requests are measured.
+    /// Creates the table of these routes, whose requests are recorded.
     ///
     /// # Errors
-    /// [`Error::Bug`] when two contradict each other, or one that is not GET does not say what the audit log has of it. One
-    /// that is GET says so where it changes something all the same.
+    /// [`Error::Bug`] when two routes contradict each other, when a method is unusual, or when a route that is not GET
+    /// does not state its record in the audit log. A GET that changes something states it as well.
     pub fn new(routes: impl IntoIterator<Item = Route>, requests: &Requests) -> Result<Self> {
         let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
         for route in routes {
@@ -358,7 +357,7 @@ impl Table {
         })
     }
 
-    /// The same table, whose routes pages of other origins may call.
+    /// Lets pages of other origins call the routes.
     #[must_use]
     pub fn with_cors(self, settings: &config::Cors) -> Self {
         Self {
@@ -367,8 +366,8 @@ impl Table {
         }
     }
 
-    /// The routes of a path, and the values of its parameters, percent-encoded. Clients put a path of `/.well-known/` together
-    /// with an issuer that ends in a slash: they may ask with a slash too many.
+    /// Returns the routes of a path, and the values of its parameters, percent-encoded. Clients append a path of
+    /// `/.well-known/` to an issuer that may end in a slash, so one slash too many is accepted there.
     pub(super) fn at<'t, 'p>(
         &'t self,
         path: &'p str,
@@ -377,7 +376,7 @@ impl Table {
         found.or_else(|| self.paths.at(well_known(path)?).ok())
     }
 
-    /// Why a path has no routes, for people.
+    /// Returns why a path has no routes, for people.
     pub(super) fn why_nothing(&self, path: &str) -> &'static str {
         let without_slash = path.strip_suffix('/').and_then(|path| self.at(path));
         match without_slash {
@@ -387,7 +386,7 @@ impl Table {
     }
 }
 
-/// A path of `/.well-known/` without the slash before it or behind it that is too many, if there is one.
+/// Returns a path of `/.well-known/` without the one slash too many before or after it, if there is one.
 fn well_known(path: &str) -> Option<&str> {
     let shorter = [path.strip_prefix('/'), path.strip_suffix('/')];
     let mut shorter = shorter.into_iter().flatten();

@@ -1,8 +1,8 @@
-//! What the API's documents say of a route: what it is for, what it is asked with, what it answers.
+//! The description of a route in the API's documents: its purpose, its input and its answers.
 //!
-//! Only what the table of routes does not know stands here. Method, path, permission, size of the body, and the errors that
-//! follow from these are taken from the route itself (`http/document`), so that they cannot differ from what is served.
-//! Examples stand in `examples.json` of each feature, by the id of the operation.
+//! It holds only what the table of routes does not know. The method, the path, the permission, the size of the body,
+//! and the errors that follow from these come from the route itself (`http/document`), so that they cannot differ from
+//! what is served. Each feature has its examples in an `examples.json`, by the id of the operation.
 
 use tillgate_api::Code;
 use tillgate_api::schema::SchemaOf;
@@ -10,7 +10,6 @@ use tillgate_api::schema::SchemaOf;
 use super::query_parameter::{NOTE, QueryParameter};
 use super::tag::Tag;
 
-/// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Path,
@@ -18,7 +17,6 @@ pub(crate) enum Place {
     Header,
 }
 
-/// A parameter of a request.
 #[derive(Debug)]
 pub(crate) struct Parameter {
     pub(crate) place: Place,
@@ -28,25 +26,24 @@ pub(crate) struct Parameter {
     pub(crate) schema: SchemaOf,
 }
 
-/// A body of a media type.
+/// A body in one media type.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) media_type: &'static str,
     pub(crate) schema: SchemaOf,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) description: &'static str,
-    /// The same in one or several media types; none without a body.
+    /// Its body in one or several media types; empty if there is no body.
     pub(crate) contents: Vec<Content>,
-    /// Names of headers, and what they say.
+    /// The names and descriptions of its headers.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
 }
 
-/// What the documents say of a route.
+/// The description of a route in the documents.
 #[derive(Debug)]
 pub struct Operation {
     pub(crate) id: &'static str,
@@ -58,19 +55,19 @@ pub struct Operation {
     pub(crate) bodies: Vec<Content>,
     pub(crate) is_body_optional: bool,
     pub(crate) answers: Vec<Answer>,
-    /// What the route refuses requests with, beside what follows from the route.
+    /// The errors of the route, beyond those that follow from the route itself.
     pub(crate) refusals: Vec<Code>,
     pub(crate) has_entity_tag: bool,
     pub(crate) has_preconditions: bool,
     pub(crate) is_deprecated: bool,
     pub(crate) changes_nothing: bool,
     pub(crate) takes_client: bool,
-    /// Earlier names of parameters of the query, which are read for one more release.
+    /// Earlier names of query parameters, which are accepted for one more release.
     pub(crate) earlier_names: &'static [&'static str],
 }
 
 impl Operation {
-    /// An operation: its name in generated clients (`getCondition`), and what it does in a few words.
+    /// Creates an operation from its name in generated clients (`getCondition`) and a short summary of what it does.
     #[must_use]
     pub fn new(id: &'static str, tag: Tag, summary: &'static str) -> Self {
         Self {
@@ -92,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// With more that one must know, in whole sentences.
+    /// Adds further details, in whole sentences.
     #[must_use]
     pub const fn says(mut self, description: &'static str) -> Self {
         self.description = Some(description);
@@ -117,57 +114,57 @@ impl Operation {
         self
     }
 
-    /// With a parameter of the path.
+    /// Adds a path parameter.
     #[must_use]
     pub fn path(self, name: &'static str, description: &'static str, schema: SchemaOf) -> Self {
         self.parameter(Place::Path, name, description, true, schema)
     }
 
-    /// With a parameter of the query that may be left out.
+    /// Adds an optional query parameter.
     #[must_use]
     pub fn query<T>(self, of: &QueryParameter<T>) -> Self {
         self.parameter(Place::Query, of.name, of.about, false, of.schema)
     }
 
-    /// With a parameter of the query that must be there.
+    /// Adds a required query parameter.
     #[must_use]
     pub fn required_query<T>(self, of: &QueryParameter<T>) -> Self {
         self.parameter(Place::Query, of.name, of.about, true, of.schema)
     }
 
-    /// With a header that may be left out.
+    /// Adds an optional header.
     #[must_use]
     pub fn header(self, name: &'static str, description: &'static str, schema: SchemaOf) -> Self {
         self.parameter(Place::Header, name, description, false, schema)
     }
 
-    /// Taking JSON.
+    /// Takes JSON.
     #[must_use]
     pub fn takes(self, schema: SchemaOf) -> Self {
         self.takes_as("application/json", schema)
     }
 
-    /// Taking another media type, or one more.
+    /// Takes a body of this media type, besides any others.
     #[must_use]
     pub fn takes_as(mut self, media_type: &'static str, schema: SchemaOf) -> Self {
         self.bodies.push(Content { media_type, schema });
         self
     }
 
-    /// Taking no body as well.
+    /// Makes the body optional.
     #[must_use]
     pub const fn or_takes_nothing(mut self) -> Self {
         self.is_body_optional = true;
         self
     }
 
-    /// Answering JSON with a status.
+    /// Answers JSON with a status.
     #[must_use]
     pub fn answers(self, status: u16, description: &'static str, schema: SchemaOf) -> Self {
         self.answers_as("application/json", status, description, schema)
     }
 
-    /// Answering another media type.
+    /// Answers another media type with a status.
     #[must_use]
     pub fn answers_as(
         mut self,
@@ -185,7 +182,7 @@ impl Operation {
         self
     }
 
-    /// Answering what was named last in another media type too.
+    /// Offers the last answer in another media type too.
     #[must_use]
     pub fn or_answers_as(mut self, media_type: &'static str) -> Self {
         if let Some(answer) = self.answers.last_mut()
@@ -196,7 +193,7 @@ impl Operation {
         self
     }
 
-    /// Answering a status without a body.
+    /// Answers a status without a body.
     #[must_use]
     pub fn empty(mut self, status: u16, description: &'static str) -> Self {
         self.answers.push(Answer {
@@ -208,7 +205,7 @@ impl Operation {
         self
     }
 
-    /// With a header of the answer that was named last.
+    /// Adds a header to the last answer.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, description: &'static str) -> Self {
         if let Some(answer) = self.answers.last_mut() {
@@ -217,7 +214,7 @@ impl Operation {
         self
     }
 
-    /// Resting on memory while the store is unavailable, where the answer that was named last says how old that is.
+    /// Lets the last answer rest on a cache while the store is unavailable; a header then gives its age.
     #[must_use]
     pub fn may_be_stale(self) -> Self {
         self.with_header(
@@ -226,55 +223,55 @@ impl Operation {
         )
     }
 
-    /// Refusing requests for reasons of its own, in problem documents with these codes.
+    /// Refuses requests for reasons of its own, in problem documents with these codes.
     #[must_use]
     pub fn refuses(mut self, codes: &[Code]) -> Self {
         self.refusals.extend_from_slice(codes);
         self
     }
 
-    /// Answering with an entity tag, and 304 to who has that version already.
+    /// Answers with an entity tag, and with 304 if the caller has that version already.
     #[must_use]
     pub const fn with_entity_tag(mut self) -> Self {
         self.has_entity_tag = true;
         self
     }
 
-    /// Taking `If-Match`, and `If-None-Match: *` where it may create something; 412 when they do not hold.
+    /// Takes `If-Match`, and `If-None-Match: *` where it may create something. Answers 412 when they do not hold.
     #[must_use]
     pub const fn with_preconditions(mut self) -> Self {
         self.has_preconditions = true;
         self
     }
 
-    /// Taking `note`, why the change is made.
+    /// Takes `note`, the reason for the change.
     #[must_use]
     pub fn with_note(self) -> Self {
         self.query(&NOTE)
     }
 
-    /// Asked with a client's id and secret in place of a token.
+    /// Takes a client's id and secret in place of a token.
     #[must_use]
     pub const fn for_clients(mut self) -> Self {
         self.takes_client = true;
         self
     }
 
-    /// Changing nothing, although its method may.
+    /// States that the operation changes nothing, although its method allows changes.
     #[must_use]
     pub const fn changes_nothing(mut self) -> Self {
         self.changes_nothing = true;
         self
     }
 
-    /// Reading parameters of the query by their earlier names too.
+    /// Accepts query parameters by their earlier names too.
     #[must_use]
     pub const fn reads_earlier_names(mut self, names: &'static [&'static str]) -> Self {
         self.earlier_names = names;
         self
     }
 
-    /// Kept for those who use it, and to be removed.
+    /// Marks the operation as deprecated: it is kept for those who use it, until it is removed.
     #[must_use]
     pub const fn deprecated(mut self) -> Self {
         self.is_deprecated = true;

@@ -1,26 +1,26 @@
-//! A parameter of a query, described once: what the API's documents say of it, and how it is read.
+//! A query parameter, defined once: its description in the API's documents, and its parser.
 
 use tillgate_api::schema::{MAX_LIMIT, SchemaOf, flag, limit as limit_schema, note};
 use tillgate_base::data::note::Note;
 
-/// What a cursor must be, for messages.
+/// The rule for cursors, for messages.
 pub const CURSOR_RULE: &str = "must be a cursor from an earlier answer";
 
-/// A parameter of a query: what the API's documents say of it, and how it is read.
+/// A query parameter: its description in the API's documents, and its parser.
 #[derive(Debug)]
 pub struct QueryParameter<T> {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Its description.
     pub about: &'static str,
-    /// What it may be.
+    /// Its schema.
     pub schema: SchemaOf,
-    /// The value of a text, or the rule that the text breaks.
+    /// Parses a text, or returns the rule that the text breaks.
     pub read: fn(&str) -> Result<T, &'static str>,
 }
 
 impl QueryParameter<bool> {
-    /// Yes or no; no without it.
+    /// Creates a parameter that is true or false; false if it is missing.
     #[must_use]
     pub const fn flag(name: &'static str, about: &'static str) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl QueryParameter<bool> {
 }
 
 impl<T> QueryParameter<T> {
-    /// The last item of the page before.
+    /// Creates the parameter for the last item of the previous page.
     #[must_use]
     pub const fn cursor(schema: SchemaOf, read: fn(&str) -> Result<T, &'static str>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<T> QueryParameter<T> {
     }
 }
 
-/// How many items a page has at most.
+/// The most items that a page has.
 pub const LIMIT: QueryParameter<usize> = QueryParameter {
     name: "limit",
     about: "How many items the page has at most.",
@@ -57,7 +57,7 @@ pub const LIMIT: QueryParameter<usize> = QueryParameter {
     read: |text| limit(text).ok_or("must be 1 to 1000"),
 };
 
-/// Why a change is made.
+/// The reason for a change.
 pub(crate) const NOTE: QueryParameter<Option<Note>> = QueryParameter {
     name: "note",
     about: "Why the change is made, in a sentence: the history and the audit log keep it.",
@@ -65,7 +65,7 @@ pub(crate) const NOTE: QueryParameter<Option<Note>> = QueryParameter {
     read: Note::parse,
 };
 
-/// A limit as JSON would write it: neither `+5` nor `007`.
+/// Parses a limit as JSON would write it: neither `+5` nor `007`.
 fn limit(text: &str) -> Option<usize> {
     let limit = text.parse().ok()?;
     ((1..=MAX_LIMIT).contains(&limit) && limit.to_string() == text).then_some(limit)

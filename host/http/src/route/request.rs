@@ -32,7 +32,7 @@ pub struct Request {
     /// The path's parameters, percent-decoded, in order.
     pub params: Vec<String>,
     pub(crate) head: Arc<Head>,
-    /// The address it came from, our own proxies aside.
+    /// The address it came from, behind our own proxies.
     pub peer: IpAddr,
     /// Its correlation id.
     pub correlation: Uuid,
@@ -46,7 +46,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The caller; every route but the public ones has one.
+    /// Returns the caller, which every route has except the public ones.
     ///
     /// # Errors
     /// [`Error::Bug`] on a public route.
@@ -56,7 +56,7 @@ impl Request {
             .ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
     }
 
-    /// The same, for what outlives the request.
+    /// Returns the caller for work that outlives the request.
     ///
     /// # Errors
     /// [`Error::Bug`] on a public route.
@@ -65,8 +65,8 @@ impl Request {
         caller.ok_or_else(|| Error::Bug("a public route has no caller".to_owned()))
     }
 
-    /// The caller, if it is the platform's and the request is about what belongs to its own tenant: neither what is global, nor
-    /// the rates of a tenant that the body names.
+    /// Returns the caller, if it is the platform's and the request is about its own tenant: neither about what is
+    /// global, nor about the rates of a tenant that the body names.
     pub(crate) fn operator(&self) -> Option<Arc<Caller>> {
         let caller = self.caller.as_ref().filter(|caller| caller.platform)?;
         let path = self.head.uri.path().strip_prefix("/api/v1/")?;
@@ -74,13 +74,13 @@ impl Request {
         (!is_elsewhere).then(|| Arc::clone(caller))
     }
 
-    /// All headers.
+    /// Returns all headers.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.head.headers
     }
 
-    /// A parameter of the path.
+    /// Returns a path parameter by its position.
     ///
     /// # Errors
     /// [`Error::Bug`] when the route has fewer.
@@ -89,7 +89,7 @@ impl Request {
         param.ok_or_else(|| Error::Bug("a route lacks a parameter".to_owned()))
     }
 
-    /// The parameter of the query with this name, decoded. On a route that has callers no other has its name.
+    /// Returns the decoded query parameter of this name. On a route that has callers, there is only one of this name.
     #[must_use]
     pub fn query_param(&self, name: &str) -> Option<String> {
         let query = self.head.uri.query().unwrap_or_default();
@@ -98,7 +98,7 @@ impl Request {
         found.map(|(_, value)| value.into_owned())
     }
 
-    /// A parameter of the query.
+    /// Reads a query parameter.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the parameter.
@@ -108,7 +108,7 @@ impl Request {
         value.map_err(|rule| Error::invalid(format!("$.{}", parameter.name), rule))
     }
 
-    /// A parameter of the query that is true or false; false without it.
+    /// Reads a query parameter that is true or false; false if it is missing.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the parameter.
@@ -116,7 +116,7 @@ impl Request {
         Ok(self.query(parameter)?.unwrap_or(false))
     }
 
-    /// Why the caller makes a change, if they say so.
+    /// Returns the caller's reason for a change, if it gives one.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the parameter.
@@ -124,14 +124,14 @@ impl Request {
         Ok(self.query(&NOTE)?.flatten())
     }
 
-    /// Whether the caller has this version already (`If-None-Match`, weak comparison).
+    /// Returns whether the caller has this version already (`If-None-Match`, weak comparison).
     #[must_use]
     pub fn has(&self, etag: &Etag) -> bool {
         let tags = entity_tags(self.headers(), &IF_NONE_MATCH);
         tags.is_some_and(|tags| tags.contain(etag))
     }
 
-    /// The answer to a GET: what `reply` makes, with its entity tag, or 304 when the caller has it already.
+    /// Answers a GET with the result of `reply` and its entity tag, or with 304 if the caller has it already.
     #[must_use]
     pub fn answer(&self, etag: Etag, reply: impl FnOnce() -> Reply) -> Reply {
         let reply = if self.has(&etag) {
@@ -142,10 +142,10 @@ impl Request {
         reply.tagged(etag)
     }
 
-    /// The same with something as JSON.
+    /// Answers a GET with a value as JSON, or with 304 if the caller has it already.
     ///
     /// # Errors
-    /// [`Error::Bug`] for what has no JSON form.
+    /// [`Error::Bug`] when the value has no JSON form.
     pub fn answer_json(&self, found: &impl Serialize) -> Result<Reply> {
         let json = serde_json::to_vec(found).map_err(|cause| Error::Bug(cause.to_string()))?;
         Ok(self.answer(etag::of_text(&json), || {
@@ -153,19 +153,19 @@ impl Request {
         }))
     }
 
-    /// Whether an answer in a coding, such as `gzip`, is accepted.
+    /// Returns whether the client accepts an answer in a coding, such as `gzip`.
     #[must_use]
     pub fn accepts_coding(&self, coding: &str) -> bool {
         accepts_coding(self.headers(), coding)
     }
 
-    /// Whether `Accept` prefers one media type to another.
+    /// Returns whether `Accept` prefers one media type to another.
     #[must_use]
     pub fn prefers(&self, media_type: &str, other: &str) -> bool {
         prefers(self.headers(), media_type, other)
     }
 
-    /// What must hold before something is changed.
+    /// Returns what must hold before something is changed.
     #[must_use]
     pub fn preconditions(&self) -> Preconditions {
         Preconditions {
@@ -177,20 +177,20 @@ impl Request {
         }
     }
 
-    /// Replaces what the route has reserved by this many bytes: call it once the size is known, before anything large is read.
-    /// A tenant's share is reserved where that is less.
+    /// Replaces the route's reservation with one of this many bytes, or of a tenant's share if that is less. Call it
+    /// once the size is known, before anything large is read.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when nobody waits for the answer any more;
-    /// [`Error::Bug`] on a route that has reserved nothing.
+    /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when nobody waits for the answer any
+    /// longer; [`Error::Bug`] on a route that has reserved nothing.
     pub async fn reserve(&self, bytes: usize) -> Result<()> {
         let held = self.room.as_ref();
         let held = held.ok_or_else(|| Error::Bug("a route reserves nothing".to_owned()))?;
         self.server.answers.resize(held, bytes).await
     }
 
-    /// Answers with the events of a stream, for as long as the caller may call this route. All who ask for the
-    /// same `stream` get the events of one source: `updates` is called for the first of them.
+    /// Answers with the events of a stream, for as long as the caller may call this route. All subscribers of the same
+    /// `stream` share one source: `updates` is called for the first of them.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the tenant has too many subscribers.
@@ -203,7 +203,7 @@ impl Request {
         Ok(streams.subscribe(stream, (self.authorization(), slot), updates))
     }
 
-    /// Answers with events of the caller's own, for as long as the caller may call this route.
+    /// Answers with the caller's own events, for as long as the caller may call this route.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the tenant has too many subscribers.
@@ -213,12 +213,12 @@ impl Request {
         Ok(streams.follow((self.authorization(), slot), items))
     }
 
-    /// Ready when the other end of the connection has closed its side: the client may not wait for the answer any more.
+    /// Completes when the other end of the connection has closed its side: the client may no longer wait for the answer.
     pub fn gone(&self) -> impl Future<Output = ()> + Send + use<> {
         self.head.incoming.clone().closed()
     }
 
-    /// Checks again that the caller may call this route, for an answer that was waited for.
+    /// Checks again that the caller may call this route, after a wait for the answer.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`], [`Error::Denied`].
@@ -228,17 +228,17 @@ impl Request {
         self.access.check(&caller)
     }
 
-    /// How many streams of events a tenant subscribes to on this host.
+    /// Returns how many event streams a tenant subscribes to on this host.
     #[must_use]
     pub fn streams_of(&self, tenant: &TenantId) -> Usage {
         let streams = &self.server.streams;
         streams.of(tenant)
     }
 
-    /// Whether the caller may still call this route, whenever it is asked.
+    /// Returns a function that checks whether the caller may still call this route.
     fn authorization(&self) -> Authorization {
         let (server, access) = (&self.server, self.access);
-        // A subscriber may stay for days: nothing else of its request is kept.
+        // A subscriber may stay for days, so nothing else of its request is kept.
         let mut headers = HeaderMap::new();
         for value in self.headers().get_all(AUTHORIZATION) {
             headers.append(AUTHORIZATION, value.clone());
@@ -256,29 +256,29 @@ impl Request {
     }
 }
 
-/// The entity tags of a header, `None` without it. Both headers are compared weakly: a compressed answer has a weak tag,
-/// which names its version as well as the strong one does.
+/// Returns the entity tags of a header; `None` if it is missing. Both headers are compared weakly: a compressed answer
+/// has a weak tag, which names its version as well as the strong one does.
 fn entity_tags(headers: &HeaderMap, name: &HeaderName) -> Option<EntityTags> {
     if !headers.contains_key(name) {
         return None;
     }
     let sent = headers.get_all(name).iter();
     let values: Vec<HeaderValue> = sent.map(as_answered).collect();
-    // A header that is malformed matches nothing.
+    // A malformed header matches nothing.
     let tags = values.iter().all(is_well_quoted);
     let tags = tags.then(|| IfNoneMatch::decode(&mut values.iter()).ok());
     Some(EntityTags(tags.flatten()))
 }
 
-/// A header's entity tags as they were answered, before a proxy compressed what they name.
+/// Returns a header's entity tags as they were answered, before a proxy compressed the answers.
 fn as_answered(value: &HeaderValue) -> HeaderValue {
     let text = value.to_str().ok().map(without_suffixes);
     let text = text.and_then(|text| HeaderValue::from_str(&text).ok());
     text.unwrap_or_else(|| value.clone())
 }
 
-/// Whether each quoted text of a header has an end and no white space in it, which no entity tag has (RFC 9110, section
-/// 8.8.3): `headers` relies on that.
+/// Returns whether each quoted text of a header is closed and has no white space in it, which no entity tag has (RFC
+/// 9110, section 8.8.3). `headers` relies on that.
 fn is_well_quoted(value: &HeaderValue) -> bool {
     let mut quoted = false;
     for byte in value.as_bytes() {

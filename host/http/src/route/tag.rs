@@ -25,7 +25,7 @@ pub enum Tag {
     Tokens,
     /// Clients, templates, software statements.
     Clients,
-    /// Tenants, roles, keys: for those who operate the platform.
+    /// Tenants, roles, keys: for the operators of the platform.
     Platform,
     /// Probes and metrics.
     Operations,
@@ -49,7 +49,7 @@ impl Tag {
         Self::Operations,
     ];
 
-    /// Its name, and what belongs to it.
+    /// Returns its name and description.
     #[must_use]
     pub const fn texts(self) -> (&'static str, &'static str) {
         match self {

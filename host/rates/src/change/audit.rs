@@ -1,5 +1,5 @@
-//! What the audit log says of exchange rates: a line for each edit that has changed something, with the entity tags of what
-//! there was before and after.
+//! The audit log lines of exchange rates: one for each edit that has changed something, with the entity tags before and
+//! after.
 
 use tillgate_base::data::etag::{self, Etag};
 use tillgate_base::error::Result;
@@ -10,11 +10,11 @@ use crate::units::answers::set_list;
 use crate::units::set_rates::SetRates;
 use crate::units::tree::Node;
 
-/// What was done when rates that are set at a unit have changed, by a request or by an import.
+/// The action of changing the rates that are set at a unit, by a request or by an import.
 pub(crate) const CHANGED: &str = "rates.changed";
 
-/// The line for a unit that was created, or changed: its settings or the rates that are set at it; so many of them moved by
-/// more than their tolerance, which was accepted.
+/// Returns the line for a unit that was created, or whose settings or rates were changed. `accepted` rates moved by
+/// more than their tolerance, which the editor accepted.
 pub(super) fn put(
     tenant: &TenantId,
     before: Option<&Node>,
@@ -35,7 +35,7 @@ pub(super) fn put(
     })
 }
 
-/// The line for a unit that was removed.
+/// Returns the line for a unit that was removed.
 pub(super) fn deleted(tenant: &TenantId, before: &Node) -> Result<Line> {
     Ok(line(tenant, before, Some(unit_etag(before)?), None))
 }

@@ -1,8 +1,8 @@
-//! How many rates a shop may use: a change that would give one more is refused.
+//! Refuses a change that would give a shop more rates than it may use.
 //!
-//! Most changes add no pair to what shops below use, or so few that no shop can come near the bound. Only then the units
-//! below that have rates are looked at. Changes above and below a shop at the same moment may each find room for itself:
-//! then a shop has more, which costs time and nothing else.
+//! Most changes add no pair to what shops below use, or so few that no shop can come near the bound. Only for others
+//! are the units below that have rates looked at. Concurrent changes above and below a shop may each find room for
+//! themselves. The shop then has more rates, which costs time and nothing else.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,19 +17,19 @@ use crate::units::tree::{Node, Tree};
 use crate::units::unit::{MAX_DEPTH, Unit, UnitId, UnitType};
 use crate::units::usage::units_with_rates;
 
-/// The most rates that a shop uses, both directions of every pair.
+/// The most rates that a shop uses, counting both directions of every pair.
 const MAX_USED: usize = 20_000;
 
-/// How many units are read at once.
+/// The number of units to read at once.
 const READ_AT_ONCE: usize = 500;
 
 /// Pairs, by the key of their first direction.
 type Pairs = HashSet<RateKey>;
 
-/// Whether every shop at or below a planned unit uses no more rates than it may.
+/// Checks that no shop at or below a planned unit uses more rates than it may.
 ///
 /// # Errors
-/// [`Error::Conflict`] with the shop, or the unit that shops may stand below, and the number.
+/// [`Error::Conflict`] with the shop, or the unit that may have shops below it, and the number.
 pub(super) async fn check(records: &Records, tree: &mut Tree<'_>, planned: &Planned) -> Result<()> {
     let (after, before) = (&planned.after, planned.before.as_deref());
     let mut pairs = pairs_of(after);
@@ -73,7 +73,7 @@ pub(super) async fn check(records: &Records, tree: &mut Tree<'_>, planned: &Plan
         let mut used = pairs.clone();
         for id in chain {
             if counts.contains_key(id) {
-                // Not kept: there may be very many.
+                // The node is not kept, because there may be very many.
                 let node = Tree::new(records).node(id).await?.ok_or(Error::Busy)?;
                 used.extend(pairs_of(&node));
             }
@@ -105,7 +105,7 @@ fn refuse(id: &UnitId, pairs: usize) -> Result<()> {
     ))
 }
 
-/// The parents of units, and of those above them.
+/// Returns the parents of units, and of those above them.
 async fn parents(
     records: &Records,
     units: impl Iterator<Item = &UnitId>,
@@ -134,7 +134,7 @@ async fn parents(
     Ok(parents)
 }
 
-/// The units from one up to another that it stands below, without that; `None` when it does not.
+/// Returns the units from `unit` up to `top`, without `top`; `None` when `unit` is not below it.
 fn chain_up_to<'p>(
     top: &UnitId,
     unit: &'p UnitId,

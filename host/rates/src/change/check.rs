@@ -1,4 +1,4 @@
-//! Whether rates can be set together at a unit: how many there are, and what the module says of them (`rates.md`, "Setting
+//! Checks that rates can be set together at a unit: their number, and the module's answer (`rates.md`, "Setting
 //! rates").
 
 use tillgate_base::app::App;
@@ -13,11 +13,11 @@ use crate::units::set_rates::{SetRates, StoredRates};
 /// The most rates that may be set at one unit.
 const MAX_SET: usize = 10_000;
 
-/// The record of rates that can be set together.
+/// Returns the record of rates that can be set together.
 ///
 /// # Errors
-/// [`Error::Invalid`] with every rate that cannot be set, named by its place in the request; a rate that the request does
-/// not set is refused because its opposite is deleted.
+/// [`Error::Invalid`] with every rate that cannot be set, named by its place in the request. A rate that the request
+/// does not set is refused because its opposite is deleted.
 pub(super) fn together(app: &App, rates: SetRates, places: Places<'_>) -> Result<StoredRates> {
     if rates.len() > MAX_SET {
         let message = "would set more than 10,000 rates at the business unit";

@@ -1,4 +1,4 @@
-//! Dry runs: what a change would publish, found by planning it for every shop that it reaches (`rates.md`, "Setting
+//! Dry runs: find what a change would publish by planning it for every shop that it reaches (`rates.md`, "Setting
 //! rates").
 
 use std::collections::{BTreeMap, HashSet};
@@ -24,24 +24,26 @@ use crate::units::tree::{Node, Tree};
 use crate::units::unit::{UnitId, UnitType};
 use crate::units::walk::Walk;
 
-/// The first page has this many shops, and later ones up to 100 while shops have few rates.
+/// The shops of the first page, and the most of later ones, which grow while shops have few rates.
 const FIRST_PAGE: usize = 4;
 const PAGE: usize = 100;
 
-/// The bytes of rates that a page reads and compares, and those of units above shops that are kept for the next page.
+/// The bytes of rates that a page reads and compares, and the bytes of units above shops that are kept for the next
+/// page.
 const PAGE_BYTES: usize = 2 << 20;
 const MAX_KEPT: usize = 8 << 20;
 
-/// A dry run that takes longer checks after each page whether its client has gone.
+/// The duration after which a dry run checks after each page whether its client has gone.
 const LONG: Duration = Duration::from_secs(2);
 
-/// The bytes that a dry run takes beside those of its edit: a page with its calls of the module, and what is kept for the next.
+/// The bytes that a dry run takes besides those of its edit: a page with its calls of the module, and what is kept for
+/// the next.
 pub(crate) const MAX_BYTES: usize = 32 << 20;
 
-/// How many shops a dry run shows, of those that change and of those that do not.
+/// The most shops that a dry run shows, of those that change and of those that do not.
 const SAMPLE: usize = 20;
 
-/// How many rates are shown of a shop that keeps its own.
+/// The most rates that are shown of a shop that keeps its own.
 const MAX_OWN: usize = 10;
 
 /// What a change would publish, for `dryRun=true`.
@@ -161,7 +163,7 @@ impl Serialize for Sample {
     }
 }
 
-/// What a change that changes nothing would publish.
+/// Returns the dry run of a change that changes nothing.
 pub(crate) async fn nothing(records: &Records, unit: Option<&Node>) -> Result<DryRun> {
     let mut total = 0;
     if let Some(unit) = unit {
@@ -180,7 +182,7 @@ pub(crate) async fn nothing(records: &Records, unit: Option<&Node>) -> Result<Dr
     })
 }
 
-/// What a planned change of a unit, in which the values of these rates change, would publish.
+/// Returns the dry run of a planned change of a unit, in which the values of the `changed` rates change.
 pub(crate) async fn run(
     app: &Arc<App>,
     records: &Records,
@@ -204,7 +206,7 @@ pub(crate) async fn run(
         }
         if tree.bytes > MAX_KEPT {
             tree.clear();
-            // They were computed from units that are read again, maybe in another version.
+            // The differences were computed from units that are read again, perhaps in another version.
             differences.clear();
         }
         if shops.is_empty() && ids.is_empty() {
@@ -254,7 +256,7 @@ pub(crate) async fn run(
     Ok(dry)
 }
 
-/// The rates that are set at a unit before and after, of those whose values change.
+/// Returns the rates at a unit whose values change, with the values before and after.
 fn changes(before: Option<&Node>, after: &Node, changed: &[RateKey]) -> Result<Vec<ChangedRate>> {
     let value = |node: Option<&Node>, key| {
         let set = node.and_then(|node| node.rates.rates.get(key));
@@ -271,12 +273,12 @@ fn changes(before: Option<&Node>, after: &Node, changed: &[RateKey]) -> Result<V
     changes.collect()
 }
 
-/// Which shops a change does not reach because a rate that is set nearer to them decides.
+/// Finds the shops that a change does not reach because a rate that is set nearer to them decides.
 struct Shielding<'c> {
     changed: &'c [RateKey],
-    /// The unit that is changed, and those above it.
+    /// The changed unit, and those above it.
     above: HashSet<UnitId>,
-    /// The answer for the shop before: shops that use the same have the same.
+    /// The answer for the previous shop: shops that use the same rates have the same answer.
     latest: Option<(Bytes, Vec<OwnRate>)>,
 }
 
@@ -292,7 +294,7 @@ impl<'c> Shielding<'c> {
         })
     }
 
-    /// The rates that a shop uses instead of those that change; none when it uses those.
+    /// Returns the rates that a shop uses instead of those that change; none when it uses those.
     fn own_rates(&mut self, shop: &ShopDifference) -> Result<&[OwnRate]> {
         let used = shop.difference.rates.bytes();
         let own = match self.latest.take() {

@@ -1,9 +1,9 @@
-//! An edit of one business unit: its settings, the rates that are set at it, its place in the tree, its removal.
+//! Edits one business unit: its settings, the rates that are set at it, its place in the tree, its removal.
 //!
-//! An edit is one commit: the unit, its rates and its history; for a shop also what it uses from then on and its message;
-//! for a unit above shops the job that visits them (`fan_out.rs`). What is to become of the unit is planned (`plan.rs`),
-//! checked (`check.rs`, `place.rs`, `guard.rs`) and committed, and planned again when others have changed the unit
-//! meanwhile. A dry run goes the same way up to the commit.
+//! An edit is one commit of the unit, its rates and its history. For a shop, the commit also has what it uses from then
+//! on and its message; for a unit above shops, the job that visits them (`fan_out.rs`). The new state of the unit is
+//! planned (`plan.rs`), checked (`check.rs`, `place.rs`, `guard.rs`) and committed, and planned again when others have
+//! changed the unit in the meantime. A dry run does the same up to the commit.
 
 use std::sync::Arc;
 
@@ -33,15 +33,15 @@ use crate::units::tree::{Node, Tree, expect_above};
 use crate::units::unit::{UnitId, UnitType, no_unit};
 use crate::units::usage::{self, Quotas};
 
-/// How often a dry run is made when units change meanwhile.
+/// The most attempts at a dry run while units keep changing.
 const MAX_DRY_RUNS: usize = 32;
 
-/// What an edit answers.
+/// The result of an edit.
 #[derive(Debug)]
 pub enum Edited<T> {
-    /// It was made; what the audit log says of it, if it has changed something.
+    /// The edit was made; with its audit log line, if it has changed something.
     Made(T, Option<Box<Line>>),
-    /// What it would publish, and what it would answer.
+    /// The edit was a dry run; with what it would publish, and what it would answer.
     Dry(Box<DryRun>, T),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Edits<'a> {
     pub(crate) editor: Editor<'a>,
 }
 
-/// What becomes of rates that would move by more than they may.
+/// The treatment of rates that would move by more than their tolerance.
 #[derive(Clone, Copy, Debug)]
 enum Guard {
     /// The edit is refused.
@@ -63,7 +63,7 @@ enum Guard {
     LeavesOut,
 }
 
-/// What an edit does to a unit, once it is known that it may.
+/// The effect of an edit on a unit, after its checks.
 enum Step {
     Leave(Option<Arc<Node>>),
     Put(Planned),
@@ -71,12 +71,12 @@ enum Step {
 }
 
 impl Edits<'_> {
-    /// Changes a unit as `plan` says, which is given the unit as it is and the time in text.
+    /// Changes a unit by `plan`, which receives the unit as it is and the time in text.
     ///
     /// # Errors
-    /// What the plan fails with; [`Error::Invalid`] for rates that cannot be set together;
-    /// [`Error::Conflict`] for a unit that may not stand there;
-    /// [`Error::ConflictList`] for rates that would move by more than they may;
+    /// Any error of the plan; [`Error::Invalid`] for rates that cannot be set together;
+    /// [`Error::Conflict`] for a unit whose place in the tree is not allowed;
+    /// [`Error::ConflictList`] for rates that would move by more than their tolerance;
     /// [`Error::Busy`] when others keep changing it;
     /// [`Error::TooMany`] when the tenant has too many changes with shops left to visit;
     /// [`Error::Unavailable`].
@@ -89,10 +89,11 @@ impl Edits<'_> {
         self.edit_guarded(id, Guard::Refuses, plan).await
     }
 
-    /// The same, where rates that would move by more than they may are left out: `plan` is asked again, and given them.
+    /// Changes a unit like [`edit`](Self::edit), but leaves out rates that would move by more than their tolerance:
+    /// `plan` is called again with them.
     ///
     /// # Errors
-    /// Those of [`edit`](Self::edit).
+    /// The errors of [`edit`](Self::edit).
     pub(crate) async fn edit_within_tolerance<'r, T>(
         &self,
         id: &UnitId,
@@ -162,7 +163,7 @@ impl Edits<'_> {
             let change = || self.records.change(&attempt);
             return self.passes.make(&self.records, change).await;
         }
-        // It commits nothing, so it waits for no other change, and none waits for it.
+        // A dry run commits nothing, so it waits for no other change, and none waits for it.
         for _ in 0..MAX_DRY_RUNS {
             match attempt().await {
                 Err(Error::Busy) => {}
@@ -172,7 +173,7 @@ impl Edits<'_> {
         Err(Error::Busy)
     }
 
-    /// The time of a change: later than any change of the unit before.
+    /// Returns the time of a change: later than any earlier change of the unit.
     fn now(&self, before: Option<&Node>) -> Timestamp {
         let now = self.app.clock.now();
         before.map_or(now, |before| {
@@ -207,7 +208,7 @@ impl Edits<'_> {
         Ok(Step::Put(planned))
     }
 
-    /// The rates that a step would move by more than they may.
+    /// Returns the rates that a step would move by more than their tolerance.
     async fn deviations(&self, tree: &mut Tree<'_>, step: &Step) -> Result<Vec<Deviation>> {
         match step {
             Step::Put(planned) => guard::deviations(self.app, &self.editor, tree, planned).await,
@@ -256,7 +257,7 @@ impl Edits<'_> {
         self.record(change, reach, now).await
     }
 
-    /// Adds to a change what a shop uses from now on; whether there is a message.
+    /// Adds to a change what a shop uses from now on; returns whether there is a message.
     async fn publish(
         &self,
         change: &mut Change,
@@ -274,7 +275,7 @@ impl Edits<'_> {
         Ok(has_message)
     }
 
-    /// Adds to a change that a unit is removed.
+    /// Adds the removal of a unit to a change.
     async fn remove(&self, change: &mut Change, unit: &Node, now: Timestamp) -> Result<()> {
         place::remove(&self.records, change, unit).await?;
         unit.expect(change);
@@ -293,7 +294,7 @@ impl Edits<'_> {
         self.record(change, reach, now).await
     }
 
-    /// Adds to a change that a shop uses nothing any more; whether there is a message.
+    /// Adds to a change that a shop no longer uses anything; returns whether there is a message.
     async fn publish_removal(
         &self,
         change: &mut Change,
@@ -321,7 +322,7 @@ impl Edits<'_> {
         passes::record(&self.records, change, correlation, reach, now, max_passes).await
     }
 
-    /// Who makes the changes, as the history tells it.
+    /// Returns who makes the changes, for the history.
     fn made(&self) -> Made {
         Made {
             by: By::new(self.editor.by, self.editor.name),
@@ -342,7 +343,7 @@ impl Edits<'_> {
     }
 }
 
-/// Adds to a change the record of a unit's rates, if it is another.
+/// Adds the record of a unit's rates to a change, if it differs.
 fn put_rates(change: &mut Change, before: Option<&Node>, after: &Node) {
     let (key, rates) = (after.id.rates_key(), &after.rates);
     match before {
@@ -353,7 +354,7 @@ fn put_rates(change: &mut Change, before: Option<&Node>, after: &Node) {
     }
 }
 
-/// Whether a change of a unit may change what shops below it use.
+/// Returns whether a change of a unit may change what shops below it use.
 fn reaches_shops(before: &Node, after: &Node) -> bool {
     let (old, new) = (&before.unit().settings, &after.unit().settings);
     before.rates.record != after.rates.record

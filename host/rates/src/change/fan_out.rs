@@ -1,7 +1,7 @@
-//! The fan-out: a change above the shops visits each of them in the background, a page at a time (`page.rs`).
+//! The fan-out: a change above shops visits each of them in the background, a page at a time (`page.rs`).
 //!
-//! A job goes on with a change for some pages, then lets the other changes of the tenant have theirs. How far it has come is
-//! in the record of the change (`progress.rs`), which is written in the commit of each page.
+//! A job continues a change for some pages, then gives way to the tenant's other changes. The record of the change
+//! (`progress.rs`) has its progress, and is written in the commit of each page.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,19 +17,19 @@ use uuid::Uuid;
 use super::page::{Counters, Pages, Visit};
 use super::progress::{Pass, Progress, change_key};
 
-/// How many pages are visited before the other changes of the tenant go on.
+/// The number of pages to visit before the tenant's other changes continue.
 const PAGES_AT_ONCE: usize = 16;
 
-/// How long that may take. Another host goes on with the change of one that was killed after that.
+/// The time that this may take. After it, another host takes over the change of a host that was killed.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
-/// How many shops are counted at once.
+/// The number of shops to count at once.
 const COUNTED_AT_ONCE: usize = 5_000;
 
-/// Goes on with a change for some pages.
+/// Continues a change for some pages.
 ///
 /// # Errors
-/// [`Error::Conflict`] when another host goes on with it; [`Error::Busy`] when shops keep changing;
+/// [`Error::Conflict`] when another host continues it; [`Error::Busy`] when shops keep changing;
 /// [`Error::Unavailable`].
 pub(crate) async fn run(app: Arc<App>, counters: Counters, work: Work) -> Result<()> {
     let tenant = TenantId::of_partition(&work.partition);
@@ -61,7 +61,7 @@ pub(crate) async fn run(app: Arc<App>, counters: Counters, work: Work) -> Result
     Ok(())
 }
 
-/// The record of the change, with the shops of its first pass counted.
+/// Returns the record of the change, with the shops of its first pass counted.
 async fn count(visit: &Visit) -> Result<Option<Versioned<Progress>>> {
     let read: Option<Versioned<Progress>> = visit.records.get(&visit.key).await?;
     let Some(mut read) = read else {
@@ -85,7 +85,7 @@ async fn count(visit: &Visit) -> Result<Option<Versioned<Progress>>> {
     Ok(Some(read))
 }
 
-/// Ends the job: no shop is left to visit.
+/// Ends the job, because no shop is left to visit.
 async fn end(visit: &Visit) -> Result<()> {
     let mut change = Change::default();
     visit.work.settle(&mut change);

@@ -1,7 +1,9 @@
-//! The guard against slips: which rates a change would move by more than they may (`rates.md`, "Guard against slips").
+//! The guard against slips: finds the rates that a change would move by more than their tolerance (`rates.md`, "Guard
+//! against slips").
 //!
-//! What a unit uses before and after is compared for each rate that is set, in whichever way. The first value
-//! of a pair moves nothing, nor does a deletion. How far a rate has moved, and what it looks like, is the module's answer.
+//! For each rate that is set, in whichever way, it compares what a unit uses before and after. The first value of a
+//! pair moves nothing, and neither does a deletion. The module answers how far a rate has moved, and which slip that
+//! looks like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,13 +26,13 @@ use crate::units::tree::{Node, Tree};
 /// The most deviations that an answer lists.
 const MAX_LISTED: usize = 1_000;
 
-/// The most that a message names.
+/// The most deviations that a message names.
 const MAX_NAMED: usize = 3;
 
-/// No tolerance: any step will do.
+/// The tolerance that allows any step.
 const OFF: &str = "0";
 
-/// A deviation in words.
+/// Returns a deviation in words.
 pub(crate) fn in_words(deviation: &Deviation) -> String {
     let Deviation {
         key,
@@ -44,12 +46,12 @@ pub(crate) fn in_words(deviation: &Deviation) -> String {
     format!("{rate_type} {from} {to} from {old} to {new} ({percent} %)")
 }
 
-/// The deviations that an answer lists.
+/// Returns the deviations that an answer lists.
 pub(crate) fn listed(deviations: &[Deviation]) -> &[Deviation] {
     deviations.get(..MAX_LISTED).unwrap_or(deviations)
 }
 
-/// The first deviations in words, and how many more there are.
+/// Returns the first deviations in words, and how many more there are.
 pub(crate) fn named(deviations: &[Deviation]) -> String {
     let first: Vec<String> = deviations.iter().take(MAX_NAMED).map(in_words).collect();
     let more = match deviations.len().saturating_sub(MAX_NAMED) {
@@ -59,7 +61,7 @@ pub(crate) fn named(deviations: &[Deviation]) -> String {
     first.join("; ") + &more
 }
 
-/// A change that moves rates by more than they may is refused.
+/// Returns the error for a change that moves rates by more than their tolerance.
 pub(super) fn refused(deviations: &[Deviation]) -> Error {
     let named = named(deviations);
     let detail = format!(
@@ -76,7 +78,7 @@ pub(super) fn refused(deviations: &[Deviation]) -> Error {
     }
 }
 
-/// The rates that a planned unit uses and that move too far.
+/// Returns the rates that a planned unit uses and that move too far.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when the module does not answer.
@@ -117,7 +119,7 @@ pub(super) async fn deviations(
     app.run_blocking(run).await?
 }
 
-/// The rates that are set to another value than before, or were not set.
+/// Returns the rates that are set to another value than before, or were not set before.
 fn moved(old: &SetRates, new: &SetRates) -> impl Iterator<Item = RateKey> {
     new.iter().filter_map(|(key, rate)| {
         let stays = old.get(key).is_some_and(|old| old.value == rate.value);
@@ -125,7 +127,8 @@ fn moved(old: &SetRates, new: &SetRates) -> impl Iterator<Item = RateKey> {
     })
 }
 
-/// By how much a rate may move of which no unit says anything: as the tenant's settings have it, else the configuration.
+/// Returns the tolerance of rates that no unit says anything about: that of the tenant's settings, else of the
+/// configuration.
 async fn general_tolerance(app: &App, tenant: &TenantId) -> Result<String> {
     let records = app.records(Partition::named(tenant::PARTITION));
     let settings = tenant::settings(&records, tenant).await?;
@@ -133,7 +136,7 @@ async fn general_tolerance(app: &App, tenant: &TenantId) -> Result<String> {
     Ok(settings.rate_tolerance_percent.unwrap_or_else(configured))
 }
 
-/// A unit as it is, and those above it, the nearest first.
+/// A unit as it is, and those above it, nearest first.
 struct Chain {
     unit: Arc<Node>,
     above: Vec<Arc<Node>>,
@@ -144,7 +147,7 @@ impl Chain {
         std::iter::once(&self.unit).chain(&self.above)
     }
 
-    /// Whether the unit that decides a rate sets it in this very direction.
+    /// Returns whether the unit that decides a rate sets it in this very direction.
     fn is_set(&self, key: RateKey) -> bool {
         let decider = |node: &&Arc<Node>| {
             let rates = &node.rates.rates;
@@ -154,7 +157,7 @@ impl Chain {
         decider.is_some_and(|node| node.rates.rates.get(key).is_some())
     }
 
-    /// What is set at the units for some pairs.
+    /// Returns the units that set any of some pairs, with only the rates of these pairs.
     fn with_pairs(&self, pairs: &BTreeSet<RateKey>) -> Result<Vec<Node>> {
         let nodes = self
             .nodes()
@@ -166,16 +169,16 @@ impl Chain {
     }
 }
 
-/// By how much rates may move: as with markups, the nearest unit that says anything of a pair decides, there the pair's
-/// own tolerance, else the general one.
+/// The tolerances of rates. As with markups, the nearest unit that says anything about a pair decides: by the pair's
+/// own tolerance, else by the general one.
 struct Tolerances {
-    /// By the lesser direction of each pair.
+    /// By the smaller direction of each pair.
     pairs: BTreeMap<RateKey, String>,
     general: String,
 }
 
 impl Tolerances {
-    /// Those of units; `general` is that of the tenant.
+    /// Collects the tolerances of units; `general` is that of the tenant.
     fn new(chain: &Chain, general: String) -> Self {
         let mut said = Self {
             pairs: BTreeMap::new(),
@@ -206,12 +209,13 @@ impl Tolerances {
 struct Compared {
     key: RateKey,
     tolerance: String,
-    /// Whether it is not set, but computed from its opposite.
+    /// True if it is not set, but computed from its opposite.
     is_computed: bool,
 }
 
-/// The rates to compare, each with what it may move: those that are set, and the opposite of one that is when it was set
-/// before and is computed from then on. An opposite that was computed all the time says nothing new, and rounds coarsely.
+/// Returns the rates to compare, each with its tolerance: those that are set, and the opposite of one if the opposite
+/// was set before and is computed from now on. An opposite that was computed all the time says nothing new, and rounds
+/// coarsely.
 fn compared(chain: &Chain, new: &SetRates, tolerances: BTreeMap<RateKey, String>) -> Vec<Compared> {
     let mut all = Vec::new();
     for (key, tolerance) in tolerances {
@@ -233,7 +237,7 @@ fn compared(chain: &Chain, new: &SetRates, tolerances: BTreeMap<RateKey, String>
     all
 }
 
-/// The values that are used at these levels, decimals.
+/// Returns the values that are used at these levels, as decimals.
 fn values(app: &App, levels: &[Node]) -> Result<BTreeMap<RateKey, String>> {
     let used = math::used_at(app, &levels.iter().collect::<Vec<_>>())?;
     let rates = math::read_rates(&used)?;
@@ -243,7 +247,7 @@ fn values(app: &App, levels: &[Node]) -> Result<BTreeMap<RateKey, String>> {
     values.collect()
 }
 
-/// The rates that move by more than they may; not those that are computed from one that does.
+/// Returns the rates that move by more than their tolerance, except those that are computed from one that does.
 fn exceeding(
     app: &App,
     before: &BTreeMap<RateKey, String>,

@@ -1,4 +1,4 @@
-//! Initial states: all rates that shops use, sent again (`given.md`, 4.3), in a pass like that of a change.
+//! Initial states: sends all rates that shops use again (`given.md`, 4.3), in a pass like that of a change.
 
 use tillgate_api::problem::TENANT_NOT_FOUND;
 use tillgate_base::app::App;
@@ -12,8 +12,8 @@ use crate::units::tree::Tree;
 use crate::units::unit::{UnitId, children_prefix, no_unit};
 use crate::units::walk::Walk;
 
-/// Sends all rates again that shops use, those at or below a unit or all of the tenant's. `is_own` says that the tenant is
-/// the caller's: another that has no units is unknown.
+/// Sends again all rates that shops use, at or below a unit or of the whole tenant. `is_own` says that the tenant is
+/// the caller's; any other tenant without units is unknown.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown unit or tenant; [`Error::TooMany`] when the tenant has as many passes as it may have;

@@ -1,8 +1,10 @@
-//! Changes. An edit of one unit is one commit (`edit.rs`): what the request makes of the unit (`plan.rs`), whether it may
-//! (`check.rs`, `place.rs`, `bound.rs`, `guard.rs`), its line in the audit log (`audit.rs`), or what it would publish
-//! (`dry_run.rs`). What shops
-//! below the unit use follows in the background: how far it has come (`progress.rs`), job by job (`fan_out.rs`), page by
-//! page (`page.rs`), for so many changes at once (`passes.rs`). So does sending all rates again (`initial_state.rs`).
+//! Changes. An edit of one unit is one commit (`edit.rs`): the effect of the request on the unit (`plan.rs`), the
+//! checks (`check.rs`, `place.rs`, `bound.rs`, `guard.rs`), and the line in the audit log (`audit.rs`), or what it
+//! would publish (`dry_run.rs`).
+//!
+//! The shops below the unit follow in the background: the progress (`progress.rs`), job by job (`fan_out.rs`), page by
+//! page (`page.rs`), for a limited number of changes at once (`passes.rs`). All rates are sent again in the same way
+//! (`initial_state.rs`).
 
 pub(super) mod audit;
 mod bound;

@@ -1,8 +1,9 @@
-//! A page of the fan-out: one commit with what its shops use from now on, their messages, and how far the change has come.
+//! A page of the fan-out: one commit with what its shops use from now on, their messages, and the progress of the
+//! change.
 //!
-//! It expects the versions of everything that it was computed from, the shops and all units above them, so a message never
-//! tells of a state that was not there. A shop is compared with what was published to it last, so visiting it twice
-//! publishes once (`rates.md`, "The topic").
+//! The commit expects the versions of everything that it was computed from, the shops and all units above them, so a
+//! message never reports a state that did not exist. A shop is compared with what was last published to it, so
+//! visiting it twice publishes once (`rates.md`, "The topic").
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,24 +28,24 @@ use crate::shop::used_record::read_used;
 use crate::units::tree::{Node, Tree, expect_above};
 use crate::units::unit::UnitId;
 
-/// How many shops are visited in one commit, so that it holds up others for a few milliseconds at most: as few at first,
-/// and as many as long as they are small.
+/// The shops of the first page, and the most of later ones while shops are small, so that a commit holds up others for
+/// a few milliseconds at most.
 const FIRST_PAGE: usize = 16;
 const PAGE: usize = 100;
 
-/// After a page that took longer, the next one is half as large, so that the job ends before its lease does.
+/// The duration of a page after which the next one is half as large, so that the job ends before its lease does.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// How large a page may become, in bytes: shops that are not alike each have all of their rates in it.
+/// The most bytes of a page: shops that are not alike each have all of their rates in it.
 const MAX_BYTES: usize = 8 << 20;
 
-/// How often a page is computed again when shops or units above them have changed meanwhile.
+/// The most attempts at a page while shops or units above them keep changing.
 const MAX_ATTEMPTS: usize = 32;
 
-/// In which attempt at the job a shop that fails is passed over.
+/// The attempt at the job from which on a shop that fails is skipped.
 const GIVE_UP: u32 = 3;
 
-/// How far changes have come on this host.
+/// The metrics of the progress of changes on this host.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     shops: Counter,
@@ -78,32 +79,32 @@ pub(super) struct Visit {
     pub(super) counters: Counters,
 }
 
-/// The pages of a visit, and what they have in common.
+/// The pages of a visit, and what they share.
 pub(super) struct Pages<'v> {
     visit: &'v Visit,
     tree: Tree<'v>,
     differences: Differences<'v>,
     shared: Shared,
-    /// How many shops the next page has.
+    /// The number of shops on the next page.
     size: usize,
 }
 
-/// A page that is computed and not committed.
+/// A page that is computed, but not committed.
 struct Computed {
     change: Change,
     /// The record of the change with this page.
     next: Progress,
-    /// How many shops it visits.
+    /// The number of shops that it visits.
     shops: usize,
     is_pass_done: bool,
-    /// How many messages it has.
+    /// The number of messages that it has.
     published: u64,
 }
 
 impl<'v> Pages<'v> {
-    /// The pages of a change that was made at a time.
+    /// Begins the pages of a change that was made at a time.
     pub(super) fn new(visit: &'v Visit, at: Timestamp) -> Self {
-        // The attempt before may not have finished its first page in time.
+        // The previous attempt may not have finished its first page in time.
         let halvings = visit.work.job.attempt.saturating_sub(1);
         Self {
             visit,
@@ -114,11 +115,11 @@ impl<'v> Pages<'v> {
         }
     }
 
-    /// Visits the next page of shops. Answers the record of the change from then on, unless the job is over. `is_last` is
-    /// asked after the page is computed, which takes long on a busy host.
+    /// Visits the next page of shops. Returns the new record of the change, unless the job is over. `is_last` is called
+    /// after the page is computed, which takes long on a busy host.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when another host goes on with the change; [`Error::Busy`] when shops keep changing.
+    /// [`Error::Conflict`] when another host continues the change; [`Error::Busy`] when shops keep changing.
     pub(super) async fn visit(
         &mut self,
         progress: &Versioned<Progress>,
@@ -128,17 +129,17 @@ impl<'v> Pages<'v> {
         let begin = Instant::now();
         for _ in 0..MAX_ATTEMPTS {
             let page = match self.compute(progress).await {
-                // What was read does not fit together: others were writing meanwhile.
+                // The data that was read does not fit together, because others were writing in the meantime.
                 Err(Error::Busy) => {
                     self.clear();
                     continue;
                 }
-                // One of the shops: which one is found by visiting them one by one.
+                // One of the shops fails. Visiting them one by one finds it.
                 Err(Error::Bug(_) | Error::Invalid(_)) if self.size > 1 => {
                     self.size = 1;
                     continue;
                 }
-                // It may have been a fault that passes.
+                // Only a later attempt skips the shop, because the fault may be temporary.
                 Err(cause @ (Error::Bug(_) | Error::Invalid(_)))
                     if self.visit.work.job.attempt >= GIVE_UP =>
                 {
@@ -190,7 +191,7 @@ impl<'v> Pages<'v> {
         self.shared.clear();
     }
 
-    /// Adds to a change what becomes of the job: it ends, goes on after the others of the tenant, or goes on now.
+    /// Adds to a change what happens to the job: it ends, continues after the others of the tenant, or continues now.
     fn settle(&self, change: &mut Change, next: &Progress, is_over: bool) {
         let (work, clock) = (&self.visit.work, &self.visit.app.clock);
         if next.passes.is_empty() {
@@ -200,14 +201,14 @@ impl<'v> Pages<'v> {
         }
     }
 
-    /// The next page, without the record of the change and without what becomes of the job.
+    /// Computes the next page, without the record of the change and without what happens to the job.
     async fn compute(&mut self, progress: &Versioned<Progress>) -> Result<Computed> {
         let (mut page, ids) = self.next(progress, self.size).await?;
         let pass = progress.record.passes.front();
         let pass = pass.ok_or_else(no_shops)?;
         let (task, since) = (pass.task, Revision(pass.counted_at.unwrap_or(u64::MAX)));
         let shops = self.tree.shops(&ids).await?;
-        // What is read for them is known before anything is computed.
+        // The bytes to read for the shops are known before anything is computed.
         let fitting = how_many_fit(&mut self.tree, &shops, MAX_BYTES).await?;
         if fitting < shops.len() {
             self.size = fitting;
@@ -217,7 +218,8 @@ impl<'v> Pages<'v> {
         let change = &mut page.change;
         let published = match task {
             Task::Difference => {
-                // Edited since, and brought up to date by that: a shop that is edited all the time holds up no other.
+                // A shop that was edited since is already up to date: one that is edited all the time holds up no
+                // other.
                 let is_behind = |shop: &Arc<Node>| shop.stored.revision <= since;
                 let shops = shops.into_iter().filter(is_behind).collect();
                 self.publish(change, shops).await?
@@ -229,7 +231,7 @@ impl<'v> Pages<'v> {
         Ok(page)
     }
 
-    /// A page of the next shops, `max` at most, in which nothing is done with them.
+    /// Returns a page of the next shops, at most `max`, in which nothing is done with them.
     async fn next(
         &self,
         progress: &Versioned<Progress>,
@@ -258,9 +260,9 @@ impl<'v> Pages<'v> {
         Ok((page, ids))
     }
 
-    /// The next page, whose one shop failed: the others do not wait for it.
+    /// Returns the next page, whose one shop failed, so that the others do not wait for it.
     async fn fail(&mut self, progress: &Versioned<Progress>, cause: &Error) -> Result<Computed> {
-        // What was planned for it is not in this page.
+        // This page has nothing of what was planned for the shop.
         self.shared.plan();
         let (mut page, ids) = self.next(progress, 1).await?;
         let (tenant, correlation) = (&self.visit.tenant, self.visit.correlation);
@@ -272,13 +274,13 @@ impl<'v> Pages<'v> {
         Ok(page)
     }
 
-    /// Adds to a change what has changed for shops; answers how many messages that is.
+    /// Adds what has changed for shops to a change; returns the number of messages.
     async fn publish(&mut self, change: &mut Change, shops: Vec<Arc<Node>>) -> Result<u64> {
         let computed = self.differences.of(&mut self.tree, shops).await?;
         let (publisher, mut published) = (self.publisher(), 0);
         expect_above(change, computed.iter().map(|shop| shop.path.as_ref()));
         for computed in &computed {
-            // A page takes a millisecond, for which no decision should wait.
+            // A page takes a millisecond, and no decision should wait for that.
             tokio::task::yield_now().await;
             let shop = &computed.shop;
             shop.expect(change);
@@ -292,10 +294,10 @@ impl<'v> Pages<'v> {
         Ok(published)
     }
 
-    /// Adds to a change a message with all that each shop uses.
+    /// Adds to a change a message for each shop, with all that it uses; returns the number of messages.
     async fn send_all(&mut self, change: &mut Change, shops: &[Arc<Node>]) -> Result<u64> {
         let publisher = self.publisher();
-        // Shops that use the same mostly follow each other.
+        // Shops that use the same rates mostly follow each other.
         let mut latest: Option<(Option<String>, Content)> = None;
         for shop in shops {
             shop.expect(change);

@@ -1,9 +1,9 @@
-//! Passes: visits of all shops below a unit, which changes above shops and initial states have to make. A tenant's are made
-//! one after the other, so it may have a few under way or waiting (`quotas.rate_passes`).
+//! Passes: visits of all shops below a unit, which changes above shops and initial states have to make. A tenant's
+//! passes are made one after the other, so only a few may be under way or waiting (`quotas.rate_passes`).
 //!
-//! A change that finds as many waits a moment for its place, since passes over few shops are made faster than requests
-//! come; only then is it refused. The record of the passes is written in the commit of the change that adds one. It is
-//! looked through when it is full, so passes that are done may be among those it names.
+//! A change that finds no room waits a moment, since passes over few shops are made faster than requests come; only
+//! then is it refused. The record of the passes is written in the commit of the change that adds one. It is cleaned up
+//! only when it is full, so it may name passes that are done.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -24,30 +24,30 @@ use uuid::Uuid;
 
 use super::progress::{self, Progress, Reach, change_key};
 
-/// The changes of a tenant whose passes are under way or wait, one entry a pass.
+/// The record of a tenant's changes whose passes are under way or wait, with one entry for each pass.
 const PASSES: &str = "rates-passes";
 
-/// How long a change waits for its place.
+/// The longest wait of a change for room.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// The pauses between looking whether there is one: the first, and the longest.
+/// The first and the longest pause between two attempts.
 const MIN_PAUSE: Duration = Duration::from_millis(25);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// When a caller may try again whose change has found none.
+/// The delay after which a caller whose change has found no room may try again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Of the changes of a tenant that wait, one looks.
+/// Allows one of the waiting changes of a tenant to try again.
 const ONE_EACH: Limit = Limit {
     all: usize::MAX,
     each: 1,
 };
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Passes {
     waiting: Arc<FairSemaphore<Partition>>,
-    /// Becomes true when requests must be answered, as nothing makes room any more. A job is handed back instead.
+    /// Becomes true when requests must be answered, because nothing makes room any longer. `None` for jobs, which are
+    /// handed back instead.
     stopping: Option<watch::Receiver<bool>>,
 }
 
@@ -59,7 +59,7 @@ impl Passes {
         }
     }
 
-    /// The same for requests, none of which waits once the host is stopping.
+    /// Creates it for requests, none of which waits once the host is stopping.
     pub(crate) fn until(stopping: watch::Receiver<bool>) -> Self {
         Self {
             stopping: Some(stopping),
@@ -67,10 +67,10 @@ impl Passes {
         }
     }
 
-    /// Makes a change once there is room for the pass that it may have to make.
+    /// Makes a change once there is room for the pass that it may need.
     ///
     /// # Errors
-    /// What the change fails with; [`Error::TooMany`] when there is no room for a while.
+    /// Any error of the change; [`Error::TooMany`] when there is no room for a while.
     pub(super) async fn make<T, C>(&self, records: &Records, change: impl Fn() -> C) -> Result<T>
     where
         C: Future<Output = Result<T>>,
@@ -102,7 +102,7 @@ impl Passes {
         stopping.is_some_and(|stopping| *stopping.borrow())
     }
 
-    /// Waits until requests must be answered.
+    /// Waits until requests must be answered; for jobs, forever.
     async fn stopped(&self) {
         if let Some(mut stopping) = self.stopping.clone() {
             let _ = stopping.wait_for(|stopping| *stopping).await;
@@ -116,7 +116,7 @@ const fn is_full(cause: &Error) -> bool {
     matches!(cause, Error::TooMany { .. })
 }
 
-/// Adds the record of a change to it (`progress.rs`), and the pass that it has to make, if it has one.
+/// Adds a change's record to the change (`progress.rs`), and its pass if it needs one.
 ///
 /// # Errors
 /// [`Error::TooMany`] when its tenant has `quota` passes under way or waiting; [`Error::Unavailable`].
@@ -134,7 +134,7 @@ pub(super) async fn record(
     progress::record(records, change, correlation, reach, made_at).await
 }
 
-/// Adds to a change that it has to make one more pass.
+/// Adds one more pass to a change.
 async fn add(
     records: &Records,
     change: &mut Change,
@@ -160,7 +160,7 @@ async fn add(
     change.put(PASSES, &passes)
 }
 
-/// How many passes a tenant has under way or waiting.
+/// Returns the number of passes that a tenant has under way or waiting.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
@@ -170,7 +170,7 @@ pub(crate) async fn count(records: &Records) -> Result<usize> {
     Ok(unfinished(records, &passes).await?.len())
 }
 
-/// Those of the passes that are not done.
+/// Returns the passes that are not done.
 async fn unfinished(records: &Records, passes: &[Uuid]) -> Result<Vec<Uuid>> {
     let changes: BTreeSet<Uuid> = passes.iter().copied().collect();
     let keys: Vec<String> = changes.iter().copied().map(change_key).collect();

@@ -1,4 +1,4 @@
-//! Where a unit may stand in the tree, and the entries that say where it does (`rates.md`, "Business units").
+//! Checks where a unit may stand in the tree, and writes the entries of its place (`rates.md`, "Business units").
 
 use std::sync::Arc;
 use tillgate_api::problem::{UNIT_MISPLACED, UNIT_NOT_EMPTY};
@@ -14,20 +14,20 @@ use crate::units::unit::{
 };
 use crate::units::walk::{depth_below, put_child};
 
-/// A unit as it is, as it is to be, and the units above it then.
+/// A unit before and after a change, and the units above it after the change.
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) before: Option<Arc<Node>>,
     pub(super) after: Arc<Node>,
     pub(super) path: Arc<Path>,
-    /// When the change is made.
+    /// The time of the change.
     pub(super) now: Timestamp,
 }
 
-/// Puts a unit in its place in the tree, where it stands in place of the stored one.
+/// Plans the place of a unit in the tree, in which it then replaces the stored one.
 ///
 /// # Errors
-/// [`Error::Conflict`] when it may not stand there.
+/// [`Error::Conflict`] when its place is not allowed.
 pub(super) async fn plan(
     tree: &mut Tree<'_>,
     id: &UnitId,
@@ -84,7 +84,7 @@ async fn check_parent(tree: &mut Tree<'_>, parent: &UnitId) -> Result<()> {
     Ok(())
 }
 
-/// Whether a unit may stand below these. One that exists already takes those below it with it.
+/// Checks that a unit may stand below these. A unit that exists already takes those below it along.
 async fn check_path(records: &Records, id: &UnitId, path: &Path, exists: bool) -> Result<()> {
     if path.nodes.iter().any(|above| above.id == *id) {
         return Err(conflict("a business unit cannot stand below itself"));
@@ -100,7 +100,7 @@ async fn check_path(records: &Records, id: &UnitId, path: &Path, exists: bool) -
     Ok(())
 }
 
-/// Adds to a change where a unit stands, if that is new.
+/// Adds the place of a unit to a change, if it is new.
 pub(super) fn put(change: &mut Change, planned: &Planned) -> Result<()> {
     let (id, settings) = (&planned.after.id, &planned.after.unit().settings);
     let before = planned.before.as_ref();
@@ -112,17 +112,17 @@ pub(super) fn put(change: &mut Change, planned: &Planned) -> Result<()> {
         change.delete(&child_key(old.parent_id.as_ref(), id));
     }
     put_child(change, settings.parent_id.as_ref(), id, settings.unit_type);
-    // Written again, so that a request that is about to remove the parent sees that something has changed there.
+    // The parent is written again, so that a request that is about to remove it sees a change there.
     if let Some(parent) = planned.path.nodes.first() {
         change.put(&parent.id.key(), parent.unit())?;
     }
     Ok(())
 }
 
-/// Adds to a change that a unit stands nowhere any more.
+/// Adds the removal of a unit's place to a change.
 ///
 /// # Errors
-/// [`Error::Conflict`] when there are others below it.
+/// [`Error::Conflict`] when other units are below it.
 pub(super) async fn remove(records: &Records, change: &mut Change, unit: &Node) -> Result<()> {
     let below = children_prefix(Some(&unit.id));
     if !records.scan(&below, None, 1).await?.entries.is_empty() {

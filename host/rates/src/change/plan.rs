@@ -1,7 +1,7 @@
-//! What a request makes of a unit: the unit as it is becomes what it is to be, and an answer.
+//! The effect of a request on a unit: computes its new state from its current one, and an answer.
 //!
-//! Pure. Whether the tree allows it is `place.rs`'s, whether the rates can be set together `check.rs`'s business; nothing is
-//! written here (`edit.rs`). Imports have a plan of their own (`reference/import.rs`).
+//! Pure. `place.rs` checks that the tree allows it, `check.rs` that the rates can be set together; `edit.rs` writes it.
+//! Imports have a plan of their own (`reference/import.rs`).
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -17,20 +17,20 @@ use crate::units::set_rates::{NewRate, SetRate, SetRates, SetResult};
 use crate::units::tree::Node;
 use crate::units::unit::{UnitId, UnitSettings};
 
-/// What is to become of a unit.
+/// The new state of a unit.
 #[derive(Debug)]
 pub(crate) enum After<'r> {
     /// It stays as it is.
     Same,
-    /// It is created with these settings, or has them from now on; the rates that are set at it stay.
+    /// It is created with these settings, or gets them; the rates that are set at it stay.
     Settings(UnitSettings),
-    /// These rates are set at it from now on; its settings stay.
+    /// It gets these rates; its settings stay.
     Rates(SetRates, Places<'r>),
     /// It is removed, with all that is set at it.
     Removed,
 }
 
-/// A rate of a request, and where it stands there.
+/// A rate of a request, and its place there.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<T> {
     pub(crate) value: T,
@@ -38,7 +38,7 @@ pub(crate) struct Placed<T> {
     pub(crate) path: String,
 }
 
-/// Where a request sets rates, so that a fault of a rate can be named by its place.
+/// The places of rates in a request, so that a fault of a rate can be named by its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Places<'r> {
     /// One rate, whose value is the body.
@@ -50,7 +50,7 @@ pub(crate) enum Places<'r> {
 }
 
 impl Places<'_> {
-    /// The path of all rates.
+    /// Returns the path of all rates.
     pub(super) const fn root(self) -> &'static str {
         match self {
             Self::One(_) | Self::Lists(_) => "$",
@@ -58,7 +58,7 @@ impl Places<'_> {
         }
     }
 
-    /// The path of a rate's value; `None` for a rate that the request does not set.
+    /// Returns the path of a rate's value; `None` for a rate that the request does not set.
     pub(super) fn of(self, key: RateKey) -> Option<String> {
         match self {
             Self::One(one) => (one == key).then(|| "$.rateValue".to_owned()),
@@ -91,7 +91,7 @@ pub(crate) struct RateCounts {
     unchanged: usize,
 }
 
-/// Creates or replaces a unit; `by` says who does. Answers its JSON.
+/// Creates or replaces a unit for the editor `by`. Returns its JSON.
 pub(crate) fn put_unit(
     before: Option<&Node>,
     id: &UnitId,
@@ -108,7 +108,7 @@ pub(crate) fn put_unit(
     Ok((After::Settings(settings.clone()), (written, json)))
 }
 
-/// Removes a unit, with the rates that are set at it: those of a version, if one is named.
+/// Removes a unit, with the rates that are set at it, which must be of `rates_version` if that is named.
 pub(crate) fn delete_unit(
     unit: &Node,
     preconditions: &Preconditions,
@@ -118,7 +118,7 @@ pub(crate) fn delete_unit(
     if let Some(version) = rates_version {
         let list = set_list(&unit.rates.rates)?;
         let version = etag::without_suffixes(version);
-        // That of a compressed answer is weak.
+        // The entity tag of a compressed answer is weak.
         if *list.etag() != *version.strip_prefix("W/").unwrap_or(&version) {
             let what = "the rates that are set at it are not the version that ifRatesMatch names";
             return Err(Error::Outdated(VERSION_OUTDATED, what.to_owned()));
@@ -127,7 +127,7 @@ pub(crate) fn delete_unit(
     Ok((After::Removed, ()))
 }
 
-/// Sets one rate; `by` and `at` say who does, and when. Answers its JSON.
+/// Sets one rate for the editor `by` at the time `at`. Returns its JSON.
 pub(crate) fn put_rate(
     unit: &Node,
     new: &NewRate,
@@ -149,7 +149,6 @@ pub(crate) fn put_rate(
     Ok((after, (written, json)))
 }
 
-/// Removes one rate.
 pub(crate) fn delete_rate(
     unit: &Node,
     key: RateKey,
@@ -163,7 +162,7 @@ pub(crate) fn delete_rate(
     Ok((after(old, rates, Places::Lists(&[])), ()))
 }
 
-/// Sets and removes many rates. Answers how many, and the entity tag of the list that this makes.
+/// Sets and removes many rates. Returns the counts and the entity tag of the resulting list.
 pub(crate) fn change_rates<'r>(
     unit: &Node,
     bulk: &'r Bulk,
@@ -192,7 +191,7 @@ pub(crate) fn change_rates<'r>(
     Ok((after(old, rates, Places::Lists(&bulk.set)), (counts, etag)))
 }
 
-/// What becomes of a unit whose rates are these from now on.
+/// Returns the new state of a unit that gets these rates.
 pub(crate) fn after<'r>(old: &SetRates, rates: SetRates, places: Places<'r>) -> After<'r> {
     if rates == *old {
         After::Same

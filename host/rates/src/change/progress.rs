@@ -1,9 +1,9 @@
-//! Changes, by their correlation id: which shops one still has to reach, and how many it has reached (`rates.md`, "The
-//! topic").
+//! Changes by their correlation id: the shops that a change still has to reach, and how many it has reached
+//! (`rates.md`, "The topic").
 //!
-//! The record of a change is written in the same commit as the messages of each page of shops, so that each shop is visited
-//! once whichever host goes on with it. Several changes may have the same correlation id: the record is then of all of
-//! them.
+//! The record of a change is written in the same commit as the messages of each page of shops, so that each shop is
+//! visited once, whichever host continues it. Several changes may have the same correlation id and then share the
+//! record.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,32 +21,31 @@ use uuid::Uuid;
 use crate::units::unit::{UnitId, UnitType};
 use crate::units::walk::Walk;
 
-/// The records of changes.
+/// The prefix of the records of changes.
 pub(crate) const CHANGES: &str = "rates-change/";
 
 /// The queue of the changes that have shops left to visit.
 pub(crate) const FAN_OUT: &str = "rates-fan-out";
 
-/// The queue of what changes leave behind, to be removed in time (`retention.rs`): one job a tenant.
+/// The queue that removes in time what changes leave behind (`retention.rs`): one job for each tenant.
 pub(crate) const RETENTION: &str = "rates-retention";
 const RETENTION_JOB: &str = "retention";
 
-/// How many shops that failed are named.
+/// The most failed shops that are named.
 const MAX_FAILED: usize = 100;
 
-/// How often that job runs while there are changes.
+/// The interval of the retention job while there are changes.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// The key of a change's record.
 pub(crate) fn change_key(correlation: Uuid) -> String {
     format!("{CHANGES}{correlation}")
 }
 
-/// What is done with each shop of a pass.
+/// The work for each shop of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Task {
-    /// Compares what it uses now with what was published last.
+    /// Compares what it uses now with what was last published.
     Difference,
     /// Sends all that it uses.
     InitialState,
@@ -57,12 +56,12 @@ pub(crate) enum Task {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pass {
     pub(crate) task: Task,
-    /// How far it has come.
+    /// The progress of the pass.
     pub(crate) walk: Walk,
     /// The revision at which its shops were counted, once they are part of the total. Shops that were written later are
-    /// up to date: whatever is written of a shop rests on all that is set above it then.
+    /// up to date: every write of a shop is based on all that is set above it then.
     pub(crate) counted_at: Option<u64>,
-    /// When the change was made: the date of what is new.
+    /// The time of the change: the date of what is new.
     pub(crate) at: Timestamp,
 }
 
@@ -70,15 +69,15 @@ pub(crate) struct Pass {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Progress {
-    /// The first is under way.
+    /// The first pass is under way.
     pub(crate) passes: VecDeque<Pass>,
     pub(crate) total: u64,
     pub(crate) done: u64,
     pub(crate) published: u64,
-    /// Shops that could not be brought up to date: the first of them.
+    /// The first shops that could not be brought up to date.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) failed: Vec<UnitId>,
-    /// When it was made, microseconds since the epoch.
+    /// The time when it was made, in microseconds since the epoch.
     pub(crate) made_at: u64,
 }
 
@@ -126,14 +125,14 @@ struct Visited {
     published: u64,
 }
 
-/// What a change has to do with shops.
+/// The effect of a change on shops.
 #[derive(Debug)]
 pub(crate) enum Reach {
-    /// Nothing: no shop uses other rates for it.
+    /// Nothing: no shop uses other rates because of it.
     Nothing,
-    /// One shop, in the change's own commit; whether it has a message.
+    /// One shop, in the change's own commit.
     Shop {
-        /// Whether it has a message.
+        /// True if the shop has a message.
         published: bool,
     },
     /// The shops below a unit, in the background.
@@ -142,7 +141,7 @@ pub(crate) enum Reach {
     InitialState(Walk),
 }
 
-/// A change as it is answered: `{ correlationId, state, businessUnits: { total, done, published }, failed? }`.
+/// Returns a change as it is answered: `{ correlationId, state, businessUnits: { total, done, published }, failed? }`.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown change; [`Error::Unavailable`].
@@ -167,12 +166,12 @@ pub(crate) async fn answer(records: &Records, correlation: Uuid) -> Result<Chang
     })
 }
 
-/// No change has the correlation id of a request.
+/// Returns the error for a correlation id that no change has.
 pub(crate) fn no_change(correlation: impl std::fmt::Display) -> Error {
     Error::missing(CHANGE_NOT_FOUND, correlation)
 }
 
-/// Adds the record of a change to it, and the job that visits shops if there are more than one.
+/// Adds a change's record to the change, and the job that visits shops if any pass is left.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
@@ -208,7 +207,7 @@ pub(super) async fn record(
         });
     }
     if !progress.passes.is_empty() {
-        // Due at once, whatever the clocks say.
+        // The job is due at once, whatever the clocks say.
         let due = Timestamp(0);
         change.enqueue(FAN_OUT, &correlation.to_string(), due, Bytes::new());
     }
@@ -216,7 +215,7 @@ pub(super) async fn record(
     change.put(&key, &progress)
 }
 
-/// Has the job of what is to be removed run at the end of the hour. All changes of an hour schedule the same.
+/// Schedules the retention job for the end of the hour. All changes of an hour schedule the same job.
 pub(crate) fn schedule_retention(change: &mut Change, now: Timestamp) {
     let hour = u64::try_from(HOUR.as_micros()).unwrap_or(u64::MAX);
     let due = Timestamp((now.0 / hour + 1) * hour);

@@ -1,4 +1,4 @@
-//! Importing reference rates: the document in a part of a form, or as the body with the rest in the query (`rates.md`,
+//! Imports reference rates. The document is a part of a form, or the body with the parameters in the query (`rates.md`,
 //! "Reference rates").
 
 use std::collections::HashMap;
@@ -31,13 +31,13 @@ use crate::{Import, Imported, Rates, UnitId};
 /// The largest body: 16 MiB (`platform.md`, "HTTP conventions").
 const MAX_DOCUMENT: usize = 16 << 20;
 
-/// The bytes that are reserved before the document's size is known.
+/// The bytes to reserve before the document's size is known.
 const SMALL: usize = 64 << 10;
 
-/// The bytes of memory for each byte of a document while it is parsed.
+/// The bytes of memory that parsing takes for each byte of a document.
 const BYTES_OF_DOCUMENT: usize = 4;
 
-/// The parts of a form that are not the document, and the parameters of a query.
+/// The parameters of a query, and the parts of a form other than the document.
 const UNIT: QueryParameter<UnitId> = QueryParameter {
     name: "businessUnitId",
     about: "The unit at which rates are set. Required, unless the body is a form.",
@@ -68,13 +68,12 @@ const CROSSES: QueryParameter<bool> = QueryParameter::flag(
 );
 const FIELDS: [&str; 4] = [UNIT.name, RATE_TYPES.name, SOURCE.name, CROSSES.name];
 
-/// The part of a form that is the document.
+/// The name of the form's part that has the document.
 const DOCUMENT: &str = "document";
 
-/// The most bytes of a part that is not the document.
+/// The most bytes of a part other than the document.
 const MAX_FIELD: u64 = 4 << 10;
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let import = Route::changing(
         Method::POST,
@@ -121,7 +120,7 @@ async fn import(rates: Arc<Rates>, request: Request) -> Result<Audited> {
     edited(imported, |imported| Reply::of(StatusCode::OK, &imported))
 }
 
-/// The parts of a form: its fields, and the document.
+/// Reads the parts of a form: its fields and the document.
 async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>, Bytes)> {
     let mut limit = SizeLimit::new().for_field(DOCUMENT, u64::try_from(MAX_DOCUMENT).unwrap_or(0));
     for name in FIELDS {
@@ -156,14 +155,14 @@ async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>
     Ok((fields, document))
 }
 
-/// What a request says beside the document.
+/// The parameters of an import.
 struct Settings {
     unit: UnitId,
     rate_types: Vec<RateType>,
     crosses: bool,
 }
 
-/// What the fields say; every fault is named.
+/// Reads the fields; an error names every fault.
 fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
     let mut faults = Faults::default();
     let unit = field(fields, &UNIT, &mut faults);
@@ -187,7 +186,7 @@ fn settings(fields: &HashMap<String, String>) -> Result<Settings> {
     })
 }
 
-/// A field; one that is missing is read as an empty text.
+/// Reads a field; a missing one is read as an empty text.
 fn field<T>(
     fields: &HashMap<String, String>,
     parameter: &QueryParameter<T>,
@@ -231,19 +230,16 @@ fn describe_import() -> Operation {
     changing(operation)
 }
 
-/// The unit at which rates are set.
 fn importing_unit(generator: &mut SchemaGenerator) -> Schema {
     let mut unit = unit_id_schema(generator);
     unit.insert("examples".to_owned(), ["nordic-retail"].as_slice().into());
     unit
 }
 
-/// The types that are set.
 fn rate_types(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "description": "One or more, separated by commas.", "examples": ["SALES"] })
 }
 
-/// A document of reference rates in a form.
 fn import_form(generator: &mut SchemaGenerator) -> Schema {
     let (unit, types, source) = (
         importing_unit(generator),
@@ -265,12 +261,10 @@ fn import_form(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A document of reference rates.
 fn document(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string" })
 }
 
-/// Whose reference rates they are.
 fn source(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "const": "ECB", "examples": ["ECB"] })
 }

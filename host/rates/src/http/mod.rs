@@ -1,6 +1,6 @@
-//! The routes of exchange rates (`rates.md`, `given.md` 4.3): those of business units in `units.rs`, of the rates that are
-//! set at them in `set_rates.rs`, the topic in `topic.rs`, reference rates in `import.rs`; reading and converting here. Paths and queries
-//! are read in `query.rs`, bodies in `rates/body.rs`.
+//! The routes of exchange rates (`rates.md`, `given.md` 4.3): business units are in `units.rs`, the rates that are set
+//! at them in `set_rates.rs`, the topic in `topic.rs`, reference rates in `import.rs`, and reading and converting here.
+//! `query.rs` reads paths and queries, `rates/body.rs` reads bodies.
 
 mod import;
 mod query;
@@ -36,13 +36,13 @@ use super::units::rate_answers::UsedRateAnswer;
 use super::units::unit::unit_id_schema;
 use super::{DryRun, Edited, Editor, Rates, body};
 
-/// Examples of the bodies of its operations, by their ids.
+/// Examples of request bodies, by operation id.
 pub const EXAMPLES: &str = include_str!("examples.json");
 
-/// The most characters of the name of who set a rate.
+/// The longest name of who set a rate, in characters.
 const MAX_NAME: usize = 256;
 
-/// The routes.
+/// Returns the routes.
 pub fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let read = Access::With(P::RateRead);
@@ -114,7 +114,7 @@ async fn history(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     Reply::of(StatusCode::OK, &page)
 }
 
-/// Who changes something, whether that is a dry run, and whether rates may move by more than their tolerance.
+/// Returns who makes a change, whether it is a dry run, and whether rates may move by more than their tolerance.
 fn editor(request: &Request) -> Result<Editor<'_>> {
     let caller = request.caller()?;
     Ok(Editor {
@@ -128,13 +128,13 @@ fn editor(request: &Request) -> Result<Editor<'_>> {
     })
 }
 
-/// The name of who set a rate: a user's may be longer than a rate carries.
+/// Shortens the name of who set a rate: a user's name may be longer than a rate can store.
 fn name_of(subject: &str) -> &str {
     let end = subject.char_indices().nth(MAX_NAME).map(|(at, _)| at);
     end.and_then(|end| subject.get(..end)).unwrap_or(subject)
 }
 
-/// The answer to an edit: what was made, or what it would publish.
+/// Returns the answer to an edit: its result, or what a dry run would publish.
 fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result<Audited> {
     match edited {
         Edited::Made(done, line) => Ok(made(done)?.audited_if(line)),
@@ -142,7 +142,7 @@ fn edited<T>(edited: Edited<T>, made: impl FnOnce(T) -> Result<Reply>) -> Result
     }
 }
 
-/// The answer to a GET of JSON whose entity tag has still to be made.
+/// Returns the answer to a GET of JSON that has no entity tag yet.
 fn tagged(request: &Request, json: Bytes) -> Reply {
     let etag = etag::of_text(&json);
     request.answer(etag, || Reply::json(StatusCode::OK, json))
@@ -165,7 +165,7 @@ fn with_unit_id(operation: Operation) -> Operation {
     )
 }
 
-/// What all changes have in common.
+/// Adds what all changes have in common.
 fn changing(operation: Operation) -> Operation {
     operation
         .query(&DRY_RUN)
@@ -229,7 +229,7 @@ fn describe_change() -> Operation {
     .refuses(&[CHANGE_NOT_FOUND])
 }
 
-/// What a change answers, or what a dry run says with the same status.
+/// Returns the schema of a change's answer or a dry run's, which have the same status.
 fn or_dry_run<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let answer = schema_of::<T>(generator);
     let dry_run = schema_of::<DryRun>(generator);

@@ -1,4 +1,4 @@
-//! Paths and queries of exchange rates, read strictly: every fault is named by its parameter.
+//! Reads the paths and queries of exchange rates strictly: an error names every fault by its parameter.
 
 use schemars::json_schema;
 use tillgate_api::rate::{counted_currency, priced_currency, rate_type};
@@ -52,14 +52,14 @@ pub(super) const UNIT_CURSOR: QueryParameter<UnitId> = QueryParameter::cursor(
     |text| UnitId::new(text).ok_or(CURSOR_RULE),
 );
 
-/// The members of a rate, with the short names that they had before: a query is read by those for one more release.
+/// The members of a rate, with their former short names, which a query may use for one more release.
 const RATE: [(&str, &str); 3] = [
     (RATE_TYPE.name, "type"),
     (FROM.name, "from"),
     (TO.name, "to"),
 ];
 
-/// What the query says of the history; every fault of it is named.
+/// Reads the query of the history; an error names every fault.
 pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQuery> {
     let mut query = Query::of(request);
     let unit = query.required(&BUSINESS_UNIT);
@@ -84,7 +84,7 @@ pub(super) fn history_query(rates: &Rates, request: &Request) -> Result<HistoryQ
     })
 }
 
-/// A parameter with its name, or with the one that it had before if only that is there.
+/// Returns a parameter and its name, or the former name if only that is present.
 fn renamed(
     request: &Request,
     (name, before): (&'static str, &'static str),
@@ -97,12 +97,12 @@ fn renamed(
 
 /// A page of the list of units.
 pub(super) struct UnitQuery {
-    /// The last unit of the page before.
+    /// The last unit of the previous page.
     pub(super) after: Option<UnitId>,
     pub(super) limit: usize,
 }
 
-/// What the query says of a page of the list of units; `None` when the whole list is wanted.
+/// Reads which page of the list of units is wanted; `None` for the whole list.
 pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
     let is_absent = |name: &&str| request.query_param(name).is_none();
     if ["cursor", "limit"].iter().all(is_absent) {
@@ -115,7 +115,7 @@ pub(super) fn unit_query(request: &Request) -> Result<Option<UnitQuery>> {
     Ok(Some(UnitQuery { after, limit }))
 }
 
-/// A time, or the beginning of a day in UTC.
+/// Parses a time, or a date as the beginning of that day in UTC.
 fn time(text: &str) -> Option<Timestamp> {
     let whole = match text.parse::<jiff::civil::Date>() {
         Ok(date) if text.len() == 10 => format!("{date}T00:00:00Z"),
@@ -124,7 +124,7 @@ fn time(text: &str) -> Option<Timestamp> {
     parse_time(&whole)
 }
 
-/// A rate's key in three texts with their names.
+/// Parses a rate's key from three texts, each with its parameter's name.
 pub(super) fn rate_key(texts: [(&str, &str); 3], faults: &mut Faults) -> Option<RateKey> {
     let [(type_name, rate_type), (from_name, from), (to_name, to)] = texts;
     let rate_type = faults.check(type_name, RateType::parse(rate_type));
@@ -143,7 +143,6 @@ pub(super) fn unit_id(text: &str) -> Result<UnitId, &'static str> {
     UnitId::new(text).ok_or(ID_RULE)
 }
 
-/// The unit that the query names.
 pub(super) fn unit_of_query(request: &Request) -> Result<UnitId> {
     let mut query = Query::of(request);
     query

@@ -1,4 +1,4 @@
-//! The rates that are set at a business unit.
+//! The routes of the rates that are set at a business unit.
 
 use std::sync::Arc;
 
@@ -40,7 +40,6 @@ struct RatesChanged {
     counts: RateCounts,
 }
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let (read, write) = (Access::With(P::RateRead), Access::With(P::RateWrite));
@@ -62,7 +61,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     ]
 }
 
-/// The rate that the path names.
+/// Reads the unit and the rate that the path names.
 fn rate_of(request: &Request) -> Result<(UnitId, RateKey)> {
     let mut faults = Faults::default();
     let unit = faults.check("businessUnitId", unit_id(request.param(0)?));

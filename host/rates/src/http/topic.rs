@@ -1,4 +1,4 @@
-//! Following the topic, and having the current state sent again (`given.md`, 4.3 and 6.1).
+//! The routes to follow the topic, and to have the current state sent again (`given.md`, 4.3 and 6.1).
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ const BUSINESS_UNIT: QueryParameter<UnitId> = QueryParameter {
     schema: unit_id_schema,
     read: |text| UnitId::new(text).ok_or(ID_RULE),
 };
-/// What it may be depends on what is subscribed to.
+/// Read as text, because the subscription decides which cursors are valid.
 const AFTER: QueryParameter<String> = QueryParameter {
     name: "after",
     about: "Where to begin: a cursor, `earliest` or `latest`, the default.",
@@ -54,7 +54,6 @@ struct Correlation {
     correlation_id: Uuid,
 }
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     vec![
         Route::new(
@@ -111,7 +110,8 @@ async fn follow(rates: Arc<Rates>, request: Request) -> Result<Reply> {
     }))
 }
 
-/// Succeeds unless a unit is a company or a group, which no message is about. A unit that is not there yet may become a shop.
+/// Refuses a company or a group, because no message is about one. Accepts an unknown unit, because it may become a
+/// shop.
 async fn require_messages(rates: &Rates, tenant: &TenantId, unit: &UnitId) -> Result<()> {
     let unit = match rates.reading(tenant).unit(unit).await {
         Err(Error::NotFound(..)) => return Ok(()),
@@ -126,7 +126,7 @@ async fn require_messages(rates: &Rates, tenant: &TenantId, unit: &UnitId) -> Re
     }
 }
 
-/// Where a subscriber begins: where it was when its connection ended, or where its query says.
+/// Returns where a subscriber begins: where its last connection ended, or where its query says.
 fn cursor(request: &Request, tenant: Option<&TenantId>) -> Result<Cursor> {
     let resumed = request.headers().get("last-event-id");
     let resumed = resumed.and_then(|value| Some(value.to_str().ok()?.to_owned()));
@@ -190,7 +190,6 @@ fn describe_send_initial_state() -> Operation {
         .refuses(&[TENANT_NOT_FOUND, BUSINESS_UNIT_NOT_FOUND, TOO_MUCH_WAITING])
 }
 
-/// Where a subscriber of the topic begins.
 fn topic_cursor(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "examples": ["latest"] })
 }

@@ -1,4 +1,4 @@
-//! Business units.
+//! The routes of business units.
 
 use std::sync::Arc;
 
@@ -24,14 +24,14 @@ use crate::{Editor, Rates, UnitId, body};
 
 const UNITS: &str = "/api/v1/business-units";
 const UNIT: &str = "/api/v1/business-units/{businessUnitId}";
-/// The largest list of units that is answered whole, and from how many bytes on a page ends.
+/// The largest list of units that is answered whole, and the size at which a page ends, in bytes.
 const MAX_LIST: usize = 16 << 20;
 const MAX_PAGE: usize = 4 << 20;
 
 /// The bytes of the units that a list reads at once.
 const MAX_READ: usize = 5 << 20;
 
-/// The bytes that are reserved before the number of rates that an edit reads is known.
+/// The bytes to reserve before the number of rates that an edit reads is known.
 pub(super) const EDIT: usize = 256 << 10;
 
 const IF_RATES_MATCH: QueryParameter<String> = QueryParameter {
@@ -41,7 +41,6 @@ const IF_RATES_MATCH: QueryParameter<String> = QueryParameter {
     read: |text| Ok(text.to_owned()),
 };
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let (read, write) = (
@@ -78,12 +77,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Rates>>> {
     ]
 }
 
-/// The unit that the path names.
 pub(super) fn unit_of(request: &Request) -> Result<UnitId> {
     unit_id(request.param(0)?).map_err(|rule| Error::invalid("$.businessUnitId", rule))
 }
 
-/// Reserves what an edit reads of these units and those above them, and returns who edits.
+/// Reserves the memory for what an edit reads of these units and those above them, and returns the editor.
 pub(super) async fn editing<'r>(
     rates: &Rates,
     request: &'r Request,
@@ -205,7 +203,7 @@ fn describe_delete_unit() -> Operation {
         .refuses(&[BUSINESS_UNIT_NOT_FOUND, UNIT_NOT_EMPTY, TOO_MUCH_WAITING])
 }
 
-/// The units: all of them, or a page.
+/// Returns the schema of the list of units: all of them, or a page.
 fn units(generator: &mut SchemaGenerator) -> Schema {
     let unit = schema_of::<UnitAnswer<'_>>(generator);
     let page = component(generator, "BusinessUnitPage", |_| {

@@ -1,8 +1,8 @@
-//! How old the reference rates of all tenants are: a warning of `/readyz`, two metrics, and a line in the log when the first
-//! become stale (`rates.md`, "Guard against slips").
+//! Reports the age of the reference rates of all tenants: a warning of `/readyz`, two metrics, and a line in the log
+//! when the first become stale (`rates.md`, "Guard against slips").
 //!
-//! Neither a warning nor a metric says whose they are; the log names the first. What is known is read again now and then,
-//! and when this host has written some of it.
+//! Neither the warning nor the metrics name a unit; the log names the first few. The days are read again periodically,
+//! and whenever this host has written some of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,37 +26,37 @@ use crate::units::reference_dates::{DATES, Dates, PARTITION, dates, key};
 use crate::units::tree::Tree;
 use crate::units::unit::UnitId;
 
-/// How often the days are read again, and how long it is at least from one time to the next.
+/// The interval at which the days are read again, and the least time between two reads.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How many units are read. Of more, those are left out whose tenant and id come last.
+/// The most units to read. If there are more, those whose tenant and id come last are left out.
 const MAX_UNITS: usize = 100_000;
 
-/// How many units the log names.
+/// The most units that the log names.
 const MAX_NAMED: usize = 5;
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Ages {
     known: Mutex<Known>,
     changed: Notify,
 }
 
-/// How many units have reference rates of a day: of the type whose newest day is the oldest.
+/// The number of units by the day of their reference rates. A unit counts on the day of the type whose newest day is
+/// the oldest.
 #[derive(Debug, Default)]
 struct Known {
     units: BTreeMap<Date, usize>,
-    /// The units with the oldest: day, tenant and id.
+    /// The units with the oldest days: day, tenant and id.
     oldest: Vec<(Date, String)>,
     was_stale: bool,
 }
 
-/// What is told of a day.
+/// The value of a metric on a day.
 type Gauge = fn(&Ages, Date) -> usize;
 
 impl Ages {
-    /// Begins to read the days, and tells how old they are.
+    /// Begins to read the days and to report their age.
     pub(crate) fn start(app: &Arc<App>) -> Arc<Self> {
         let ages = Arc::new(Self::default());
         let warns = Arc::clone(&ages);
@@ -91,12 +91,12 @@ impl Ages {
         ages
     }
 
-    /// Reads the days now and then, for as long as the application is there.
+    /// Reads the days periodically, for as long as the application exists.
     fn watch(self: &Arc<Self>, app: &Arc<App>) {
         let (ages, weak) = (Arc::clone(self), Arc::downgrade(app));
         tokio::spawn(async move {
             while let Some(app) = weak.upgrade() {
-                // While the store is unavailable, what is known stays.
+                // While the store is unavailable, the known days stay.
                 if let Ok(known) = read(&app).await {
                     ages.learn(known, app.clock.now());
                 }
@@ -107,7 +107,7 @@ impl Ages {
         });
     }
 
-    /// Takes what was read; says once each way that there are stale rates.
+    /// Takes what was read, and logs once when rates become stale and once when none is stale any longer.
     fn learn(&self, read: Known, now: Timestamp) {
         let Some(today) = today(now) else { return };
         let was_stale = self.known.lock().was_stale;
@@ -132,14 +132,14 @@ impl Ages {
         };
     }
 
-    /// How many units have stale reference rates.
+    /// Returns the number of units that have stale reference rates.
     fn stale(&self, today: Date) -> usize {
         let known = self.known.lock();
         let stale = known.units.range(..stale_before(today));
         stale.map(|(_, count)| count).sum()
     }
 
-    /// How many business days old the oldest are.
+    /// Returns the age of the oldest rates in business days.
     fn age(&self, today: Date) -> usize {
         let oldest = self.known.lock().units.keys().next().copied();
         let age = oldest.map_or(0, |oldest| business_days_since(oldest, today));
@@ -160,7 +160,7 @@ impl Known {
     }
 }
 
-/// Writes of which day the reference rates of a unit are.
+/// Writes the days of the reference rates of a unit.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] for a job that names no unit.
@@ -189,7 +189,7 @@ pub(crate) async fn run(app: Arc<App>, ages: Arc<Ages>, work: Work) -> Result<()
     Ok(())
 }
 
-/// What the records say.
+/// Reads the days of all units.
 async fn read(app: &App) -> Result<Known> {
     let records = of_all_tenants(app);
     let (mut known, mut left) = (Known::default(), MAX_UNITS);
@@ -211,7 +211,7 @@ fn of_all_tenants(app: &App) -> Records {
     app.records(Partition::named(PARTITION))
 }
 
-/// The day of a time, in UTC.
+/// Returns the day of a time, in UTC.
 fn today(now: Timestamp) -> Option<Date> {
     now.to_millis_text().get(..10)?.parse().ok()
 }

@@ -1,8 +1,8 @@
-//! A zip file of one document, as the ECB publishes its CSV.
+//! Unpacks a zip file of one document, as the ECB publishes its CSV.
 //!
-//! It is unpacked in memory, up to a bound. A file with several entries, a folder or a password is refused: which document
-//! would be meant, and which of the contents was checked, must not be a guess. Entries named `__MACOSX/...` are passed over:
-//! macOS adds one to each file, with its attributes.
+//! The file is unpacked in memory, up to a bound. A file with several entries, a folder or a password is refused:
+//! nobody should have to guess which document is meant or which content was checked. Entries named `__MACOSX/...` are
+//! skipped: macOS adds one to each file, with its attributes.
 
 use std::fmt::Display;
 use std::io::{Cursor, Read};
@@ -12,31 +12,31 @@ use zip::ZipArchive;
 
 use super::text::shown;
 
-/// The most bytes of what is in it: as many as of a document that is sent as it is.
+/// The most bytes of the unpacked document, the same as for one that is sent unpacked.
 const MAX_UNPACKED: usize = 16 << 20;
 
-/// The folder of what macOS adds.
+/// The folder of the entries that macOS adds.
 const OF_MACOS: &str = "__MACOSX/";
 
-/// What each entry of a zip file's directory begins with.
+/// The first bytes of each entry in a zip file's directory.
 const ENTRY: &[u8] = b"PK\x01\x02";
 
-/// How many of these the reader of zip files is given at most: it keeps all entries in memory. The four bytes may also
-/// stand anywhere else by chance.
+/// The most occurrences of these bytes in a file that is read: the zip reader keeps all entries in memory. The bytes
+/// may also occur elsewhere by chance.
 const MAX_ENTRIES: usize = 64;
 
-/// How the document may be compressed.
+/// The accepted compression methods.
 const READ: [CompressionMethod; 2] = [CompressionMethod::Stored, CompressionMethod::Deflated];
 
-/// Whether it is a zip file, by its first bytes: those of an entry, or of the end of an empty one.
+/// Returns whether a document is a zip file, by its first bytes: those of an entry, or of the end of an empty file.
 pub(super) fn starts_as_zip(document: &[u8]) -> bool {
     document.starts_with(b"PK\x03\x04") || document.starts_with(b"PK\x05\x06")
 }
 
-/// The document in a zip file.
+/// Returns the document in a zip file.
 ///
 /// # Errors
-/// Why there is none, or none that is accepted.
+/// A message that says why there is none, or none that is accepted.
 pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
     if !starts_as_zip(document) {
         return Err("is not a zip file, as its content type says".to_owned());

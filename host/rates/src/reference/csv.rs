@@ -1,8 +1,8 @@
-//! The CSV of the ECB: a header of currencies, and a row for each day.
+//! Reads the CSV of the ECB: a header of currencies, and a row for each day.
 //!
-//! The daily file separates with `, ` and writes its date out, the file of all days separates with `,` and has ISO
-//! dates. Both end each line with a separator, so that their last column has no name and no values. The order of the
-//! columns has changed over the years: a column is what its name says.
+//! The daily file separates values with `, ` and spells its date out; the file of all days separates them with `,` and
+//! has ISO dates. Both end each line with a separator, so their last column has no name and no values. The order of the
+//! columns has changed over the years, so a column is recognised by its name.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use tillgate_engine::rate::Currency;
@@ -11,7 +11,7 @@ use super::draft::{Draft, Place, Quoted, is_code};
 use super::text::{Lines, shown};
 use super::{MAX_COLUMNS, Quote};
 
-/// How the ECB writes that a currency is not quoted.
+/// The values that the ECB writes for a currency that is not quoted.
 const NOT_QUOTED: [&str; 2] = ["N/A", ""];
 
 pub(super) fn read(text: &str, draft: &mut Draft) {
@@ -23,7 +23,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) {
     let mut lines = Lines::of(text.as_bytes());
     let mut header: Option<Header> = None;
     let mut row = StringRecord::new();
-    // The crate counts lines as well, but neither empty ones nor those that end in CR LF.
+    // The crate counts lines as well, but omits empty ones and those that end in CR LF.
     while reader.read_record(&mut row).unwrap_or(false) {
         let start = row.position().map_or(0, |position| position.byte());
         let line = lines.line_from(usize::try_from(start).unwrap_or(usize::MAX));
@@ -40,14 +40,13 @@ pub(super) fn read(text: &str, draft: &mut Draft) {
     }
 }
 
-/// What a column has.
 #[derive(PartialEq)]
 enum Column {
     /// The quotes of a currency.
     Quotes(Currency),
-    /// Those of one that this service does not know.
+    /// The quotes of a currency that this service does not know.
     Unknown(String),
-    /// Something else: nothing, a remark.
+    /// Something else: nothing, or a remark.
     Other,
 }
 
@@ -101,7 +100,7 @@ impl Header {
         Some(Self { columns })
     }
 
-    /// Reads the row of a day; whether to go on.
+    /// Reads the row of a day and returns whether to go on.
     fn read_day(&self, line: usize, row: &StringRecord, draft: &mut Draft) -> bool {
         let (expected, found) = (self.columns.len() + 1, row.len());
         if found != expected {

@@ -1,6 +1,6 @@
-//! A document while it is read: the days so far and every fault.
+//! A document while it is being read: the days so far and every fault.
 //!
-//! Both formats end here, so a date, a rate and a duplicate mean the same in each.
+//! Both formats are read into a draft, so a date, a rate and a duplicate mean the same in each.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,13 +15,13 @@ use tillgate_engine::rate::{Currency, Rate};
 use super::text::shown;
 use super::{Day, Document, MAX_DAYS, Quote};
 
-/// The ECB published its first rates in January of this year.
+/// The earliest date that is accepted: the ECB published its first rates in January 1999.
 const FIRST: Date = date(1999, 1, 1);
 
 #[derive(Default)]
 pub(super) struct Draft {
     days: Vec<Day>,
-    /// How many days were read, those included that are not among `days`.
+    /// The number of days read, including those that are not in `days`.
     count: usize,
     dates: BTreeSet<Date>,
     faults: Vec<Fault>,
@@ -29,11 +29,11 @@ pub(super) struct Draft {
     unknown: BTreeSet<String>,
 }
 
-/// What a code is the code of.
+/// The meaning of a currency code.
 pub(super) enum Quoted {
     /// A currency that this service knows.
     Known(Currency),
-    /// Perhaps one that it does not know.
+    /// Perhaps a currency that it does not know.
     Unknown,
     /// The euro, which is not quoted in itself.
     Euro,
@@ -53,10 +53,10 @@ impl Quoted {
 #[derive(Clone, Copy)]
 pub(super) enum Place<'d> {
     Line(usize),
-    /// What on the line: a column.
+    /// A line and a column.
     OnLine(usize, &'d str),
     Day(&'d str),
-    /// What on the day: a currency.
+    /// A day and a currency.
     OnDay(&'d str, &'d str),
 }
 
@@ -86,14 +86,14 @@ impl Draft {
         self.faults.push(Fault { path, message });
     }
 
-    /// Notes that the document has a quote of a currency which this service does not know.
+    /// Notes that the document quotes a currency that this service does not know.
     pub(super) fn skip(&mut self, code: &str) {
         if !self.unknown.contains(code) {
             self.unknown.insert(code.to_owned());
         }
     }
 
-    /// The date of a day: as in 2026-11-20, or as the daily CSV has it, 20 November 2026.
+    /// Parses the date of a day: 2026-11-20, or 20 November 2026 as in the daily CSV.
     pub(super) fn date(&mut self, place: Place<'_>, text: &str) -> Option<Date> {
         let date = Date::strptime("%Y-%m-%d", text).or_else(|_| Date::strptime("%d %B %Y", text));
         let Some(date) = date.ok().filter(|date| *date >= FIRST) else {
@@ -113,7 +113,7 @@ impl Draft {
             .ok()
     }
 
-    /// Adds a day; whether to read on.
+    /// Adds a day and returns whether to read on.
     pub(super) fn add(&mut self, date: Option<Date>, mut quotes: Vec<Quote>) -> bool {
         self.count += 1;
         if let Some(date) = date.filter(|_| !quotes.is_empty()) {
@@ -127,7 +127,7 @@ impl Draft {
         fits && self.faults.len() <= MAX_FAULTS
     }
 
-    /// The document, if there is no fault.
+    /// Returns the document, or the faults if there are any.
     pub(super) fn finish(mut self) -> Result<Document, Vec<Fault>> {
         self.days.sort_unstable_by_key(|day| Reverse(day.date));
         let mut days = std::mem::take(&mut self.days).into_iter();
@@ -156,7 +156,7 @@ impl Draft {
     }
 }
 
-/// The currencies that are not quoted on the newest day, and those that this service does not know, by code.
+/// Returns the currencies that are not quoted on the newest day, and those that this service does not know, by code.
 fn skipped(unknown: BTreeSet<String>, newest: &Day, earlier: &[Day]) -> Vec<String> {
     let quotes = earlier.iter().flat_map(|day| &day.quotes);
     let mut quoted: BTreeSet<Currency> = quotes.map(|quote| quote.currency).collect();
@@ -168,7 +168,7 @@ fn skipped(unknown: BTreeSet<String>, newest: &Day, earlier: &[Day]) -> Vec<Stri
     skipped.into_iter().collect()
 }
 
-/// Whether a text looks like the code of a currency.
+/// Returns whether a text looks like the code of a currency.
 pub(super) fn is_code(text: &str) -> bool {
     text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }

@@ -1,9 +1,9 @@
-//! Importing reference rates: the quotes of a document become rates that are set at a business unit (`rates.md`,
+//! Imports reference rates: the quotes of a document become rates that are set at a business unit (`rates.md`,
 //! "Reference rates").
 //!
-//! Quotes are per 1 EUR: a rate from the quoted currency to EUR. With crosses, every pair of quoted currencies gets both
-//! of its directions, each the quotient of the two quotes, rounded once (Regulation (EC) 1103/97 forbids inverting
-//! derived rates). Every day of the document also counts in the history (`shop/quotes.rs`).
+//! Quotes are per 1 EUR: each is a rate from the quoted currency to EUR. With crosses, every pair of quoted currencies
+//! gets a rate in both directions, each the quotient of the two quotes, rounded once (Regulation (EC) 1103/97 forbids
+//! inverting derived rates). Every day of the document also becomes part of the history (`shop/quotes.rs`).
 
 use std::collections::BTreeSet;
 
@@ -34,14 +34,14 @@ use crate::units::unit::{UnitId, no_unit};
 /// The name of the European Central Bank in requests and answers.
 pub(crate) const ECB: &str = "ECB";
 
-/// What is to be imported, and where.
+/// A document to import, and where.
 #[derive(Debug)]
 pub struct Import {
     /// The unit at which the rates are set.
     pub unit: UnitId,
-    /// What they are for.
+    /// The types of the rates.
     pub rate_types: Vec<RateType>,
-    /// Whether pairs of quoted currencies are set as well.
+    /// True to set pairs of quoted currencies as well.
     pub crosses: bool,
     /// The quotes.
     pub document: Document,
@@ -132,14 +132,14 @@ pub(crate) async fn run(edits: &Edits<'_>, import: &Import) -> Result<Edited<Imp
             return Ok(Edited::Dry(dry, imported));
         }
     };
-    // The rates are set: interrupted from here on, the same import again fills what is missing.
+    // The rates are set. After an interruption from here on, the same import fills what is missing.
     imported.filled_days = fill(edits.app, &edits.records, import, &set, &left_out).await?;
     let of_history = || history_line(&edits.editor, &import.unit);
     let line = line.or_else(|| (imported.filled_days > 0).then(of_history));
     Ok(Edited::Made(imported, line))
 }
 
-/// The types whose rates are set: those of which no later document was imported.
+/// Returns the types whose rates are set: those of which no later document was imported.
 fn set_types(before: Option<&Node>, import: &Import) -> Vec<RateType> {
     let date = import.document.newest().date.to_string();
     let is_older = |rate_type: RateType| {
@@ -154,7 +154,7 @@ fn set_types(before: Option<&Node>, import: &Import) -> Vec<RateType> {
     types.filter(|rate_type| !is_older(*rate_type)).collect()
 }
 
-/// What the audit log says of an import that has changed nothing but the history.
+/// Returns the audit log line of an import that has changed only the history.
 fn history_line(editor: &Editor<'_>, unit: &UnitId) -> Box<Line> {
     Box::new(Line {
         tenant: Some(editor.tenant.clone()),
@@ -164,7 +164,7 @@ fn history_line(editor: &Editor<'_>, unit: &UnitId) -> Box<Line> {
     })
 }
 
-/// What becomes of a unit at which the newest day's rates are set; what that does is counted.
+/// Plans the newest day's rates at a unit, and counts what that does.
 fn plan(
     before: &Node,
     import: &Import,
@@ -198,12 +198,13 @@ fn plan(
     Ok(plan::after(old, rates, Places::Document))
 }
 
-/// The rates that are left out because they, or what they are computed from, would move by more than they may.
+/// The rates that are left out because they, or the quotes they are computed from, would move by more than their
+/// tolerance.
 #[derive(Debug, Default)]
 struct LeftOut {
     /// Pairs, each in one direction.
     pairs: BTreeSet<RateKey>,
-    /// Currencies whose quote is left out, by type: so are their crosses.
+    /// Currencies whose quote is left out, by type; their crosses are left out too.
     quotes: BTreeSet<(RateType, Currency)>,
 }
 
@@ -231,7 +232,8 @@ impl LeftOut {
     }
 }
 
-/// The currencies of stale rates that a day does not quote. Their cross rates are stale too, with currencies that it does.
+/// Returns the currencies of stale rates that a day does not quote. The other currency of a stale cross rate may be
+/// quoted.
 fn stale(rates: &SetRates, day: &Day) -> Vec<String> {
     let stale = rates.iter().filter(|(_, rate)| {
         let reference = rate.reference.as_ref();
@@ -248,7 +250,7 @@ fn stale(rates: &SetRates, day: &Day) -> Vec<String> {
     missing.into_iter().map(str::to_owned).collect()
 }
 
-/// The rates that a day's quotes set.
+/// Returns the rates that a day's quotes set.
 fn new_rates(
     app: &App,
     rate_types: &[RateType],
@@ -289,7 +291,7 @@ fn euro() -> Result<Currency> {
     Currency::parse(EURO).map_err(|cause| Error::Bug(cause.to_string()))
 }
 
-/// Both directions of every pair of quoted currencies: so many of the one are one of the other.
+/// Returns both directions of every pair of quoted currencies: the units of the first for one unit of the second.
 fn crosses(app: &App, quotes: &[Quote]) -> Result<Vec<(Pair, Rate)>> {
     let mut pairs = Vec::new();
     let mut rates = Vec::new();

@@ -1,14 +1,14 @@
-//! The reference rates of the European Central Bank, read from the documents it publishes (`rates.md`, "Reference
-//! rates"): the daily XML, the XML of 90 days or of all days, the daily CSV and the CSV of all days, or a zip file of one of
-//! them.
+//! The reference rates of the European Central Bank, read from the documents that it publishes (`rates.md`, "Reference
+//! rates"): the daily XML, the XML of 90 days or of all days, the daily CSV, the CSV of all days, or a zip file of one
+//! of them.
 //!
-//! Pure: bytes become a [`Document`] or every fault in them. Fetching a document, refusing one of the future, and
-//! setting its rates at a business unit is left to the import, `schedule` has it done every day, and `ages` tells when that
-//! did not happen.
+//! Parsing is pure: bytes become a [`Document`] or every fault in them. `import` refuses a document of the future and
+//! sets its rates at a business unit, `schedule` fetches and imports one every day, and `ages` reports when that did
+//! not happen.
 //!
-//! A document is refused whole or read whole. What the ECB leaves out is no fault: a currency without a value that day
-//! (`N/A`, empty or absent) is not quoted, a day without any value is one on which nothing was published, and a
-//! currency that this service does not know, because it left ISO 4217 with its country's move to the euro, is skipped.
+//! A document is read or refused as a whole. What the ECB leaves out is no fault. A currency without a value on a day
+//! (`N/A`, empty or absent) is not quoted. A day without any value is one on which nothing was published. A currency
+//! that this service does not know, because it left ISO 4217 when its country adopted the euro, is skipped.
 
 pub(super) mod ages;
 mod archive;
@@ -28,10 +28,10 @@ use self::draft::Draft;
 /// The most days of a document; the ECB has published about 260 a year since 1999.
 const MAX_DAYS: usize = 20_000;
 
-/// The most columns of a CSV; that of all days has 43.
+/// The most columns of a CSV; the file of all days has 43.
 const MAX_COLUMNS: usize = 1_000;
 
-/// How a document is written.
+/// The format of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentType {
     /// `eurofxref-daily.xml`, `eurofxref-hist-90d.xml`, `eurofxref-hist.xml`.
@@ -43,7 +43,7 @@ pub enum DocumentType {
 }
 
 impl DocumentType {
-    /// The type of a document by its first bytes.
+    /// Returns the type of a document, by its first bytes.
     #[must_use]
     pub fn detect(document: &[u8]) -> Self {
         if archive::starts_as_zip(document) {
@@ -56,7 +56,7 @@ impl DocumentType {
         }
     }
 
-    /// The media type, as in `Content-Type`.
+    /// Returns the media type, as in `Content-Type`.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -97,8 +97,8 @@ impl Document {
     /// Parses a document.
     ///
     /// # Errors
-    /// Every fault, at most 100 and one that says that there are more, with the path `$.document`. The message begins
-    /// with the line and the currency, if it is about one: `line 3, SEK: must be greater than 0`.
+    /// Every fault, at most 100 and one that says that there are more, with the path `$.document`. A message begins
+    /// with its place in the document, if it has one: `line 3, SEK: must be greater than 0`.
     pub fn parse(kind: DocumentType, document: &[u8]) -> Result<Self, Vec<Fault>> {
         let mut draft = Draft::default();
         let read = match kind {
@@ -112,19 +112,19 @@ impl Document {
         draft.finish()
     }
 
-    /// The newest day.
+    /// Returns the newest day.
     #[must_use]
     pub const fn newest(&self) -> &Day {
         &self.newest
     }
 
-    /// All days, newest first.
+    /// Returns all days, newest first.
     pub fn days(&self) -> impl Iterator<Item = &Day> {
         std::iter::once(&self.newest).chain(&self.earlier)
     }
 
-    /// Currencies that it has quotes of and that are not quoted on its newest day, and those that this service does not
-    /// know, by code.
+    /// Returns the currencies that it quotes, but not on its newest day, and those that this service does not know, by
+    /// code.
     #[must_use]
     pub fn skipped(&self) -> &[String] {
         &self.skipped

@@ -1,7 +1,7 @@
-//! The nightly import of reference rates, as `[[reference_rates]]` of the configuration says: one job for each table, in
-//! its tenant's partition, so that one host does it each day (`rates.md`, "Reference rates").
+//! The nightly import of reference rates, as `[[reference_rates]]` configures it. Each table has one job in its
+//! tenant's partition, so that one host does it each day (`rates.md`, "Reference rates").
 //!
-//! The job's id is the table's content. A table that was changed or removed leaves a job behind that finds no table, and
+//! The job's id is a digest of the table's content. When a table was changed or removed, its old job finds no table and
 //! ends.
 
 use std::sync::Arc;
@@ -32,23 +32,22 @@ use crate::change::guard;
 use crate::change::passes::Passes;
 use crate::units::unit::UnitId;
 
-/// The queue of imports.
 pub(crate) const QUEUE: &str = "reference-rates";
 
-/// The records that say that a table has its job.
+/// The prefix of the records that say that a table has its job.
 const SCHEDULED: &str = "rates-schedule/";
 
-/// Who has set the rates that a nightly import sets.
+/// The author of the rates that a nightly import sets.
 const BY: &str = "European Central Bank";
 
-/// What bounds the fetch of a document.
+/// The bounds of a document's fetch.
 const DEADLINE: Duration = Duration::from_secs(20);
 const MAX_DOCUMENT: usize = 16 << 20;
 
-/// After how long an import is tried again that has failed, until the next day's.
+/// The delay before a failed import is tried again, unless the next day's comes first.
 const RETRY: Duration = Duration::from_secs(15 * 60);
 
-/// Has the imports of the configuration done every day.
+/// Schedules the configured imports for every day.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
@@ -59,7 +58,7 @@ pub(crate) async fn start(app: &Arc<App>) -> Result<()> {
     Ok(())
 }
 
-/// Puts the job of a table on the queue, unless a host has done so.
+/// Enqueues the job of a table, unless a host has done so.
 async fn schedule(app: &App, table: &ReferenceRates) -> Result<()> {
     let records = app.records(table.tenant.partition());
     let id = id_of(table)?;
@@ -77,14 +76,13 @@ async fn schedule(app: &App, table: &ReferenceRates) -> Result<()> {
     records.change(plan).await
 }
 
-/// The id of a table's job.
 fn id_of(table: &ReferenceRates) -> Result<String> {
     let json = serde_json::to_vec(table).map_err(|cause| Error::Bug(cause.to_string()))?;
     let digest = hex::encode(Sha256::digest(json));
     Ok(digest.get(..32).unwrap_or_default().to_owned())
 }
 
-/// When a table is due next.
+/// Returns when a table is due next.
 fn next_after(table: &ReferenceRates, now: Timestamp) -> Timestamp {
     let seconds = i64::from(table.at.hour()) * 3600
         + i64::from(table.at.minute()) * 60
@@ -94,7 +92,7 @@ fn next_after(table: &ReferenceRates, now: Timestamp) -> Timestamp {
     if today > now { today } else { today.plus(DAY) }
 }
 
-/// Does the import of a table; one that fails is tried again until the next day's.
+/// Imports a table. A failed import is tried again until the next day's.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
@@ -106,7 +104,7 @@ pub(crate) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     });
     let mut change = Change::default();
     let Some(table) = table else {
-        // Another host may still have the table: it puts the job back at its next start.
+        // Another host may still have the table: it enqueues the job again at its next start.
         work.settle(&mut change);
         change.delete(&format!("{SCHEDULED}{}", work.job.id));
         return records.commit(change).await.map(drop);
@@ -114,7 +112,7 @@ pub(crate) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     let (tenant, unit) = (&table.tenant, &table.business_unit);
     tracing::info!(%tenant, unit, "the import of reference rates begins");
     let imported = import_table(&app, table).await;
-    // Where the store's clock is ahead, the job would be due again at once for nothing.
+    // Without this, a store whose clock is ahead would make the job due again at once for nothing.
     let now = app.clock.now().plus(CLOCK_SKEW);
     let next_day = next_after(table, now);
     let next = match imported {
@@ -188,7 +186,7 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
     Ok(())
 }
 
-/// Writes the line of the audit log, if the import has changed something or may have.
+/// Writes a line to the audit log if the import has changed something, or may have.
 fn audit(editor: &Editor<'_>, unit: &UnitId, imported: &Result<Edited<import::Imported>>) {
     let origin = Origin {
         by: editor.by,
@@ -212,7 +210,7 @@ fn audit(editor: &Editor<'_>, unit: &UnitId, imported: &Result<Edited<import::Im
 async fn fetch(url: &str) -> Result<Vec<u8>> {
     let (parsed, name) = (Url::parse(url), shown(url));
     let parsed = parsed.map_err(|cause| failed(&format!("{name}: {cause}")))?;
-    // Only from this machine is a document fetched without TLS.
+    // Without TLS, a document is fetched only from this machine.
     let destinations = match parsed.scheme() {
         "https" => Destinations::Any,
         _ => Destinations::Loopback,
@@ -231,7 +229,7 @@ async fn fetch(url: &str) -> Result<Vec<u8>> {
     Ok(answer.body.into())
 }
 
-/// The import cannot be done now.
+/// Returns the error for an import that cannot be done now.
 fn failed(why: &str) -> Error {
     Error::Conflict(REFERENCE_UNAVAILABLE, why.to_owned())
 }

@@ -1,14 +1,14 @@
-//! What every document must be before it is parsed: text in UTF-8, of the type that its sender says. And where in the
-//! text a byte is.
+//! Checks a document before it is parsed: it must be text in UTF-8, of the type that its sender says. Also finds the
+//! line of a byte.
 //!
-//! What people send by mistake gets a message of its own: a zip file as CSV, a page that reports an error instead of the
-//! document, a file that an editor has saved as UTF-16.
+//! Common mistakes get messages of their own: a zip file as CSV, a page that reports an error instead of the document,
+//! a file that an editor has saved as UTF-16.
 
 use super::DocumentType;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The text of a document, without a byte order mark.
+/// Returns the text of a document, without a byte order mark.
 pub(super) fn checked(kind: DocumentType, document: &[u8]) -> Result<&str, String> {
     let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
     if let Some(message) = mistaken(document) {
@@ -32,18 +32,18 @@ pub(super) fn checked(kind: DocumentType, document: &[u8]) -> Result<&str, Strin
     }
 }
 
-/// Sent as something else, or within another zip file.
+/// The message for a zip file that was sent as something else, or within another zip file.
 const ZIP: &str = "is a zip file: unzip it first";
 
 const WEB_PAGE: &str = "is a web page, not a document of rates";
 
-/// Whether the first character that is no space is a `<`.
+/// Returns whether the first character other than a space is a `<`.
 pub(super) fn starts_as_markup(document: &[u8]) -> bool {
     let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
     document.trim_ascii_start().starts_with(b"<")
 }
 
-/// What a document is if it is no text in UTF-8, by its first bytes.
+/// Returns the message for a document that is not UTF-8 text, by its first bytes.
 fn mistaken(document: &[u8]) -> Option<&'static str> {
     match document {
         [b'P', b'K', 3, 4, ..] => Some(ZIP),
@@ -64,7 +64,7 @@ fn is_web_page(text: &str) -> bool {
     starts(b"<!doctype html") || starts(b"<html")
 }
 
-/// A text of the document for a message: without control characters, and cut if it is long.
+/// Returns a text of the document for a message: without control characters, and cut if it is long.
 pub(super) fn shown(text: &str) -> String {
     const MAX: usize = 120;
     let mut shown: String = text
@@ -78,7 +78,7 @@ pub(super) fn shown(text: &str) -> String {
     shown
 }
 
-/// Counts lines, each byte once: the places that are looked up must not go backwards.
+/// Counts lines and reads each byte once: the bytes that are looked up must not go backwards.
 pub(super) struct Lines<'d> {
     document: &'d [u8],
     counted: usize,
@@ -94,7 +94,7 @@ impl<'d> Lines<'d> {
         }
     }
 
-    /// The line that a byte is on, from 1.
+    /// Returns the line that a byte is on, from 1.
     pub(super) fn line_at(&mut self, byte: usize) -> usize {
         let between = self.document.get(self.counted..byte).unwrap_or_default();
         self.line += between.iter().filter(|byte| **byte == b'\n').count();
@@ -102,7 +102,7 @@ impl<'d> Lines<'d> {
         self.line
     }
 
-    /// The line of the first byte, from this one on, that does not end a line.
+    /// Returns the line of the first byte, from this one on, that does not end a line.
     pub(super) fn line_from(&mut self, byte: usize) -> usize {
         let rest = self.document.get(byte..).unwrap_or_default();
         let ends = rest

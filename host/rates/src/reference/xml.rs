@@ -1,8 +1,8 @@
-//! The XML of the ECB: `Envelope`, in it a `Cube`, in that a `Cube` with a `time` for each day, and in that a `Cube` with
-//! a `currency` and a `rate` for each quote.
+//! Reads the XML of the ECB: an `Envelope` has a `Cube`, which has a `Cube` with a `time` for each day, which has a
+//! `Cube` with a `currency` and a `rate` for each quote.
 //!
-//! Elements are recognised by their local names. Nothing is expanded or fetched: an entity that XML itself does not define is a
-//! fault where it is read, and a document type says nothing.
+//! Elements are recognised by their local names. Nothing is expanded or fetched: an entity that XML itself does not
+//! define is a fault where it is read, and a document type is ignored.
 
 use std::borrow::Cow;
 
@@ -84,7 +84,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) {
     }
 }
 
-/// The currency of a quote, if this service knows it.
+/// Returns the currency of a quote, if this service knows it.
 fn currency(code: &str, place: Place<'_>, draft: &mut Draft) -> Option<Currency> {
     match Quoted::parse(code) {
         Quoted::Known(currency) => return Some(currency),

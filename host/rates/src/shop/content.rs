@@ -1,14 +1,14 @@
-//! What shops share: rates or lists of rates, named by a digest that is made once, however many shops have them.
+//! Content that shops share: rates or lists of rates. It is named by a digest that is computed once, however many shops
+//! have it.
 
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-/// How many digits of a digest are a name.
+/// The number of digits of a digest that make a name.
 const DIGITS: usize = 32;
 
-/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     bytes: Bytes,
@@ -27,7 +27,7 @@ impl Content {
         &self.bytes
     }
 
-    /// Its name.
+    /// Returns the name of the content.
     pub(super) fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
             let mut digest = hex::encode(Sha256::digest(&self.bytes));

@@ -1,7 +1,7 @@
-//! What has changed for shops: what each used, as it was last published, compared with what it uses now.
+//! Compares what each shop used, as it was last published, with what it uses now.
 //!
-//! The module compares (`math.rs`). Shops that are alike are computed once: most shops of a tenant have nothing of their
-//! own and stand below the same units.
+//! The module compares (`math.rs`). Shops that are alike are computed once, because most shops of a tenant have nothing
+//! of their own and stand below the same units.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::take;
@@ -18,7 +18,7 @@ use super::used_record::{is_shared, read_used};
 use crate::units::tree::{Node, Path, Tree};
 use crate::units::unit::UnitId;
 
-/// What has changed for a shop, and the units above it that this was computed from.
+/// The difference of a shop, and the units above it that it was computed from.
 #[derive(Debug)]
 pub(crate) struct ShopDifference {
     pub(crate) shop: Arc<Node>,
@@ -26,19 +26,19 @@ pub(crate) struct ShopDifference {
     pub(crate) difference: Arc<Difference>,
 }
 
-/// Computes what has changed for shops, once for all that are alike.
+/// Computes the differences of shops, once for all that are alike.
 #[derive(Debug)]
 pub(crate) struct Differences<'a> {
     app: &'a Arc<App>,
     records: &'a Records,
-    /// When the change was made: the date of what is new, unless a later change of a unit above is seen with it.
+    /// The time of the change: the date of what is new, unless a later change of a unit above is seen with it.
     at: Timestamp,
     computed: HashMap<Group, Arc<Difference>>,
-    /// Shared records of what shops used.
+    /// A cache of the shared records of what shops used.
     used: HashMap<String, Bytes>,
 }
 
-/// Shops that are alike: they used the same, have the same settings of their own and the same units above.
+/// Shops that are alike: they used the same, and have the same settings of their own and the same units above.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Group {
     used: Option<String>,
@@ -46,10 +46,10 @@ struct Group {
     parent: Option<UnitId>,
 }
 
-/// At how many bytes the cache is emptied: a shop with rates of its own is like no other.
+/// The size in bytes at which the cache is emptied: a shop with rates of its own shares its entry with no other.
 const MAX_CACHED: usize = 16 << 20;
 
-/// How many bytes of calls are gathered before the module is called.
+/// The bytes of calls to gather before the module is called.
 const MAX_CALLS: usize = 2 << 20;
 
 impl<'a> Differences<'a> {
@@ -63,12 +63,12 @@ impl<'a> Differences<'a> {
         }
     }
 
-    /// Drops what was computed from units that have changed, or are read again.
+    /// Drops what was computed from units that have changed or are read again.
     pub(crate) fn clear(&mut self) {
         self.computed.clear();
     }
 
-    /// What has changed for these shops.
+    /// Returns the differences of these shops.
     pub(crate) async fn of(
         &mut self,
         tree: &mut Tree<'_>,
@@ -97,7 +97,7 @@ impl<'a> Differences<'a> {
         differences.collect()
     }
 
-    /// How many bytes are cached.
+    /// Returns the number of cached bytes.
     fn bytes(&self) -> usize {
         let computed = self.computed.values().map(|computed| {
             let lists = computed.lists.as_ref();
@@ -133,7 +133,7 @@ impl<'a> Differences<'a> {
         self.call(groups, calls).await
     }
 
-    /// Has the module compute what has changed for groups of shops.
+    /// Calls the module for the differences of groups of shops.
     async fn call(&mut self, groups: Vec<Group>, calls: Vec<DifferenceCall>) -> Result<()> {
         if groups.is_empty() {
             return Ok(());
@@ -144,7 +144,7 @@ impl<'a> Differences<'a> {
         Ok(())
     }
 
-    /// The rates of a record of what shops use.
+    /// Returns the rates of a record of what shops use.
     async fn used(&mut self, key: Option<&str>) -> Result<Bytes> {
         let shared = key.filter(|key| is_shared(key));
         if let Some(used) = shared.and_then(|key| self.used.get(key)) {
@@ -158,8 +158,8 @@ impl<'a> Differences<'a> {
     }
 }
 
-/// How many of the first of these shops can be compared with at most so many bytes of their rates and of those above them,
-/// one at least: shops that are alike are compared once.
+/// Returns how many of the first of these shops, at least one, can be compared with at most `max_bytes` of their rates
+/// and of those above them. Shops that are alike count once.
 pub(crate) async fn how_many_fit(
     tree: &mut Tree<'_>,
     shops: &[Arc<Node>],
@@ -181,7 +181,7 @@ pub(crate) async fn how_many_fit(
     Ok(shops.len())
 }
 
-/// The units whose levels a shop stands at, itself first.
+/// Returns the units that are the levels of a shop, itself first.
 fn levels(shop: &Arc<Node>, path: &Path) -> Vec<Arc<Node>> {
     let own = (!shop.says_nothing()).then_some(shop);
     own.into_iter().chain(&path.nodes).cloned().collect()

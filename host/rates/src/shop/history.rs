@@ -1,11 +1,13 @@
-//! The history of what is set at each business unit: rows of where it stands and its markup, and rows of pairs.
+//! The history of what is set at each business unit: rows of its place and its markup, and rows of pairs.
 //!
-//! A row says what a change changed, with what was there before and after; the time is in its key. So the state at a time is
-//! that before the first row that follows, or what is set now, and a page of a rate's history is read from the rows of its
-//! time. The pairs of a unit are divided into buckets, so that a change of ten thousand rates has few rows, and a page of
-//! one pair reads few others. Who has made a change, and why, is a row of its own, once for all of its pairs.
-//! Rows are retained 400 days (`retention.rs`). A row tells which rates come from a document: of
-//! those, `quotes.rs` has the days that they were published on. `history_page.rs` computes from both what a unit used at any time.
+//! A row has what a change changed, before and after; the time is in its key. The state at a time is therefore the one
+//! before the first row that follows, or what is set now, and a page of a rate's history is read from the rows of its
+//! time. The pairs of a unit are divided into buckets, so that a change of ten thousand rates has few rows, and a page
+//! of one pair reads few others. The author and the note of a change have a row of their own, once for all of its
+//! pairs. Rows are retained for 400 days, unless configured otherwise (`retention.rs`).
+//!
+//! A row says which rates come from a document; `quotes.rs` has the days on which those were published.
+//! `history_page.rs` computes from both what a unit used at any time.
 
 use std::collections::BTreeMap;
 
@@ -27,17 +29,17 @@ use crate::units::set_rates::SetRate;
 use crate::units::tree::Node;
 use crate::units::unit::{UnitId, UnitSettings};
 
-/// The records of the history.
+/// The prefix of the records of the history.
 pub(crate) const HISTORY: &str = "rates-history/";
 
-/// What stands in a key in place of a bucket: in rows of where a unit stands, and of who has changed it.
+/// The parts of a key in place of a bucket: in rows of a unit's place, and of who has changed it.
 const PLACES: &str = "unit";
 const MADE: &str = "made";
 
-/// How many buckets the pairs of a unit are in.
+/// The number of buckets for the pairs of a unit.
 const BUCKETS: u32 = 64;
 
-/// Before and after a change.
+/// A state before and after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changed<T> {
     pub(crate) before: T,
@@ -64,7 +66,7 @@ pub(crate) struct Made {
     pub(crate) note: Option<Note>,
 }
 
-/// Where a unit stands, and its markup for all pairs.
+/// The place of a unit, and its markup for all pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Placed {
@@ -83,13 +85,13 @@ impl Placed {
     }
 }
 
-/// What is set at a unit for a pair: decimals. The first direction is that of the smaller key.
+/// The decimals that are set at a unit for a pair. The first direction is that of the smaller key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PairState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<String>,
-    /// The day of the document that it comes from: `2026-11-20`; `None` for one that people have set.
+    /// The day of the document that it comes from: `2026-11-20`; `None` if people have set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate_date: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +103,7 @@ pub(crate) struct PairState {
 }
 
 impl PairState {
-    /// Whether a direction is set.
+    /// Returns whether either direction is set.
     pub(super) const fn has_rate(&self) -> bool {
         self.rate.is_some() || self.opposite.is_some()
     }
@@ -118,7 +120,7 @@ impl PairState {
     }
 }
 
-/// What a change changed of a pair.
+/// A pair that a change changed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ChangedPair {
     #[serde(flatten, with = "key")]
@@ -127,22 +129,22 @@ struct ChangedPair {
     state: Changed<PairState>,
 }
 
-/// The key of a pair's first direction.
+/// Returns the key of a pair's first direction.
 pub(crate) fn pair_of(key: RateKey) -> RateKey {
     key.min(key.opposite())
 }
 
-/// What a change of a unit changed.
+/// The effects of a change of a unit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// Where it stands, if that changed; `None` where it does not exist.
+    /// The unit's place, if it changed; a state is `None` where the unit does not exist.
     place: Option<Changed<Option<Placed>>>,
     /// The pairs that changed, by the key of their first direction.
     pairs: BTreeMap<RateKey, Changed<PairState>>,
 }
 
 impl Entry {
-    /// What changed between two states of a unit.
+    /// Compares two states of a unit.
     pub(crate) fn between(before: Option<&Node>, after: Option<&Node>) -> Self {
         let place = |node: Option<&Node>| node.map(|node| Placed::of(&node.unit().settings));
         let place = Changed {
@@ -168,7 +170,7 @@ impl Entry {
         }
     }
 
-    /// The rates whose values changed, each direction of its own.
+    /// Returns the rates whose values changed, each direction on its own.
     pub(crate) fn changed_rates(&self) -> Vec<RateKey> {
         let mut changed = Vec::new();
         for (key, Changed { before, after }) in &self.pairs {
@@ -182,7 +184,7 @@ impl Entry {
         changed
     }
 
-    /// Adds the rows of it to the change that it is about.
+    /// Adds its rows to the change that it describes.
     ///
     /// # Errors
     /// [`Error::Bug`] for what has no JSON form.
@@ -210,7 +212,7 @@ impl Entry {
     }
 }
 
-/// The rows of what changed of pairs at a time: keys and JSON.
+/// Returns the rows of pairs that changed at a time: keys and JSON.
 ///
 /// # Errors
 /// [`Error::Bug`] for what has no JSON form.
@@ -239,7 +241,7 @@ fn bucket_prefix(id: &UnitId, bucket: u32) -> String {
     format!("{HISTORY}{}/{bucket:02}/", id.as_str())
 }
 
-/// The bucket of a pair: part of stored keys, so it never changes.
+/// Returns the bucket of a pair, which is part of stored keys and so must never change.
 fn bucket_of(key: RateKey) -> u32 {
     let key = pair_of(key);
     let texts = [
@@ -257,7 +259,7 @@ fn row_key(prefix: &str, at: Timestamp) -> String {
     format!("{prefix}{:020}", at.0)
 }
 
-/// When the row of a key was made.
+/// Returns when the row of a key was made.
 pub(crate) fn time_of(key: &str) -> Option<Timestamp> {
     let (_, at) = key.rsplit_once('/')?;
     at.parse().ok().map(Timestamp)
@@ -267,11 +269,11 @@ pub(crate) fn time_of(key: &str) -> Option<Timestamp> {
 #[derive(Debug)]
 pub(super) struct Rows<T> {
     pub(super) rows: Vec<(Timestamp, Changed<T>)>,
-    /// Up to when they were read, unless all were.
+    /// The time up to which they were read; `None` if all were.
     pub(super) until: Option<Timestamp>,
 }
 
-/// Whether the row of a time is the first of where a unit stood: that of its creation.
+/// Returns whether the row of a time is the first of a unit's place: that of its creation.
 ///
 /// # Errors
 /// [`Error::Unavailable`].
@@ -280,7 +282,7 @@ pub(super) async fn is_first_place(records: &Records, id: &UnitId, at: Timestamp
     Ok(page.entries.first().and_then(|(key, _)| time_of(key)) == Some(at))
 }
 
-/// Who has made changes of units, each at its time.
+/// Returns who has made changes of units, each at its time.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
@@ -298,7 +300,7 @@ pub(super) async fn made(
     made.collect()
 }
 
-/// Where a unit stood from a time on, `max` rows at most.
+/// Returns the places of a unit from a time on, at most `max` rows.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
@@ -312,7 +314,7 @@ pub(super) async fn places(
     Ok(Rows { rows, until })
 }
 
-/// What was set for a pair at a unit from a time on; `max` rows of its bucket at most are read.
+/// Returns what was set for a pair at a unit from a time on; reads `max` rows of its bucket at a time.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
@@ -333,14 +335,15 @@ pub(super) async fn pair(
         let read: Read<Vec<ChangedPair>> = read(records, &prefix, since, max).await?;
         rows.extend(read.rows.into_iter().filter_map(of_pair));
         match read.until {
-            // What held before the pair's first row is known only from that row.
+            // Only the pair's first row tells what held before it.
             Some(until) if rows.is_empty() => since = Timestamp(until.0 + 1),
             until => return Ok(Rows { rows, until }),
         }
     }
 }
 
-/// When a rate was set for a pair at a unit first, as far as is known: the beginning of time if one was set before that.
+/// Returns when a rate was first set for a pair at a unit, as far as is known: the beginning of time if that was before
+/// the first row.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
@@ -367,7 +370,7 @@ pub(super) async fn first_set(
     }
 }
 
-/// Rows as they are stored, and up to when they were read.
+/// Stored rows, and the time up to which they were read.
 struct Read<T> {
     rows: Vec<(Timestamp, T)>,
     until: Option<Timestamp>,

@@ -1,5 +1,5 @@
-//! The values of a rate that a unit used over time, for charts: computed again, exactly, by the module from what was set at
-//! the unit and above it at each moment (`timeline.rs`).
+//! The values of a rate that a unit used over time, for charts. The module computes them again, exactly, from what was
+//! set at the unit and above it at each moment (`timeline.rs`).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -20,27 +20,24 @@ use super::{history, math};
 use crate::units::reading::Reading;
 use crate::units::unit::{MAX_DEPTH, UnitId};
 
-/// How many moments are computed at once.
+/// The number of moments to compute at once.
 const AT_ONCE: usize = 200;
 
-/// How many rows of each unit are read at least: not every change of a unit changes what those below it use.
+/// The fewest rows to read of each unit: not every change of a unit changes what those below it use.
 const MIN_ROWS: usize = 100;
 
-/// Of how many units a page is made: more than a unit can stand below at one time.
+/// The most units for a page: more than a unit can stand below at one time.
 const MAX_UNITS: usize = 4 * MAX_DEPTH;
 
-/// Which values are read.
+/// A query for values of a rate.
 #[derive(Clone, Debug)]
 pub(crate) struct HistoryQuery {
-    /// The unit.
     pub(crate) unit: UnitId,
-    /// The rate.
     pub(crate) key: RateKey,
-    /// From when on.
     pub(crate) since: Timestamp,
-    /// Whether `since` is where an earlier page ended, so that the value at that time is known.
+    /// True if an earlier page ended at `since`, so that the value at that time is known.
     pub(crate) goes_on: bool,
-    /// How many values at most.
+    /// The most values to return.
     pub(crate) limit: usize,
 }
 
@@ -85,7 +82,7 @@ fn millis<S: serde::Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(&at.to_millis_text())
 }
 
-/// The values of a rate that a unit used over time. A page may have fewer than its limit, and another after it.
+/// Returns the values of a rate that a unit used over time. A page may have fewer than its limit, and another after it.
 ///
 /// # Errors
 /// [`Error::NotFound`](tillgate_base::error::Error::NotFound) for an unknown unit;
@@ -98,7 +95,7 @@ pub(crate) async fn page(reading: &Reading<'_>, query: &HistoryQuery) -> Result<
     Ok(values)
 }
 
-/// The values of a timeline.
+/// Computes the values of a timeline.
 async fn computed(
     reading: &Reading<'_>,
     query: &HistoryQuery,
@@ -143,7 +140,7 @@ async fn computed(
     Ok(HistoryPage { items, next })
 }
 
-/// Adds to values who has made the changes that brought them.
+/// Adds to each value who made the change that brought it.
 async fn say_who(reading: &Reading<'_>, timeline: &Timeline<'_>, items: &mut [Item]) -> Result<()> {
     for items in items.chunks_mut(AT_ONCE) {
         let changed = items.iter_mut().filter_map(|item| {
@@ -170,7 +167,7 @@ fn value_of(used: &[u8], key: RateKey) -> Result<Option<RateValue>> {
     }))
 }
 
-/// The unit, and those that it has stood below in the time of the page.
+/// Reads the states of the unit, and of those that it has stood below in the time of the page.
 async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Result<Timeline<'q>> {
     let (pair, since) = (pair_of(query.key), query.since);
     let max = (query.limit + 1).max(MIN_ROWS);
@@ -180,7 +177,7 @@ async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Re
         units: HashMap::new(),
         until: None,
     };
-    // Those that matter first come first, so that a page that needs too many can end before the others.
+    // Units that matter earlier come first, so that a page that needs too many can end before the others.
     let mut open = BinaryHeap::from([Reverse((since, query.unit.clone()))]);
     while let Some(Reverse((from, id))) = open.pop() {
         if timeline.until.is_some_and(|until| from > until) {
@@ -193,10 +190,10 @@ async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Re
             timeline.until = Some(Timestamp(from.0 - 1));
             break;
         }
-        // First what is set now: what changes meanwhile has a row.
+        // Read what is set now first: what changes in the meantime has a row.
         let (place, state) = now(reading, &id, pair).await?;
         let mut places = history::places(&reading.records, &id, since, max).await?;
-        // Imports add rates of the past: before it was created, a unit is taken to have stood where it was then.
+        // Imports add rates of the past. Before a unit was created, it is taken to have stood where it was created.
         if let Some((at, Changed { before, after })) = places.rows.first_mut()
             && before.is_none()
             && history::is_first_place(&reading.records, &id, *at).await?
@@ -224,7 +221,7 @@ async fn read_timeline<'q>(reading: &Reading<'_>, query: &'q HistoryQuery) -> Re
     Ok(timeline)
 }
 
-/// What was published of a pair; `first` is what was set for it at the time from which on the history is read.
+/// Returns what was published of a pair; `first` is what was set for it at the time where the history begins.
 async fn published(
     reading: &Reading<'_>,
     id: &UnitId,
@@ -239,7 +236,7 @@ async fn published(
     Published::new(reading.app, pair, days, open_until).await
 }
 
-/// What is set at a unit now, if it still exists.
+/// Returns what is set at a unit now, if it still exists.
 async fn now(
     reading: &Reading<'_>,
     id: &UnitId,

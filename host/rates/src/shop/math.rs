@@ -1,7 +1,7 @@
-//! The rate math of the module, as the host calls it: many calls in one request, decimals as text.
+//! Calls the rate math of the module: many calls in one request, decimals as text.
 //!
-//! Nothing here computes. What a shop uses, what has changed for it, whether rates can be set together, and amounts in
-//! another currency are the module's answers (`rates.md`, "Which rates a shop uses"). Only this file knows the names of
+//! Nothing is computed here. The module answers what a shop uses, what has changed for it, whether rates can be set
+//! together, and amounts in another currency (`rates.md`, "Which rates a shop uses"). Only this file knows the names of
 //! its operations.
 
 use std::sync::Arc;
@@ -23,24 +23,24 @@ use crate::topic;
 use crate::units::rate_text::RateText;
 use crate::units::tree::Node;
 
-/// The most bytes of calls in one request: the memory of the module grows with them.
+/// The most bytes of calls in one request: the module's memory grows with them.
 const MAX_REQUEST: usize = 1 << 20;
 
 /// The most crosses, or comparisons, in one request.
 const CALLS_AT_ONCE: usize = 5_000;
 
-/// What has changed for a shop, and what it uses from then on.
+/// The difference of a shop: what has changed for it, and what it uses from then on.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
-    /// The lists of its message, a JSON object; `None` when nothing changed, so that there is no message.
+    /// The lists of its message, a JSON object; `None` when nothing changed and there is no message.
     pub(crate) lists: Option<Content>,
-    /// All rates that it uses from then on, a list as the module writes it.
+    /// All rates that it uses from then on: a list as the module writes it.
     pub(crate) rates: Content,
-    /// Whether these are others than before, if only in where they are set.
+    /// True if these differ from those before, if only in where they are set.
     pub(crate) is_changed: bool,
 }
 
-/// What the module says has changed for a shop.
+/// The module's answer for the difference of a shop.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DifferenceAnswer<'a> {
@@ -55,7 +55,7 @@ struct DifferenceAnswer<'a> {
 }
 
 impl Difference {
-    /// What the answers to the parts of a call say together.
+    /// Combines the answers to the parts of a call.
     fn read(before: &[u8], answers: &[Bytes]) -> Result<Self> {
         let mut parts: Vec<DifferenceAnswer<'_>> = Vec::with_capacity(answers.len());
         for answer in answers {
@@ -85,8 +85,8 @@ impl Difference {
     }
 }
 
-/// The call for what has changed for a shop that used `before` and stands at the levels of these units, its own first, at a
-/// time in text. It is written when it is made, since it may be large.
+/// The call for the difference of a shop that used `before` and has the levels of these units, its own first, at a time
+/// in text. The call is written only when it is made, because it may be large.
 #[derive(Debug)]
 pub(crate) struct DifferenceCall {
     pub(crate) before: Bytes,
@@ -95,7 +95,7 @@ pub(crate) struct DifferenceCall {
 }
 
 impl DifferenceCall {
-    /// About how many bytes it takes.
+    /// Returns about how many bytes the call takes.
     pub(crate) fn len(&self) -> usize {
         self.before.len()
             + self
@@ -105,7 +105,7 @@ impl DifferenceCall {
                 .sum::<usize>()
     }
 
-    /// Its text, in as many parts as its size needs.
+    /// Returns the text of the call, in as many parts as its size needs.
     fn parts(&self) -> Result<Vec<String>> {
         let at = &self.at;
         let levels: Vec<&Node> = self.levels.iter().map(AsRef::as_ref).collect();
@@ -118,7 +118,7 @@ impl DifferenceCall {
     }
 }
 
-/// What has changed for each of these shops.
+/// Returns the difference of each of these shops.
 ///
 /// # Errors
 /// [`Error::Bug`] when what was stored is damaged, or the module does not answer.
@@ -142,7 +142,7 @@ pub(crate) async fn differences(
     app.run_blocking(run).await?
 }
 
-/// The rates that are used at the levels of these units, the lowest first: a list as the module writes it.
+/// Returns the rates that are used at the levels of these units, the lowest first: a list as the module writes it.
 ///
 /// # Errors
 /// [`Error::Bug`] when the module does not answer.
@@ -152,12 +152,12 @@ pub(crate) fn used_at(app: &App, levels: &[&Node]) -> Result<Bytes> {
     parts::join_lists(&used)
 }
 
-/// The call for the rates that are used below these levels (a list without brackets).
+/// Returns the call for the rates that are used below these levels, a list without brackets.
 pub(crate) fn used_call(levels: &str) -> String {
     format!(r#"{{"op":"used","levels":[{levels}]}}"#)
 }
 
-/// The used rates of each call, as lists that the module wrote.
+/// Returns the used rates of each call, as lists that the module wrote.
 ///
 /// # Errors
 /// [`Error::Bug`] when the module does not answer.
@@ -174,7 +174,7 @@ pub(crate) fn used(app: &App, calls: Vec<String>) -> Result<Vec<Bytes>> {
     call_all(app, calls)?.into_iter().map(list).collect()
 }
 
-/// The rates of a list that the module wrote.
+/// Reads the rates of a list that the module wrote.
 ///
 /// # Errors
 /// [`Error::Bug`] when it is damaged.
@@ -182,7 +182,7 @@ pub(crate) fn read_rates(list: &[u8]) -> Result<Vec<RateText<'_>>> {
     serde_json::from_slice(list).map_err(|cause| damaged(&cause))
 }
 
-/// Why a rate of a list cannot be set with the others.
+/// A reason why a rate of a list cannot be set with the others.
 #[derive(Debug)]
 pub(crate) struct RateFault {
     /// The rate's place in the list; `None` for a fault of the whole list.
@@ -190,7 +190,7 @@ pub(crate) struct RateFault {
     pub(crate) fault: Fault,
 }
 
-/// Whether the rates of a list can be set together at a unit: every fault, none if they can.
+/// Checks whether the rates of a list can be set together at a unit. Returns every fault, none if they can.
 ///
 /// # Errors
 /// [`Error::Bug`] when the module does not answer.
@@ -210,10 +210,10 @@ pub(crate) fn check(app: &App, rates: &[u8]) -> Result<Vec<RateFault>> {
     Ok(faults.collect())
 }
 
-/// An amount times a rate, rounded to the minor unit of a currency; all decimals.
+/// Returns an amount times a rate, rounded to the minor unit of a currency; all are decimals.
 ///
 /// # Errors
-/// [`Error::Invalid`] with the path `$.amount` for one that becomes too large.
+/// [`Error::Invalid`] with the path `$.amount` for a result that is too large.
 pub(crate) fn convert(app: &App, amount: &str, rate: &str, currency: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Amount {
@@ -232,7 +232,7 @@ pub(crate) fn convert(app: &App, amount: &str, rate: &str, currency: &str) -> Re
     Ok(answer.ok_or_else(no_answer)?.amount)
 }
 
-/// The cross rates of pairs of quotes: each the first by the second, rounded once.
+/// Returns the cross rates of pairs of quotes: each the first divided by the second, rounded once.
 ///
 /// # Errors
 /// [`Error::Invalid`] when one of them cannot be set.
@@ -256,7 +256,7 @@ pub(crate) fn crosses(app: &App, quotes: &[[Rate; 2]]) -> Result<Vec<Rate>> {
     Ok(rates)
 }
 
-/// A rate's value before and after a change, and by how many percent it may move: decimals.
+/// A rate's value before and after a change, and its tolerance in percent: decimals.
 #[derive(Clone, Debug)]
 pub(crate) struct Move {
     pub(crate) old: String,
@@ -264,18 +264,18 @@ pub(crate) struct Move {
     pub(crate) tolerance: String,
 }
 
-/// How far a rate moves.
+/// The module's answer for a [`Move`].
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Moved {
     /// In percent, a decimal; negative when it falls.
     pub(crate) percent: String,
-    /// Whether that is more than it may.
+    /// True if that is more than the tolerance.
     pub(crate) exceeds: bool,
-    /// What it looks like: `INVERTED` or `DECIMAL_POINT`.
+    /// The slip that it looks like: `INVERTED` or `DECIMAL_POINT`.
     pub(crate) hint: Option<String>,
 }
 
-/// How far each of these rates moves.
+/// Returns how far each of these rates moves.
 ///
 /// # Errors
 /// [`Error::Bug`] when the module does not answer.
@@ -303,14 +303,14 @@ fn read<'a, T: Deserialize<'a>>(answers: &'a [u8]) -> Result<Answers<T>> {
     serde_json::from_slice(answers).map_err(|cause| damaged(&cause))
 }
 
-/// The answers to calls that need little, on this thread.
+/// Returns the answers to calls that need little, on this thread.
 fn call_few<T: DeserializeOwned>(app: &App, calls: &[serde_json::Value]) -> Result<Vec<T>> {
     let request = json!({ "calls": calls }).to_string();
     let answers = app.engine.rates(request.as_bytes())?;
     Ok(read::<T>(&answers)?.answers)
 }
 
-/// The answers to calls, JSON, in as few requests as their size allows.
+/// Returns the answers to calls as JSON, in as few requests as their size allows.
 fn call_all(app: &App, calls: Vec<String>) -> Result<Vec<Bytes>> {
     let mut all = Vec::with_capacity(calls.len());
     let mut calls = calls.into_iter().peekable();
@@ -338,7 +338,7 @@ fn damaged(cause: &serde_json::Error) -> Error {
     Error::Bug(format!("rates are damaged: {cause}"))
 }
 
-/// The module has answered fewer calls than it was given.
+/// Returns the error for a module that has answered fewer calls than it was given.
 pub(crate) fn no_answer() -> Error {
     Error::Bug("the module did not answer".to_owned())
 }

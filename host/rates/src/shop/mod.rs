@@ -1,6 +1,6 @@
-//! What shops use: computed by the module (`math.rs`, `parts.rs`), compared with what was published last (`differences.rs`,
-//! `used_record.rs`, `content.rs`), published in one commit (`publishing.rs`), read (`used.rs`), and as it was at any time
-//! (`history.rs`, `quotes.rs`, `published.rs`, `timeline.rs`, `history_page.rs`).
+//! The rates that shops use: computed by the module (`math.rs`, `parts.rs`), compared with what was last published
+//! (`differences.rs`, `used_record.rs`, `content.rs`), published in one commit (`publishing.rs`), read (`used.rs`), and
+//! as they were at any time (`history.rs`, `quotes.rs`, `published.rs`, `timeline.rs`, `history_page.rs`).
 
 pub(super) mod content;
 pub(super) mod differences;

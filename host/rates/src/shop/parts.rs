@@ -1,5 +1,5 @@
-//! A call of the module in parts. What a shop uses of one pair has nothing to do with the other pairs, so a call with many
-//! rates is made as several, each of some of the pairs, and their answers are put together.
+//! Divides a call of the module into parts. What a shop uses of one pair does not depend on the other pairs, so a call
+//! with many rates is made as several, each with some of the pairs, and their answers are joined.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -14,24 +14,24 @@ use crate::units::rate_text::RateText;
 use crate::units::tree::Node;
 use crate::units::unit::PairMarkup;
 
-/// How many bytes of rates a part has, more or less. The module takes some twenty times as much memory.
+/// The approximate bytes of rates in a part. The module takes about twenty times as much memory.
 const PART: usize = 1 << 20;
 
 /// A part of a call.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Rates that were used: a list.
+    /// The rates that were used: a list.
     pub(super) used: String,
-    /// Levels: a list without brackets.
+    /// The levels: a list without brackets.
     pub(super) levels: String,
 }
 
-/// How many bytes the level of a unit takes.
+/// Returns the bytes that the level of a unit takes.
 pub(super) fn len(node: &Node) -> usize {
     node.level_head.len() + node.rates.record.len()
 }
 
-/// The parts of a call with these used rates, a list, and with the levels of these units.
+/// Returns the parts of a call with these used rates, a list, and the levels of these units.
 ///
 /// # Errors
 /// [`Error::Bug`] when what was stored is damaged.
@@ -73,7 +73,7 @@ pub(super) fn of(used: &[u8], levels: &[&Node]) -> Result<Vec<Part>> {
     Ok(all)
 }
 
-/// What belongs to each part.
+/// Divides items into parts by their pairs.
 fn divided<T>(all: impl Iterator<Item = (RateKey, T)>, parts: usize) -> Vec<Vec<T>> {
     let mut divided: Vec<Vec<T>> = (0..parts).map(|_| Vec::new()).collect();
     for (key, one) in all {
@@ -84,7 +84,7 @@ fn divided<T>(all: impl Iterator<Item = (RateKey, T)>, parts: usize) -> Vec<Vec<
     divided
 }
 
-/// The part that a pair is in: both directions are in the same.
+/// Returns the part that a pair is in; both directions are in the same.
 fn part_of(key: RateKey, parts: usize) -> usize {
     let mut hasher = DefaultHasher::new();
     key.min(key.opposite()).hash(&mut hasher);
@@ -102,13 +102,13 @@ pub(super) fn sort(rates: &mut Vec<RateText<'_>>) -> Result<()> {
     Ok(())
 }
 
-/// The rates of several lists in one, sorted as the module does.
+/// Joins the rates of several lists, sorted as the module does.
 pub(super) fn join(lists: &[&RawValue]) -> Result<Bytes> {
     let texts = lists.iter().map(|list| list.get().as_bytes());
     join_texts(&texts.collect::<Vec<_>>())
 }
 
-/// The rates of several lists in one, sorted as the module does.
+/// Joins the rates of several lists, sorted as the module does.
 pub(super) fn join_lists(lists: &[Bytes]) -> Result<Bytes> {
     join_texts(&lists.iter().map(AsRef::as_ref).collect::<Vec<_>>())
 }
@@ -125,7 +125,7 @@ fn join_texts(lists: &[&[u8]]) -> Result<Bytes> {
     to_json(&rates.iter().map(|(_, rate)| rate).collect::<Vec<_>>())
 }
 
-/// The rates of a list, each as it stands there, with its key.
+/// Reads the rates of a list, each as it stands there, with its key.
 fn read(list: &[u8]) -> Result<Vec<(RateKey, &RawValue)>> {
     let damaged = |cause| Error::Bug(format!("rates are damaged: {cause}"));
     let rates: Vec<&RawValue> = serde_json::from_slice(list).map_err(damaged)?;

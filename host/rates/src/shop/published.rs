@@ -1,8 +1,9 @@
-//! What a source has published of a pair over time, and which of it counts in the history of a business unit.
+//! The rates that a source has published of a pair over time, and which of them count in the history of a business
+//! unit.
 //!
-//! The rule: what people have set, changed or deleted counts as they did it. Where a rate comes from a document, its days
-//! count as they were published, whenever they were imported, and it ends on the first day that does not quote it any more.
-//! Before anything was set for a pair, its days count too.
+//! The rule: what people have set, changed or deleted counts as they did it. If a rate comes from a document, its days
+//! count as they were published, whenever they were imported, and it ends on the first day that no longer quotes it.
+//! The days before anything was set for a pair count too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,9 +22,9 @@ use crate::units::unit::UnitId;
 /// The rates of a pair that a source has published.
 #[derive(Debug, Default)]
 pub(super) struct Published {
-    /// What counts from each moment on.
+    /// The rates that count from each moment on.
     days: BTreeMap<Timestamp, PublishedDay>,
-    /// Up to when nothing was set for the pair.
+    /// The time until which nothing was set for the pair.
     open_until: Timestamp,
 }
 
@@ -36,7 +37,7 @@ struct PublishedDay {
 }
 
 impl Published {
-    /// What days say of a pair.
+    /// Computes the rates of a pair from days.
     ///
     /// # Errors
     /// [`Error::Bug`] when what was stored is damaged, or the module does not answer.
@@ -85,12 +86,12 @@ impl Published {
         })
     }
 
-    /// When what counts may change.
+    /// Returns the moments at which the rates that count may change.
     pub(super) fn moments(&self) -> impl Iterator<Item = &Timestamp> {
         self.days.keys()
     }
 
-    /// What counts for a pair at a time, at which this was set.
+    /// Returns what counts for a pair at a time, given what was set then.
     pub(super) fn state_at(&self, set: &PairState, at: Timestamp) -> PairState {
         let mut state = set.clone();
         let Some((_, day)) = self.days.range(..=at).next_back() else {
@@ -113,7 +114,7 @@ impl Published {
     }
 }
 
-/// Whether the module can make both directions of it: one whose opposite rounds to 0.000000 needs the opposite.
+/// Returns whether the module can make both directions: a rate whose opposite rounds to 0.000000 needs the opposite.
 fn can_be_used(state: &PairState) -> bool {
     match (&state.rate, &state.opposite) {
         (Some(one), None) | (None, Some(one)) => {
@@ -123,7 +124,7 @@ fn can_be_used(state: &PairState) -> bool {
     }
 }
 
-/// Up to when nothing was set for a pair, if this was at the time from which on a history is read.
+/// Returns the time until which nothing was set for a pair; `first` is what was set where the history begins.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a row is damaged.
@@ -140,12 +141,12 @@ pub(super) async fn open_until(
     Ok(set.unwrap_or(Timestamp(u64::MAX)))
 }
 
-/// A quote as it was stored.
+/// Parses a stored quote.
 fn quote(value: &str) -> Result<Rate> {
     Rate::parse(value).map_err(|cause| Error::Bug(format!("{value} is not a quote: {cause}")))
 }
 
-/// The cross rates of quotes; `None` for one that cannot be set.
+/// Returns the cross rates of quotes; `None` for one that cannot be set.
 fn crosses(app: &App, quotes: &[[Rate; 2]]) -> Result<Vec<Option<String>>> {
     match math::crosses(app, quotes) {
         Ok(rates) => Ok(rates

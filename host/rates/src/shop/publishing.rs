@@ -1,8 +1,8 @@
-//! Publishing: what a shop uses from now on, and the message that says so, as parts of one commit.
+//! Publishing: adds to a commit what a shop uses from now on, and the message that says so.
 //!
-//! Records of used rates that shops share, and lists of messages when they are long, are named by their content. They may
-//! be large, so a fan-out writes one once: commits that follow expect it to be there still. Every commit that refers to used
-//! rates that are shared says so in a small record beside them, so that those that seem unused are removed only while no
+//! Records of used rates that shops share, and long lists of messages, are named by their content. They may be large,
+//! so a fan-out writes each once, and the commits that follow expect it to be there still. Every commit that refers to
+//! shared used rates says so in a small record of its own, so that rates that seem unused are removed only while no
 //! commit has referred to them since (`retention.rs`).
 
 use std::collections::{HashMap, HashSet};
@@ -22,10 +22,10 @@ use crate::topic::{self, SHARED_LISTS, TOPIC};
 use crate::units::tree::Node;
 use crate::units::unit::{Unit, UnitId};
 
-/// Longer lists of a message are a record that messages share; in bytes.
+/// The most bytes of lists in a message's body; longer lists are a record that messages share.
 const INLINE: usize = 1 << 10;
 
-/// Whose messages are published, of which change, and when.
+/// The tenant, the change and the time of published messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Publisher<'a> {
     pub(crate) tenant: &'a TenantId,
@@ -33,12 +33,12 @@ pub(crate) struct Publisher<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// The shared records that commits refer to which follow each other.
+/// The shared records that successive commits refer to.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Those that the commit refers to that is planned.
+    /// The records that the planned commit refers to.
     planned: HashSet<String>,
-    /// Those that an earlier one has written, and in which version.
+    /// The records that an earlier commit has written, with their versions.
     written: HashMap<String, Revision>,
 }
 
@@ -48,19 +48,19 @@ impl Shared {
         self.planned.clear();
     }
 
-    /// The planned commit took effect.
+    /// Notes that the planned commit took effect.
     pub(crate) fn committed(&mut self, revision: Revision) {
         for key in self.planned.drain() {
             self.written.entry(key).or_insert(revision);
         }
     }
 
-    /// Forgets what was written: it may be gone.
+    /// Forgets what was written, because it may be gone.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Adds to the planned change that it refers to a record of a content.
+    /// Adds to the planned change a reference to the record of a content.
     fn refer(&mut self, change: &mut Change, key: &str, content: &Content) {
         if !self.planned.insert(key.to_owned()) {
             return;
@@ -79,8 +79,8 @@ impl Shared {
 }
 
 impl Publisher<'_> {
-    /// Adds to a change that a shop uses the rates of a difference from now on, and the message that says so. Answers the
-    /// shop's unit as it is from now on, to be put by the caller, if it changes; whether there is a message.
+    /// Adds to a change the rates that a shop uses from now on, and the message that says so. Returns the shop's unit
+    /// for the caller to put, if it changes, and whether there is a message.
     pub(crate) fn publish(
         self,
         change: &mut Change,
@@ -103,7 +103,7 @@ impl Publisher<'_> {
         if let Some(lists) = &difference.lists {
             self.send(change, shared, &shop.id, lists);
         }
-        // Put with every change, so that another host that computed from what the shop used before computes again.
+        // The unit is put with every change, so that another host that used the earlier state computes again.
         let unit = is_changed.then(|| Unit {
             used_rates: Some(key),
             ..unit.clone()
@@ -131,14 +131,14 @@ impl Publisher<'_> {
     }
 }
 
-/// Adds to a change that a shop does not use its record of used rates any more.
+/// Deletes a shop's record of used rates in a change, unless it is shared.
 pub(crate) fn remove_used(change: &mut Change, shop: &Unit) {
     if let Some(key) = shop.used_rates.as_ref().filter(|key| !is_shared(key)) {
         change.delete(key);
     }
 }
 
-/// The lists of the message that sends all rates again that a shop uses (`given.md`, 4.3).
+/// Returns the lists of the message that sends all rates of a shop again (`given.md`, 4.3).
 ///
 /// # Errors
 /// [`Error::Bug`](tillgate_base::error::Error::Bug) when they are damaged.
@@ -146,7 +146,7 @@ pub(crate) fn all_rates(used: &[u8]) -> Result<Content> {
     topic::lists(&[], &math::read_rates(used)?, &[]).map(Content::new)
 }
 
-/// The record of lists that messages share: named by the day, after which they are removed together, and the content.
+/// Returns the key of lists that messages share: the day, after which they are removed together, and the content.
 fn lists_key(now: Timestamp, lists: &Content) -> String {
     let day = now.to_millis_text();
     let day = day.get(..10).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! The quotes of reference rates at each business unit, by the day that they were published on (`rates.md`, "Reference
-//! rates"): what the history shows of rates that come from documents.
+//! The quotes of reference rates at each business unit, by the day on which they were published (`rates.md`, "Reference
+//! rates"): the history of rates that come from documents.
 //!
-//! A record is a month of one type. A quote of a day is written once, whichever document has it first, so that the pieces of
-//! a document in any order leave what the whole document leaves. Pairs follow from the quotes, and are computed when they
+//! A record is a month of one type. A quote of a day is written once, whichever document has it first, so that the
+//! pieces of a document in any order leave the same as the whole document. Pairs are computed from the quotes when they
 //! are read (`published.rs`). Records are retained as long as the history (`retention.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,19 +16,19 @@ use tillgate_store::clock::Timestamp;
 
 use crate::units::unit::UnitId;
 
-/// The records of the quotes.
+/// The prefix of the records of the quotes.
 pub(crate) const QUOTES: &str = "rates-quotes/";
 
-/// What quotes are per one of.
+/// The currency that quotes are per one unit of.
 pub(crate) const EURO: &str = "EUR";
 
 /// The time of day from which the rates of a day count: the bank publishes in the afternoon.
 const PUBLISHED: &str = "T15:00:00Z";
 
-/// How many months of each type are read or written at once.
+/// The number of months of each type to read or write at once.
 const MONTHS_AT_ONCE: usize = 24;
 
-/// How many characters of a date are its month: `2026-11`.
+/// The number of characters of a date that are its month: `2026-11`.
 const MONTH: usize = 7;
 
 /// The quotes of a month's days, by date.
@@ -39,16 +39,16 @@ struct Month(BTreeMap<String, Day>);
 /// The quotes of a day: decimals by currency.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Day {
-    /// Since when they count, if they were imported before the bank's time of day.
+    /// The time from which they count, if they were imported before the bank's time of day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
-    /// Of currencies that were imported with the euro alone.
+    /// The quotes of currencies that were imported with the euro alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     quotes: BTreeMap<String, String>,
-    /// Of currencies that were imported with crosses: each makes a pair with each other one.
+    /// The quotes of currencies that were imported with crosses: each makes a pair with every other.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     crossed: BTreeMap<String, String>,
-    /// Currencies whose quote was left out, since it would have moved a rate too far: the day says nothing of them.
+    /// Currencies whose quote was left out, since it would have moved a rate too far; the day says nothing about them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     left_out: BTreeSet<String>,
 }
@@ -58,15 +58,15 @@ struct Day {
 pub(crate) struct NewDay {
     pub(crate) date: Date,
     pub(crate) quotes: Vec<(Currency, Rate)>,
-    /// Whether it is the newest, whose quotes were set and so take the place of others of this day.
+    /// True for the newest day, whose quotes were set and so replace others of this day.
     pub(crate) is_newest: bool,
 }
 
-/// What an import has to say of all of its days.
+/// The parameters of an import for all of its days.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filling<'i> {
     pub(crate) rate_types: &'i [RateType],
-    /// Those of them of which the newest day was set.
+    /// The types of which the newest day was set.
     pub(crate) set: &'i [RateType],
     /// The quotes of the newest day that were left out.
     pub(crate) left_out: &'i BTreeSet<(RateType, Currency)>,
@@ -75,7 +75,7 @@ pub(crate) struct Filling<'i> {
 }
 
 impl Day {
-    /// Adds the quotes that it does not have, or all of them.
+    /// Adds quotes. It keeps those that it has, unless the newest day replaces them.
     fn fill(&mut self, new: &NewDay, rate_type: RateType, filling: Filling<'_>) {
         let (with_crosses, is_set) = (filling.with_crosses, filling.set.contains(&rate_type));
         let replaces = is_set && new.is_newest;
@@ -100,14 +100,14 @@ impl Day {
         }
     }
 
-    /// Whether it says nothing of a currency, since its quote was left out.
+    /// Returns whether it says nothing about a currency, since its quote was left out.
     fn leaves_out(&self, currency: Currency) -> bool {
         let code = currency.as_str();
         let has_quote = self.crossed.contains_key(code) || self.quotes.contains_key(code);
         !has_quote && self.left_out.contains(code)
     }
 
-    /// Takes the quote of a currency out; it is of no use for anything else then.
+    /// Takes the quote of a currency out, after which the day is of no other use.
     fn take(&mut self, currency: Currency) -> Option<Quote> {
         let code = currency.as_str();
         let quote = |value: String, is_crossed| Quote { value, is_crossed };
@@ -116,14 +116,14 @@ impl Day {
     }
 }
 
-/// When the rates of a day were published.
+/// Returns when the rates of a day were published.
 pub(crate) fn published_at(date: impl std::fmt::Display) -> Option<Timestamp> {
     let at: jiff::Timestamp = format!("{date}{PUBLISHED}").parse().ok()?;
     u64::try_from(at.as_microsecond()).ok().map(Timestamp)
 }
 
-/// Fills days that have no quotes yet, a commit for some months of them. Done again, it goes on where it was interrupted.
-/// Answers how many days it has added quotes to.
+/// Adds the quotes that days do not have yet, with a commit for some months of them. After an interruption, the same
+/// call continues. Returns the number of days to which it has added quotes.
 ///
 /// # Errors
 /// [`Error::Busy`] when others keep filling the same days; [`Error::Unavailable`].
@@ -164,7 +164,7 @@ pub(crate) async fn fill(
     Ok(filled)
 }
 
-/// Adds to a change what days add to a month; answers the days that add anything.
+/// Adds the quotes of days to a month in a change. Returns the days that add anything.
 fn fill_month(
     change: &mut Change,
     key: &str,
@@ -197,15 +197,15 @@ fn fill_month(
     Ok(filled)
 }
 
-/// A currency's quote of a day.
+/// A currency's quote on a day.
 #[derive(Debug)]
 pub(super) struct Quote {
     pub(super) value: String,
-    /// Whether it makes pairs with other currencies than the euro.
+    /// True if it makes pairs with currencies other than the euro.
     pub(super) is_crossed: bool,
 }
 
-/// What was published on a day of the two currencies of a pair.
+/// The published quotes of the two currencies of a pair on a day.
 #[derive(Debug)]
 pub(super) struct PairDay {
     pub(super) at: Timestamp,
@@ -218,11 +218,11 @@ pub(super) struct PairDay {
 #[derive(Debug)]
 pub(super) struct PairDays {
     pub(super) days: Vec<PairDay>,
-    /// Up to when they were read, unless all were.
+    /// The time up to which they were read; `None` if all were.
     pub(super) until: Option<Timestamp>,
 }
 
-/// What was published of a pair: the last day up to a time, and `max` days after it at most.
+/// Returns what was published of a pair: the last day up to a time, and at most `max` days after it.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a record is damaged.
@@ -249,7 +249,7 @@ pub(super) async fn pair(
                     continue;
                 }
                 if at <= since {
-                    // Of those the last one counts.
+                    // Of these days, only the last counts.
                     days.clear();
                 } else if days.len() > max {
                     let until = days.last().map(|day| day.at);
@@ -270,7 +270,7 @@ fn prefix(id: &UnitId, rate_type: RateType) -> String {
     format!("{QUOTES}{}/{}/", id.as_str(), rate_type.as_str())
 }
 
-/// Whether a record is of a month that is over, and the next one too, at a time: its last day may count until then.
+/// Returns whether a record's month and the next one are over at a time: its last day may count until then.
 pub(crate) fn is_old(key: &str, since: Timestamp) -> bool {
     const LONGEST_MONTH: std::time::Duration = std::time::Duration::from_secs(31 * 24 * 60 * 60);
     let oldest = since.minus(LONGEST_MONTH).to_millis_text();

@@ -1,8 +1,8 @@
-//! What units have set over time, as far as it matters to one pair: the moments at which anything changed, and the levels
-//! that a unit stood at in each.
+//! The settings of units over time, as far as they matter to one pair: the moments at which anything changed, and the
+//! levels of a unit at each.
 //!
-//! Pure: made from rows of the history (`history.rs`), from what is set now, and from what was published (`published.rs`). A timeline is known from a time on, and
-//! perhaps only up to another.
+//! Pure. A timeline is made from rows of the history (`history.rs`), from what is set now, and from what was published
+//! (`published.rs`). It is known from a time on, and perhaps only up to another.
 
 use std::collections::{BTreeMap, HashMap};
 use std::iter::successors;
@@ -18,12 +18,12 @@ use crate::units::level::{level_head, push_level};
 use crate::units::rate_text::RateText;
 use crate::units::unit::{MAX_DEPTH, PairMarkup, UnitId};
 
-/// States over time: what holds from each moment on, the first from the beginning.
+/// States over time: each holds from its moment on, the first from the beginning.
 #[derive(Debug)]
 struct States<T>(BTreeMap<Timestamp, T>);
 
 impl<T> States<T> {
-    /// The states of `now` and of changes in their order.
+    /// Creates the states from changes in their order, or from `now` if there are none.
     fn new(now: T, rows: Vec<(Timestamp, Changed<T>)>) -> Self {
         let mut states = BTreeMap::new();
         for (at, Changed { before, after }) in rows {
@@ -43,7 +43,7 @@ impl<T> States<T> {
     }
 }
 
-/// What a unit has set over time.
+/// The settings of a unit over time.
 #[derive(Debug)]
 pub(super) struct UnitStates {
     places: States<Option<Placed>>,
@@ -52,7 +52,7 @@ pub(super) struct UnitStates {
 }
 
 impl UnitStates {
-    /// The states of a unit with what is set now, and of its rows; and what was published of the pair.
+    /// Creates the states of a unit from what is set now, from its rows, and from what was published of the pair.
     pub(super) fn new(
         place: Option<Placed>,
         pair: PairState,
@@ -67,17 +67,17 @@ impl UnitStates {
         }
     }
 
-    /// Whether anything of it was changed at a moment.
+    /// Returns whether anything of it was changed at a moment.
     fn has_changed(&self, at: Timestamp) -> bool {
         self.places.0.contains_key(&at) || self.pair.0.contains_key(&at)
     }
 
-    /// The unit that it stood below directly at a time.
+    /// Returns the unit that it stood directly below at a time.
     fn parent(&self, at: Timestamp) -> Option<&UnitId> {
         self.places.at(at)?.as_ref()?.parent_id.as_ref()
     }
 
-    /// The units that it has stood below directly from a time on, each with when that began.
+    /// Returns the units that it has stood directly below from a time on, each with the time when that began.
     pub(super) fn parents(&self, since: Timestamp) -> impl Iterator<Item = (Timestamp, &UnitId)> {
         let places = self.places.0.iter();
         places.filter_map(move |(at, place)| {
@@ -86,7 +86,7 @@ impl UnitStates {
         })
     }
 
-    /// Adds the level that it was at a time, with the one pair.
+    /// Adds its level at a time, with the one pair.
     fn push_level(
         &self,
         levels: &mut String,
@@ -112,19 +112,19 @@ impl UnitStates {
     }
 }
 
-/// A unit, and all that it has stood below, over time.
+/// A unit, and all units that it has stood below, over time.
 #[derive(Debug)]
 pub(super) struct Timeline<'q> {
     pub(super) unit: &'q UnitId,
-    /// The pair: its first direction.
+    /// The key of the pair's first direction.
     pub(super) pair: RateKey,
     pub(super) units: HashMap<UnitId, UnitStates>,
-    /// Up to when it is known, unless up to now.
+    /// The time up to which it is known; `None` for up to now.
     pub(super) until: Option<Timestamp>,
 }
 
 impl Timeline<'_> {
-    /// When anything changed since a time, and that time.
+    /// Returns the moments at which anything changed since a time, and that time.
     pub(super) fn moments(&self, since: Timestamp) -> Vec<Timestamp> {
         let mut moments = vec![since];
         for unit in self.units.values() {
@@ -139,22 +139,22 @@ impl Timeline<'_> {
         moments
     }
 
-    /// The unit and those that it stood below at a time, nearest first.
+    /// Returns the unit and those that it stood below at a time, nearest first.
     fn path(&self, at: Timestamp) -> impl Iterator<Item = (&UnitId, &UnitStates)> {
         let ids = successors(Some(self.unit), move |id| self.units.get(*id)?.parent(at));
-        // Two moves by hosts whose clocks differ: for a moment, units seem to stand below each other.
+        // After two moves by hosts whose clocks differ, units seem to stand below each other for a moment.
         let ids = ids.take(2 * MAX_DEPTH + 1);
         ids.map_while(|id| Some((id, self.units.get(id)?)))
     }
 
-    /// The unit whose change at a moment matters here: `set_at` if that was changed, otherwise the nearest.
+    /// Returns the unit whose change at a moment matters here: `set_at` if that was changed, otherwise the nearest.
     pub(super) fn changed_at(&self, at: Timestamp, set_at: Option<&str>) -> Option<&UnitId> {
         let changed = || self.path(at).filter(|(_, unit)| unit.has_changed(at));
         let set = changed().find(|(id, _)| Some(id.as_str()) == set_at);
         set.or_else(|| changed().next()).map(|(id, _)| id)
     }
 
-    /// The levels that the unit stood at, its own first: a list without brackets, for the module.
+    /// Returns the levels of the unit, its own first: a list without brackets, for the module.
     pub(super) fn levels(&self, at: Timestamp) -> Result<String> {
         let mut levels = String::new();
         for (id, unit) in self.path(at) {

@@ -1,7 +1,7 @@
-//! The rates that a unit uses: reading them, and converting amounts with them.
+//! Reads the rates that a unit uses, and converts amounts with them.
 //!
-//! A shop uses what its messages have said, so that readers and subscribers of the topic see the same. A COMPANY or GROUP
-//! is answered as a shop directly below it would see it (`rates.md`, "Which rates a shop uses").
+//! A shop uses what its messages have said, so that readers and subscribers of the topic see the same. A COMPANY or
+//! GROUP is answered as a shop directly below it would see it (`rates.md`, "Which rates a shop uses").
 
 use std::sync::Arc;
 
@@ -28,15 +28,15 @@ use crate::units::reading::{Reading, UnitView};
 use crate::units::tree::Tree;
 use crate::units::unit::{MAX_DEPTH, UnitId, UnitType, no_unit};
 
-/// How often a shop is read again whose rates have just changed.
+/// The most reads of a unit whose rates keep changing.
 const MAX_ATTEMPTS: usize = 8;
 
-/// The rates that a unit uses: a list of `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue,
-/// rateValueWithMarkup, createdDate, createdBy?, lastModified?, setAt, asOf?, ageInBusinessDays?, stale? }`, by type, source
-/// and target; the last three of a reference rate.
+/// Returns the rates that a unit uses: a list of `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue,
+/// rateValueWithMarkup, createdDate, createdBy?, lastModified?, setAt, asOf?, ageInBusinessDays?, stale? }`, by type,
+/// source and target. Only reference rates have the last three.
 ///
 /// # Errors
-/// [`Error::NotFound`] for an unknown unit; [`Error::Busy`] when its rates change all the time; [`Error::Unavailable`].
+/// [`Error::NotFound`] for an unknown unit; [`Error::Busy`] when its rates keep changing; [`Error::Unavailable`].
 pub(crate) async fn used_rates(reading: &Reading<'_>, id: &UnitId) -> Result<Arc<RateList>> {
     for _ in 0..MAX_ATTEMPTS {
         let unit = reading.unit(id).await?;
@@ -52,7 +52,6 @@ pub(crate) async fn used_rates(reading: &Reading<'_>, id: &UnitId) -> Result<Arc
     Err(Error::Busy)
 }
 
-/// The rates that a shop uses.
 async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<RateList>> {
     let Some(key) = shop.unit.used_rates.clone() else {
         return Ok(Arc::new(RateList::new(
@@ -60,7 +59,7 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
             UsedRateAnswer::new,
         )?));
     };
-    // The key of a shared record names its content; a record of one shop changes with the unit's.
+    // The key of a shared record names its content; the record of one shop changes with its unit.
     let version = if is_shared(&key) {
         key.clone()
     } else {
@@ -76,13 +75,13 @@ async fn used_by_shop(reading: &Reading<'_>, shop: &UnitView) -> Result<Arc<Rate
     made_once(reading, version, today, read).await
 }
 
-/// What a shop directly below a unit would use. Its dates are those of the rates as they are set.
+/// Returns what a shop directly below a unit would use. The dates are those of the rates as they are set.
 async fn used_below(reading: &Reading<'_>, unit: &Arc<UnitView>) -> Result<Arc<RateList>> {
     let mut version = format!("below {}@{}", unit.id.as_str(), unit.revision.0);
     let (mut next, mut levels) = (unit.unit.settings.parent_id.clone(), 0);
     while let Some(id) = next {
         let above = reading.unit(&id).await.map_err(|error| match error {
-            // It was removed in the meantime.
+            // The unit above was removed in the meantime.
             Error::NotFound(..) => Error::Busy,
             other => other,
         })?;
@@ -128,15 +127,15 @@ async fn compute_below(
     RateList::new(rates.into_iter(), UsedRateAnswer::new)
 }
 
-/// The day in UTC.
+/// Returns the current day in UTC.
 fn today(app: &App) -> Option<Date> {
     app.clock.now().to_millis_text().get(..10)?.parse().ok()
 }
 
-/// Says of reference rates how old they are (`rates.md`, "Guard against slips").
+/// Adds their age to reference rates (`rates.md`, "Guard against slips").
 fn add_ages(rates: &mut [RateText<'_>], today: Option<Date>) {
     let Some(today) = today else { return };
-    // Most are of the same day.
+    // Most rates are of the same day.
     let mut latest: Option<(&str, Option<u32>)> = None;
     for rate in rates {
         let Some(day) = rate.as_of else { continue };
@@ -149,7 +148,7 @@ fn add_ages(rates: &mut [RateText<'_>], today: Option<Date>) {
     }
 }
 
-/// A list that is made once for a version and a day: ages change with the day.
+/// Returns a list that is made once for a version and a day: ages change with the day.
 async fn made_once(
     reading: &Reading<'_>,
     mut version: String,
@@ -164,16 +163,16 @@ async fn made_once(
     reading.cache.used.get(partition, version, make).await
 }
 
-/// An amount that is to be converted.
+/// An amount to convert.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversion {
     /// The unit whose rate applies.
     pub(crate) unit: UnitId,
-    /// The rate: its target is the currency that is converted from, its source the one that is converted to.
+    /// The rate: its target is the currency to convert from, its source the currency to convert to.
     pub(crate) key: RateKey,
     /// The amount, a decimal.
     pub(crate) amount: String,
-    /// Whether the rate with markup applies.
+    /// True to apply the rate with markup.
     pub(crate) with_markup: bool,
 }
 
@@ -190,8 +189,8 @@ pub(crate) struct Converted<'a> {
     rate: &'a RawValue,
 }
 
-/// Converts an amount with a rate that a unit uses: `{ amount, currency, rate }`, the amount rounded to the minor unit of
-/// its currency.
+/// Converts an amount with a rate that a unit uses. Returns `{ amount, currency, rate }`, the amount rounded to the
+/// minor unit of its currency.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown unit, or a rate that it does not use; [`Error::Invalid`] for an amount that becomes

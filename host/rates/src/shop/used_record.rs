@@ -1,7 +1,7 @@
 //! The records of the rates that shops use, as they were last published: lists as the module wrote them, with their dates.
 //!
-//! Most shops of a tenant use the same: they share one record, named by its content. A shop that has rates of its own has a
-//! record of its own.
+//! Most shops of a tenant use the same rates and share one record, named by its content. A shop that has rates of its
+//! own has its own record.
 
 use bytes::Bytes;
 use tillgate_base::data::records::Records;
@@ -10,22 +10,22 @@ use tillgate_base::error::{Error, Result};
 use super::content::Content;
 use crate::units::tree::Node;
 
-/// The records that several shops may share, by content.
+/// The prefix of the records that several shops may share, by content.
 pub(crate) const SHARED: &str = "used-rates/shared/";
 
-/// The records that say that commits have referred to those, by content. They are empty: their version counts.
+/// The prefix of the records that say that commits have referred to shared ones, by content. They are empty: their
+/// version counts.
 pub(crate) const REFERENCES: &str = "used-rates-references/";
 
-/// The records of one shop each.
+/// The prefix of the records of one shop each.
 const OWN: &str = "used-rates/shop/";
 
-/// The list of no rates.
 const NO_RATES: Bytes = Bytes::from_static(b"[]");
 
-/// The rates of a record; none without one.
+/// Returns the rates of a record; no rates without a key.
 ///
 /// # Errors
-/// [`Error::Busy`] when the record is gone: the shop uses another by now.
+/// [`Error::Busy`] when the record is gone, because the shop uses another by now.
 pub(crate) async fn read_used(records: &Records, key: Option<&str>) -> Result<Bytes> {
     let Some(key) = key else {
         return Ok(NO_RATES);
@@ -34,7 +34,6 @@ pub(crate) async fn read_used(records: &Records, key: Option<&str>) -> Result<By
     Ok(entry.value)
 }
 
-/// The key of the record of the rates that a shop uses.
 pub(super) fn used_key(shop: &Node, rates: &Content) -> String {
     if shop.unit().has_rates {
         return format!("{OWN}{}", shop.id.as_str());
@@ -42,12 +41,12 @@ pub(super) fn used_key(shop: &Node, rates: &Content) -> String {
     format!("{SHARED}{}", rates.digest())
 }
 
-/// Whether several shops may use a record.
+/// Returns whether several shops may use a record.
 pub(super) fn is_shared(key: &str) -> bool {
     key.starts_with(SHARED)
 }
 
-/// The key of the record that says that commits have referred to a shared one.
+/// Returns the key of the record that says that commits have referred to a shared one.
 pub(crate) fn reference_key(key: &str) -> Option<String> {
     Some(format!("{REFERENCES}{}", key.strip_prefix(SHARED)?))
 }

@@ -1,4 +1,4 @@
-//! A subscriber's way through the messages of all tenants: the logs of their partitions, read as they change.
+//! A subscription to the messages of all tenants: it reads the logs of their partitions as they change.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use super::message::TOPIC;
 use super::read_again::ReadAgain;
 use super::reader::Reader;
 
-/// Hints about partitions may be lost: all of them are looked at this often.
+/// The interval at which all partitions are read, because hints about them may be lost.
 const SCAN: Duration = Duration::from_secs(30);
 
-/// How much a subscriber receives again when it resumes: more than the clocks of stores differ.
+/// The period that a subscriber receives again when it resumes: longer than the clocks of stores differ.
 const OVERLAP: Duration = Duration::from_secs(10);
 
-/// How many partitions are listed at once.
+/// The number of partitions to list at once.
 const PARTITIONS: usize = 500;
 
-/// The messages of all tenants after a cursor, without end, as those of one. A cursor that is older than `retention`
-/// resets.
+/// Follows the messages of all tenants after a cursor, without end, like those of one. A cursor that is older than
+/// `retention` resets.
 ///
 /// # Errors
 /// [`Error::Unavailable`](tillgate_base::error::Error::Unavailable).
@@ -81,18 +81,18 @@ struct Subscription {
     hints: PartitionHints,
     filter: Filter,
     read_again: ReadAgain,
-    /// Whether an event had the cursor `read_to`.
+    /// True if an event had the cursor `read_to`.
     is_told: bool,
-    /// Up to where the messages of all logs were sent: the cursor of what is sent next. A message of one log says nothing of
-    /// the others, so this moves only when all of them were read.
+    /// The cursor of the next item: the messages of all logs were sent up to here. A message of one log says nothing
+    /// about the others, so this moves only when all of them were read.
     read_to: Cursor,
-    /// When all partitions are looked at again.
+    /// The timer for reading all partitions again.
     scan: Interval,
-    /// Those that were not read to their end since then, and when that was.
+    /// The partitions that were not read to their end since the scan began, and the time when it began.
     unread: HashSet<Partition>,
     began: Timestamp,
     logs: HashMap<Partition, (Reader, Position)>,
-    /// The partitions to look at.
+    /// The partitions to read.
     changed: VecDeque<Partition>,
     pending: VecDeque<Item>,
 }
@@ -109,7 +109,7 @@ impl Subscription {
         }
     }
 
-    /// Reads on in the next partition that has changed; waits when there is none.
+    /// Reads on in the next partition that has changed, or waits for one.
     async fn step(&mut self) -> Result<()> {
         if self.scan.tick().now_or_never().is_some() {
             self.look_at_all(None).await?;
@@ -129,13 +129,13 @@ impl Subscription {
         if matches!(read, Ok(false)) {
             self.has_read(&partition);
         } else {
-            // Behind the others, so that a busy tenant does not hold them up.
+            // Queue it behind the others, so that a busy tenant does not hold them up.
             self.changed.push_back(partition);
         }
         read.map(|_| ())
     }
 
-    /// A partition was read to its end. When all were, so were all messages of the time before.
+    /// Notes that a partition was read to its end. Once all are, all messages from before the scan were sent.
     fn has_read(&mut self, partition: &Partition) {
         if self.unread.remove(partition) && self.unread.is_empty() {
             self.read_to = Cursor::All(self.began);
@@ -147,7 +147,7 @@ impl Subscription {
         }
     }
 
-    /// Has all partitions read. With a `start`, that is where to begin in them; in later ones it is at their beginning.
+    /// Queues all partitions to be read. `start` is where to begin in them; later ones are read from their beginning.
     async fn look_at_all(&mut self, start: Option<&Cursor>) -> Result<()> {
         self.unread.clear();
         self.began = self.app.clock.now();
@@ -173,7 +173,7 @@ impl Subscription {
         }
     }
 
-    /// Where a cursor stands in the log of a partition.
+    /// Returns the position of a cursor in the log of a partition.
     async fn position(&self, partition: &Partition, start: &Cursor) -> Result<Position> {
         let store = &self.app.store;
         let since = match start {
@@ -182,7 +182,7 @@ impl Subscription {
             Cursor::Latest | Cursor::Tenant(..) => Timestamp(u64::MAX),
         };
         let bounds = store.read(partition, TOPIC, Position::default(), 0).await?;
-        // The last position whose messages are all older: publish times increase with positions.
+        // Find the last position whose messages are all older: publish times increase with positions.
         let (mut low, mut high) = (bounds.trimmed.0, bounds.last.0);
         if since == Timestamp(u64::MAX) {
             return Ok(bounds.last);
@@ -198,7 +198,7 @@ impl Subscription {
         Ok(Position(low))
     }
 
-    /// Reads a page of a partition's messages; whether there may be more.
+    /// Reads a page of a partition's messages and returns whether there may be more.
     async fn read_on(&mut self, partition: &Partition) -> Result<bool> {
         let Some(tenant) = TenantId::of_partition(partition) else {
             return Ok(false);
@@ -225,7 +225,7 @@ impl Subscription {
                     self.read_again.clear();
                 }
             }
-            // Its cursor is of a moment before, so it would be read again itself.
+            // The cursor is of an earlier moment, so the message itself would be read again.
             self.read_again.add(1, message.publish_time);
             *at = message.position;
         }

@@ -1,7 +1,8 @@
-//! Cursors: how far a subscriber has read, opaque to it.
+//! Cursors: how far a subscriber has read. They are opaque to it.
 //!
-//! A cursor of a tenant's messages is a position in its log. One of all tenants' messages is a time: the logs of tenants
-//! have no common order, so a subscriber that resumes there receives some seconds again (`OVERLAP` in `all_tenants.rs`).
+//! A cursor in a tenant's messages is a position in its log. A cursor in the messages of all tenants is a time: the
+//! logs of tenants have no common order, so a subscriber that resumes there receives some seconds again (`OVERLAP` in
+//! `all_tenants.rs`).
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -9,21 +10,21 @@ use tillgate_base::identity::TenantId;
 use tillgate_store::Position;
 use tillgate_store::clock::Timestamp;
 
-/// See the module's documentation.
+/// The point up to which a subscriber has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
     /// Before the oldest message that is retained.
     Earliest,
-    /// After the newest message that there is.
+    /// After the newest message.
     Latest,
-    /// In a tenant's log.
+    /// A position in a tenant's log.
     Tenant(TenantId, Position),
-    /// In all logs.
+    /// A time in all logs.
     All(Timestamp),
 }
 
 impl Cursor {
-    /// The cursor of a text; `None` when there is none.
+    /// Parses a cursor; returns `None` for a text that is not one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -41,7 +42,7 @@ impl Cursor {
         })
     }
 
-    /// Its text.
+    /// Returns the cursor as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let text = match self {

@@ -1,8 +1,8 @@
-//! Live messages of a tenant: read from the log once, however many subscribers follow it.
+//! The live messages of a tenant, which a hub reads from the log once, however many subscribers follow it.
 //!
-//! A hub finds the subscribers of a message by its shop, so that a subscriber costs nothing for messages that it does not
-//! want. A subscriber that does not keep up is dropped: it goes on reading the log by itself, and joins again when it has
-//! caught up (`subscription.rs`). A hub ends with its last subscriber.
+//! A hub finds the subscribers of a message by its shop, so a subscriber costs nothing for messages that it does not
+//! want. A subscriber that does not keep up is dropped: it goes on reading the log by itself, and joins again when it
+//! has caught up (`subscription.rs`). A hub ends with its last subscriber.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,16 +19,16 @@ use tokio::sync::mpsc;
 use super::message::{TOPIC, shop_of};
 use super::reader::Reader;
 
-/// How long a hub waits for a hint before it reads the log all the same, and looks whether a subscriber is left.
+/// The longest wait for a hint. After it, a hub reads the log anyway and checks that it still has a subscriber.
 const POLL: Duration = Duration::from_secs(30);
 
-/// How long it waits after the log could not be read; subscribers do the same.
+/// The wait of a hub or a subscriber after the log could not be read.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
-/// How many messages are read at once.
+/// The number of messages to read at once.
 pub(super) const PAGE: usize = 200;
 
-/// How many messages may wait for a subscriber before it is dropped.
+/// The most messages that may wait for a subscriber before it is dropped.
 const MAX_WAITING: usize = 256;
 
 /// A message as subscribers receive it.
@@ -43,7 +43,7 @@ pub(super) struct Live {
 pub(crate) struct Hubs(Mutex<HashMap<TenantId, Weak<Hub>>>);
 
 impl Hubs {
-    /// The hub of a tenant, started when there is none.
+    /// Returns the hub of a tenant, and starts it if there is none.
     pub(super) fn of(&self, tenant: &TenantId, records: &Records) -> Arc<Hub> {
         let mut hubs = self.0.lock();
         if let Some(hub) = hubs.get(tenant).and_then(Weak::upgrade) {
@@ -60,16 +60,15 @@ impl Hubs {
     }
 }
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Hub(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// How far the log was read; `None` until it was.
+    /// The position up to which the log was read; `None` until a subscriber joins.
     read: Option<Position>,
     everything: Vec<mpsc::Sender<Live>>,
-    /// Never empty lists, though all of one may have left.
+    /// No list is empty, but all subscribers of one may have left.
     by_shop: BoundedMap<String, Vec<mpsc::Sender<Live>>>,
 }
 
@@ -84,8 +83,8 @@ impl Default for State {
 }
 
 impl Hub {
-    /// Follows the messages after a position, of one shop or of all; `None` when the hub has read on, so that messages
-    /// would be missed. The first to join is where the hub begins.
+    /// Adds a subscriber to the messages after a position, of one shop or of all. Returns `None` when the hub has read
+    /// on, because the subscriber would miss messages. The hub begins where its first subscriber joins.
     pub(super) fn join(&self, at: Position, shop: Option<&str>) -> Option<mpsc::Receiver<Live>> {
         let mut state = self.0.lock();
         if *state.read.get_or_insert(at) > at {
@@ -103,18 +102,19 @@ impl Hub {
             None => everything,
             Some(shop) => by_shop.get_or_insert(shop.to_owned(), is_followed, Vec::new),
         };
-        // Those that have left make room, also where no message comes that would tell.
+        // Removes subscribers that have left, because there may never be a message that reveals it.
         senders.retain(is_open);
         senders.push(sender);
         Some(receiver)
     }
 
-    /// How far the log was read: all messages up to there were sent.
+    /// Returns the position up to which the log was read; all messages up to there were sent.
     pub(super) fn read(&self) -> Option<Position> {
         self.0.lock().read
     }
 
-    /// Whether a subscriber wants a message. When none does, it counts as read at once: the next to join begins after it.
+    /// Returns whether a subscriber wants a message. If none does, it counts as read at once: the next to join begins
+    /// after it.
     fn is_wanted(&self, shop: &str, at: Position) -> bool {
         let mut state = self.0.lock();
         let is_wanted = !state.everything.is_empty() || state.by_shop.get(shop).is_some();
@@ -168,7 +168,7 @@ async fn run(hub: Weak<Hub>, mut reader: Reader) {
     }
 }
 
-/// Sends the next messages; whether there may be more.
+/// Sends the next messages and returns whether there may be more.
 async fn read_on(hub: &Hub, reader: &mut Reader) -> Result<bool> {
     let (store, partition) = (reader.records.store(), reader.records.partition());
     let Some(read) = hub.read() else {
@@ -184,7 +184,7 @@ async fn read_on(hub: &Hub, reader: &mut Reader) -> Result<bool> {
 async fn send(hub: &Hub, reader: &mut Reader, message: &Message) -> Result<()> {
     let (shop, position) = (shop_of(message), message.position);
     if hub.is_wanted(shop, position) {
-        // A message without data is damaged, and counts as read.
+        // A message without data is damaged and counts as read.
         let data = reader.data(message).await?;
         hub.send(shop, position, data.as_ref());
     }

@@ -1,4 +1,4 @@
-//! What a subscriber asks for, and what it receives.
+//! A subscriber's filter, and the items that it receives.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::message::shop_of;
 /// The messages that a subscriber wants.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only those of this shop, by its id.
+    /// The id of the only shop whose messages are wanted.
     pub business_unit: Option<String>,
 }
 
@@ -21,15 +21,15 @@ impl Filter {
     }
 }
 
-/// What a subscriber receives, with the cursor to resume after it.
+/// An item that a subscriber receives, with the cursor to resume after it.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A message, as JSON on one line: `{ messageId, publishTime, attributes, data }`.
     Message(Cursor, Arc<str>),
     /// Messages after the subscriber's cursor are gone: it must read its rates again.
     Reset(Cursor),
-    /// There was nothing for it up to here, and reading again what was before is expensive.
+    /// There was nothing for the subscriber up to here, and reading that again would be expensive.
     Position(Cursor),
-    /// There is nothing more for it up to here, for now.
+    /// There is nothing more for the subscriber up to here, for now.
     CaughtUp(Cursor),
 }

@@ -1,4 +1,4 @@
-//! The rates of a message, as `given.md` 2.5 has them.
+//! The rates of a message (`given.md`, 2.5).
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub(crate) struct Lists<'r> {
     deleted_rates: Vec<MessageRate<'r>>,
 }
 
-/// The rates of a message: a JSON object.
+/// Returns the rates of a message as a JSON object.
 ///
 /// # Errors
 /// [`Error::Bug`](tillgate_base::error::Error::Bug) for a rate whose decimals are not numbers.

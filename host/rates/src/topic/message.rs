@@ -1,9 +1,9 @@
-//! A message as it is stored: its attributes, and its body (`given.md`, 6.1).
+//! A message as it is stored: its attributes and its body (`given.md`, 6.1).
 //!
-//! A body is what subscribers receive, `{ tenantId, businessUnitId, createdRates?, updatedRates?, deletedRates? }`, or it
-//! is `{ tenantId, businessUnitId, ratesKey }`: the lists are then the record of that key below `rates-changed/`, one for
-//! all messages that have the same. Consumers that read the log in Redis by themselves (`host/store/src/redis/README.md`)
-//! put these lists in as `reader.rs` does.
+//! A body is either what subscribers receive, `{ tenantId, businessUnitId, createdRates?, updatedRates?, deletedRates?
+//! }`, or `{ tenantId, businessUnitId, ratesKey }`. In the latter, the lists are the record of that key below
+//! `rates-changed/`, shared by all messages that have the same lists. Consumers that read the log in Redis by
+//! themselves (`host/store/src/redis/README.md`) insert these lists as `reader.rs` does.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -13,17 +13,16 @@ use uuid::Uuid;
 
 use crate::units::unit::UnitId;
 
-/// The topic, and the log of each tenant that holds its messages.
+/// The topic, and the log in each tenant's partition that holds its messages.
 pub const TOPIC: &str = "cer.public.event.rates-changed.v1";
 
-/// The records of lists that messages share, each below the day of its messages.
+/// The prefix of the lists that messages share, each below the day of its messages.
 pub(crate) const SHARED_LISTS: &str = "rates-changed/";
 
 const TENANT_ID: &str = "Tenant-Id";
 const BUSINESS_UNIT_ID: &str = "Business-Unit-Id";
 const CORRELATION_ID: &str = "Correlation-Id";
 
-/// The attributes of a message.
 pub(crate) fn attributes(
     tenant: &TenantId,
     shop: &UnitId,
@@ -36,14 +35,13 @@ pub(crate) fn attributes(
     ]
 }
 
-/// The shop that a message is for.
 pub(super) fn shop_of(message: &Message) -> &str {
     let attributes = &message.attributes;
     let found = attributes.iter().find(|(name, _)| name == BUSINESS_UNIT_ID);
     found.map_or("", |(_, shop)| shop)
 }
 
-/// The body of a message with its lists, which are a JSON object.
+/// Returns the body of a message with its lists, which are a JSON object.
 pub(crate) fn inline_body(tenant: &TenantId, shop: &UnitId, lists: &[u8]) -> Bytes {
     let mut body = format!(
         r#"{{"tenantId":"{tenant}","businessUnitId":"{}""#,
@@ -61,7 +59,7 @@ pub(crate) fn inline_body(tenant: &TenantId, shop: &UnitId, lists: &[u8]) -> Byt
     body.into()
 }
 
-/// The body of a message whose lists are a record.
+/// Returns the body of a message whose lists are a record.
 pub(crate) fn shared_body(tenant: &TenantId, shop: &UnitId, key: &str) -> Bytes {
     let body = json!({ "tenantId": tenant, "businessUnitId": shop, "ratesKey": key });
     body.to_string().into()

@@ -1,10 +1,10 @@
-//! The topic `cer.public.event.rates-changed.v1`: its messages, and following it (`rates.md`, "The topic").
+//! The topic `cer.public.event.rates-changed.v1`: its messages and its subscribers (`rates.md`, "The topic").
 //!
-//! Each tenant's messages are a log of its partition, so that a message is in the commit of the change that it tells of
-//! (`message.rs`, `lists.rs`). Subscribers of a tenant read the log by themselves until they have caught up (`subscription.rs`,
-//! `reader.rs`), then share one reader of it (`hub.rs`); those of the platform read the logs of all tenants
-//! (`all_tenants.rs`). What they resume from is a cursor (`cursor.rs`), told with each message, and in what form without
-//! one is up to `read_again.rs`.
+//! Each tenant's messages are a log of its partition, so a message is in the commit of the change that it reports
+//! (`message.rs`, `lists.rs`). Subscribers of a tenant read the log by themselves until they have caught up
+//! (`subscription.rs`, `reader.rs`), then share one reader of it (`hub.rs`); those of the platform read the logs of all
+//! tenants (`all_tenants.rs`). They resume from a cursor (`cursor.rs`), which comes with each message; `read_again.rs`
+//! decides in what form it comes without one.
 
 mod all_tenants;
 mod cursor;

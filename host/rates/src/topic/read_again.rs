@@ -1,9 +1,9 @@
-//! What a subscriber would read again if it resumed after the last event that it was sent: in which form it is told a newer
-//! cursor where there is no message for it.
+//! Tracks what a subscriber would read again if it resumed after its last event. This decides the form in which it is
+//! sent a newer cursor when there is no message for it.
 //!
-//! As a comment, which disturbs no reader, while reading again costs little. Then as an event that only has an id, since
-//! readers of others know no comments: reading very many messages again is expensive, and a cursor older than the retention
-//! resets.
+//! While reading again costs little, the cursor is a comment, which disturbs no reader. After that, it is an event that
+//! only has an id, since third-party readers ignore comments: reading very many messages again is expensive, and a
+//! cursor older than the retention resets.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use tillgate_store::clock::Timestamp;
 use super::cursor::Cursor;
 use super::item::Item;
 
-/// How many messages may be read again.
+/// The most messages that may be read again.
 const MAX: u64 = 1_000;
 
-/// How old the first of them may be: far less than the retention.
+/// The greatest age of the first of them: far less than the retention.
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// The messages after the cursor of the last event.
@@ -26,7 +26,7 @@ pub(super) struct ReadAgain {
 }
 
 impl ReadAgain {
-    /// Nothing yet; a subscriber that resumes from a moment long ago is told a newer one.
+    /// Begins with no messages. A subscriber that resumes from a moment long ago is sent a newer one.
     pub(super) fn since(moment: Timestamp, now: Timestamp) -> Self {
         Self {
             count: 0,
@@ -34,18 +34,18 @@ impl ReadAgain {
         }
     }
 
-    /// So many messages more, the first of them published then.
+    /// Adds `count` messages, the first of them published at `at`.
     pub(super) fn add(&mut self, count: u64, at: Timestamp) {
         self.count = self.count.saturating_add(count);
         self.oldest.get_or_insert(at);
     }
 
-    /// An event tells the newest cursor.
+    /// Starts over after an event with the newest cursor.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Tells a cursor, where there is no message to be sent.
+    /// Returns the item that sends a cursor when there is no message.
     pub(super) fn tell(&mut self, cursor: Cursor, now: Timestamp) -> Item {
         let is_old = self.oldest.is_some_and(|at| now.since(at) >= MAX_AGE);
         if self.count < MAX && !is_old {

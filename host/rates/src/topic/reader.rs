@@ -1,5 +1,5 @@
-//! Messages of a tenant as subscribers receive them: `{ messageId, publishTime, attributes, data }` on one line, with the
-//! lists in the data wherever they are stored.
+//! Reads the messages of a tenant as subscribers receive them: `{ messageId, publishTime, attributes, data }` on one
+//! line, with the lists in the data wherever they are stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use tillgate_store::Message;
 use super::message::{inline_body, shop_of};
 use crate::units::unit::UnitId;
 
-/// How many lists a reader caches.
+/// The most lists that a reader caches.
 const MAX_LISTS: usize = 16;
 
-/// What subscribers receive of messages of a tenant.
+/// A reader of a tenant's messages, as subscribers receive them.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) tenant: TenantId,
     pub(super) records: Records,
-    /// Lists that messages share, as read; the messages of a change follow each other.
+    /// A cache of lists that messages share: the messages of a change follow each other.
     lists: HashMap<String, Bytes>,
 }
 
@@ -37,7 +37,8 @@ impl Reader {
         }
     }
 
-    /// What subscribers receive of a message, on one line; `None` when it is damaged, which must not hold up the others.
+    /// Returns a message as subscribers receive it, on one line; `None` when it is damaged, which must not hold up the
+    /// others.
     pub(super) async fn data(&mut self, message: &Message) -> Result<Option<Arc<str>>> {
         match self.read(message).await {
             Ok(data) => Ok(Some(data)),

@@ -19,7 +19,7 @@ struct RatesChangedMessage {
     lists: Lists<'static>,
 }
 
-/// An event: a message with its attributes.
+/// Returns the schema of an event: a message with its attributes.
 pub fn topic_event(generator: &mut SchemaGenerator) -> Schema {
     let message = schema_of::<RatesChangedMessage>(generator);
     component(generator, "TopicEvent", |_| {
@@ -40,7 +40,7 @@ pub fn topic_event(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The data of the event that says that messages are gone.
+/// Returns the schema of the data of the event that says that messages are gone.
 pub fn topic_reset(generator: &mut SchemaGenerator) -> Schema {
     component(
         generator,

@@ -1,4 +1,4 @@
-//! A subscriber's way through the messages of a tenant: from its cursor to the newest by itself, then live.
+//! A subscription to the messages of a tenant: it reads from its cursor to the newest by itself, then live.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use super::message::TOPIC;
 use super::read_again::ReadAgain;
 use super::reader::Reader;
 
-/// How many messages a subscriber reads by itself at once: there may be very many who do.
+/// The number of messages that a subscriber reads by itself at once; very many may do so.
 const OWN_PAGE: usize = 32;
 
-/// After how long without a message a subscriber is told how far it has read.
+/// The time without a message after which a subscriber is sent its cursor.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// The messages of a tenant after a cursor, without end. `latest` is where the log ends now, not when the stream is first
-/// polled.
+/// Follows the messages of a tenant after a cursor, without end. `latest` is the end of the log now, not when the
+/// stream is first polled.
 ///
 /// # Errors
 /// [`Error::Unavailable`](tillgate_base::error::Error::Unavailable).
@@ -58,7 +58,7 @@ struct Subscription {
     hub: Arc<Hub>,
     reader: Reader,
     filter: Filter,
-    /// Whether it is told when messages after its position are gone.
+    /// True to send a reset when messages after its position are gone.
     may_reset: bool,
     at: Position,
     read_again: ReadAgain,
@@ -90,19 +90,18 @@ impl Subscription {
         Cursor::Tenant(self.reader.tenant.clone(), self.at)
     }
 
-    /// Tells how far it has read, where there is no message to be sent. A subscriber whose connection ends before the next
-    /// one resumes here.
+    /// Sends the cursor when there is no message. A subscriber whose connection ends before the next one resumes here.
     fn tell_cursor(&mut self) {
         let item = self.read_again.tell(self.cursor(), self.clock.now());
         self.pending.push_back(item);
     }
 
-    /// Waits for a live message. The subscriber goes on listening unless it was dropped.
+    /// Waits for a live message. The subscriber stays live unless it was dropped.
     async fn listen(&mut self, mut live: mpsc::Receiver<Live>) {
         let received = if let Ok(received) = tokio::time::timeout(QUIET, live.recv()).await {
             received
         } else {
-            // All messages up to there were sent, so when none is left to be received, there was none.
+            // All messages up to there were sent, so if none is waiting, there was none for this subscriber.
             let read = self.hub.read();
             match live.try_recv() {
                 Ok(received) => Some(received),
@@ -130,7 +129,7 @@ impl Subscription {
         self.live = Some(live);
     }
 
-    /// Finds where to begin.
+    /// Finds the position to begin at.
     async fn begin(&mut self, after: &Cursor) -> Result<()> {
         let (store, partition) = (self.reader.records.store(), self.reader.records.partition());
         let newest = store.read(partition, TOPIC, Position::default(), 0);
@@ -140,7 +139,7 @@ impl Subscription {
             Cursor::Latest | Cursor::All(_) => newest,
             Cursor::Earliest => Position::default(),
         };
-        // A cursor from a log that was longer, before the store was restored.
+        // The cursor is from a log that was longer, before the store was restored.
         let is_ahead = self.at > newest;
         if is_ahead {
             self.at = newest;
@@ -176,7 +175,7 @@ impl Subscription {
             self.at = message.position;
         }
         if self.at >= slice.last {
-            // Says that nothing is left to be read.
+            // This says that nothing is left to read.
             self.tell_cursor();
             let shop = self.filter.business_unit.as_deref();
             self.live = self.hub.join(self.at, shop);

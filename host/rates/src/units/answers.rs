@@ -1,4 +1,4 @@
-//! What is answered of units and of the rates that are set at them: JSON, whose digest is the entity tag.
+//! The JSON answers for units and for the rates that are set at them. The digest of the JSON is the entity tag.
 
 use bytes::Bytes;
 use tillgate_api::problem::RATE_NOT_FOUND;
@@ -14,11 +14,11 @@ use super::rate_list::RateList;
 use super::set_rates::{SetRate, SetRates};
 use super::unit::{Unit, UnitAnswer, UnitId, UnitSettings, units_prefix};
 
-/// How many units are read at once: one of a thousand markups has 100 KB.
+/// The number of units to read at once; a unit with a thousand markups has 100 KB.
 const READ_AT_ONCE: usize = 50;
 
-/// A unit: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?, tolerances?, managedBy?,
-/// lastModifiedBy? }`.
+/// Returns a unit's JSON: `{ id, type, parentId?, name?, markupPercentage?, markups?, tolerancePercentage?,
+/// tolerances?, managedBy?, lastModifiedBy? }`.
 pub(crate) fn unit_json(
     id: &UnitId,
     settings: &UnitSettings,
@@ -27,29 +27,29 @@ pub(crate) fn unit_json(
     to_json(&UnitAnswer::new(id, settings, last_modified_by)?)
 }
 
-/// The rates that are set at a unit: a list of what [`rate_json`] writes.
+/// Returns the rates that are set at a unit, each as [`rate_json`] writes it.
 pub(crate) fn set_list(rates: &SetRates) -> Result<RateList> {
     RateList::new(rates.iter().map(|(key, rate)| rate.text(key)), |rate| {
         Ok(SetRateAnswer::from(rate))
     })
 }
 
-/// A rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate, createdBy?,
-/// lastModified?, reference?, managedBy? }`.
+/// Returns the JSON of a rate that is set: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,
+/// createdBy?, lastModified?, reference?, managedBy? }`.
 pub(crate) fn rate_json(key: RateKey, rate: &SetRate) -> Result<Bytes> {
     to_json(&SetRateAnswer::from(rate.text(key)))
 }
 
-/// A list of units by id, of what [`unit_json`] writes.
+/// A list of units by id, each as [`unit_json`] writes it.
 #[derive(Debug)]
 pub(crate) struct UnitPage {
     /// JSON.
     pub(crate) list: Vec<u8>,
-    /// The last unit of it, if there are more.
+    /// The last unit of the list, if more follow.
     pub(crate) next: Option<UnitId>,
 }
 
-/// The units of a tenant that come after one: `max` at most, and no more when the list has so many bytes.
+/// Returns the units of a tenant after a given one: at most `max`, and no more once the list has `max_bytes`.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a unit is damaged.
@@ -94,7 +94,7 @@ pub(crate) async fn units(
     }
 }
 
-/// A unit does not set the rate of a request.
+/// Returns the error for a rate that the unit does not set.
 pub(crate) fn not_set(key: RateKey) -> Error {
     Error::missing(RATE_NOT_FOUND, key::text(key))
 }

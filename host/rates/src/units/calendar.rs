@@ -1,18 +1,18 @@
 //! The calendar of the European Central Bank: the days on which it publishes reference rates (`rates.md`, "Guard against
 //! slips").
 //!
-//! They are the days of TARGET since 2002: no weekends, and six holidays. Pure.
+//! These are the days of TARGET since 2002: all but weekends and six holidays. All functions are pure.
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan};
 
-/// From how many business days on a reference rate is stale: by then the next one should have come.
+/// The age in business days at which a reference rate is stale: by then, the next one should have come.
 pub(crate) const STALE_DAYS: u32 = 2;
 
-/// How many days are counted: a rate that is older is as old as that.
+/// The most days to count; a rate that is older counts as that old.
 const MAX_DAYS: u32 = 10_000;
 
-/// How many business days have begun since a day; 0 for one that is not over.
+/// Returns how many business days have begun since a day; 0 for a day that is not over.
 pub(crate) fn business_days_since(day: Date, today: Date) -> u32 {
     let mut count = 0;
     let mut next = day;
@@ -26,7 +26,7 @@ pub(crate) fn business_days_since(day: Date, today: Date) -> u32 {
     count
 }
 
-/// Rates of a day before this one are stale: the last business day but one.
+/// Returns the day before which rates are stale: the last business day but one.
 pub(crate) fn stale_before(today: Date) -> Date {
     let (mut day, mut left) = (today, STALE_DAYS);
     for _ in 0..MAX_DAYS {
@@ -39,14 +39,14 @@ pub(crate) fn stale_before(today: Date) -> Date {
     day
 }
 
-/// Whether the bank publishes rates on a day.
+/// Returns whether the bank publishes rates on a day.
 pub(crate) fn is_business_day(day: Date) -> bool {
     let is_weekend = matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday);
     let is_fixed = matches!((day.month(), day.day()), (1 | 5, 1) | (12, 25 | 26));
     !is_weekend && !is_fixed && !is_of_easter(day)
 }
 
-/// Whether a day is Good Friday or Easter Monday.
+/// Returns whether a day is Good Friday or Easter Monday.
 fn is_of_easter(day: Date) -> bool {
     let Some(sunday) = easter(day.year()) else {
         return false;
@@ -55,7 +55,7 @@ fn is_of_easter(day: Date) -> bool {
     is_away(-2.days()) || is_away(1.day())
 }
 
-/// Easter Sunday of a year of the Gregorian calendar, by the method that Butcher published in 1876.
+/// Returns Easter Sunday of a Gregorian year, by the method that Butcher published in 1876.
 fn easter(year: i16) -> Option<Date> {
     let year = i32::from(year);
     let (golden, century, of_century) = (year % 19, year / 100, year % 100);
@@ -115,7 +115,7 @@ mod tests {
             date(2026, 11, 22),
         ];
         assert!(rests.into_iter().all(|day| !is_business_day(day)));
-        // Holidays in Frankfurt, not of the calendar.
+        // These are holidays in Frankfurt, but not in the calendar.
         let works = [
             date(2026, 1, 6),
             date(2026, 5, 14),
@@ -125,7 +125,7 @@ mod tests {
             date(2026, 12, 31),
         ];
         assert!(works.into_iter().all(is_business_day));
-        // 365 days, 104 of weekends, and the holidays of 2026 that are on other days.
+        // 365 days, less 104 on weekends and the holidays of 2026 that fall on other days.
         let year = date(2026, 1, 1).series(1.day()).take(365);
         assert_eq!(year.filter(|day| is_business_day(*day)).count(), 256);
     }

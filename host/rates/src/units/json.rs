@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 use tillgate_api::rate;
 use tillgate_base::error::{Error, Result};
 
-/// A value as JSON.
+/// Serializes a value as JSON.
 ///
 /// # Errors
-/// [`Error::Bug`] for one that has no JSON form.
+/// [`Error::Bug`] for a value that has no JSON form.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Bytes> {
     let json = serde_json::to_vec(value).map_err(|cause| Error::Bug(cause.to_string()))?;
     Ok(json.into())
 }
 
-/// A decimal in text, as the JSON number of the same digits.
+/// Converts a decimal in text to the JSON number with the same digits.
 ///
 /// # Errors
 /// [`Error::Bug`] for a text that is not a number.

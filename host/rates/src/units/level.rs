@@ -1,11 +1,12 @@
-//! What is set at units, as levels for the module: `{ businessUnitId, markupPercentage?, markups?, rates }`, decimals as text.
+//! The settings of units as levels for the module: `{ businessUnitId, markupPercentage?, markups?, rates }`, with
+//! decimals as text.
 
 use serde::Serialize;
 use tillgate_base::error::{Error, Result};
 
 use super::unit::{PairMarkup, UnitId};
 
-/// A unit's level without its rates, and without the end.
+/// Returns a unit's level without its rates and its closing brace.
 ///
 /// # Errors
 /// [`Error::Bug`] for markups that have no JSON form.
@@ -33,10 +34,10 @@ pub(crate) fn level_head(
     Ok(head)
 }
 
-/// Adds a level to a list without brackets. `rates` are JSON, a list as the module reads it, and are taken as they stand.
+/// Appends a level to a list without brackets. `rates` is a JSON list as the module reads it, and is copied as it is.
 ///
 /// # Errors
-/// [`Error::Bug`] for rates that are not text.
+/// [`Error::Bug`] when `rates` is not text.
 pub(crate) fn push_level(levels: &mut String, head: &str, rates: &[u8]) -> Result<()> {
     let rates = std::str::from_utf8(rates).map_err(|cause| Error::Bug(cause.to_string()))?;
     if !levels.is_empty() {

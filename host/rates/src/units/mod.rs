@@ -1,8 +1,7 @@
-//! Business units, and the rates that are set at them, as they are stored and answered.
+//! Business units and the rates that are set at them, as they are stored and answered.
 //!
-//! Read them in this order: `json`, `calendar`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`,
-//! `reference_dates`, `walk`;
-//! then what is answered: `prepared`, `rate_answers`, `rate_list`, `answers`, `reading`.
+//! Read the modules in this order: `json`, `calendar`, `rate_text`, `set_rates`, `unit`, `level`, `tree`, `usage`,
+//! `reference_dates`, `walk`; then the answers: `prepared`, `rate_answers`, `rate_list`, `answers`, `reading`.
 
 pub(super) mod answers;
 pub(super) mod calendar;

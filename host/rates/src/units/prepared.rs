@@ -1,8 +1,9 @@
-//! What was made for answering, shared by all requests: one value for each version of what it was made from.
+//! A cache of values that are prepared for answers, shared by all requests. It has one value for each version of the
+//! source.
 //!
-//! A version is named by the key of a record and its revision, or by a key that names the content, so a value is never out
-//! of date and needs no notice of changes. Those that are not used make room for others. A value that is missing is made
-//! once, however many requests wait for it.
+//! A version is the key and the revision of a record, or a key that names the content. A value is therefore never out
+//! of date and needs no invalidation. Unused values make room for others. A missing value is made once, however many
+//! requests wait for it.
 
 use std::sync::Arc;
 
@@ -11,28 +12,26 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use tillgate_base::error::{Error, Result};
 use tillgate_store::Partition;
 
-/// How many bytes all values may take: 24 MiB.
+/// The most bytes of all values: 24 MiB.
 const CAPACITY: u64 = 24 << 20;
 
-/// How many values are expected.
+/// The expected number of values.
 const EXPECTED: usize = 4096;
 
-/// Into how many parts the cache is divided: a value that is larger than one is made again each time.
+/// The number of parts of the cache. A value that is larger than a part is made again each time.
 const PARTS: usize = 2;
 
-/// What a value takes besides its content, in bytes.
+/// The memory that a value takes besides its content, in bytes.
 const OVERHEAD: usize = 256;
 
-/// A tenant's partition, and the version of something there.
+/// A tenant's partition and the version of something in it.
 type Version = (Partition, String);
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Prepared<V: Weighed>(Cache<Version, Arc<V>, BySize>);
 
-/// Something that knows how much memory it takes.
+/// A value that knows how many bytes of memory it takes.
 pub(crate) trait Weighed {
-    /// In bytes.
     fn bytes(&self) -> usize;
 }
 
@@ -59,10 +58,10 @@ impl<V: Weighed> Prepared<V> {
         )))
     }
 
-    /// The value of a version; `make` makes it where it is missing.
+    /// Returns the value of a version; `make` makes it if it is missing.
     ///
     /// # Errors
-    /// What `make` fails with.
+    /// Any error of `make`.
     pub(crate) async fn get(
         &self,
         partition: &Partition,

@@ -160,7 +160,7 @@ impl<'r> MessageRate<'r> {
     }
 }
 
-/// A member of a rate that a shop uses.
+/// Returns a member that every used rate has.
 fn used<T>(member: Option<T>) -> Result<T> {
     member.ok_or_else(|| Error::Bug("a rate that is used lacks a member".to_owned()))
 }

@@ -1,5 +1,5 @@
-//! Rates of a unit as they are answered: one JSON text, its entity tag, and where each rate stands in it, so that one of
-//! ten thousand is answered without reading the others.
+//! The rates of a unit as they are answered: one JSON text, its entity tag, and the place of each rate in the text, so
+//! that one of ten thousand rates is answered without reading the others.
 
 use std::ops::Range;
 
@@ -13,17 +13,16 @@ use super::json::to_json;
 use super::prepared::Weighed;
 use super::rate_text::RateText;
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct RateList {
     json: Bytes,
     etag: Etag,
-    /// By key.
+    /// Sorted by key.
     places: Vec<(RateKey, Range<usize>)>,
 }
 
 impl RateList {
-    /// The list of what is answered of these rates, in their order.
+    /// Builds the list of the answers for these rates, in their order.
     ///
     /// # Errors
     /// [`Error::Bug`](tillgate_base::error::Error::Bug) for a damaged rate.
@@ -50,17 +49,16 @@ impl RateList {
         })
     }
 
-    /// All of them: a list of `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, … }`.
+    /// Returns the whole list of `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, … }`.
     pub(crate) const fn json(&self) -> &Bytes {
         &self.json
     }
 
-    /// The entity tag of the list.
     pub(crate) const fn etag(&self) -> &Etag {
         &self.etag
     }
 
-    /// One of them, as it stands in the list.
+    /// Returns one rate, as it stands in the list.
     pub(crate) fn get(&self, key: RateKey) -> Option<Bytes> {
         let place = self.places.binary_search_by_key(&key, |(key, _)| *key);
         let (_, range) = self.places.get(place.ok()?)?;

@@ -1,6 +1,6 @@
-//! A rate with its decimals as text: as it is stored, and as it is given to the module and answered by it. One that is set at a
-//! unit has no value with markup, `setAt` and `asOf`; one that a shop uses has no `reference` and `managedBy`.
-//! `rate_answers.rs` has what is answered and sent.
+//! A rate with its decimals as text: as it is stored, and as it is passed to and from the module. A rate that is set at
+//! a unit has no value with markup, no `setAt` and no `asOf`; a rate that a shop uses has no `reference` and no
+//! `managedBy`. `rate_answers.rs` has the forms that are answered and sent.
 
 use std::borrow::Cow;
 
@@ -30,22 +30,22 @@ pub(crate) struct Reference {
 pub(crate) struct RateText<'a> {
     /// `SALES`, `PURCHASE` or `INTERCOMPANY`.
     pub(crate) exchange_rate_type: &'a str,
-    /// The source.
+    /// The source currency.
     pub(crate) currency_id_from: &'a str,
-    /// The target.
+    /// The target currency.
     pub(crate) currency_id_to: &'a str,
-    /// Units of the source for one of the target.
+    /// Units of the source for one unit of the target.
     pub(crate) rate_value: &'a str,
-    /// The same with the markup taken off; not of a rate that is only set.
+    /// The value less the markup; absent from a rate that is only set.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate_value_with_markup: Option<&'a str>,
-    /// When it was first set, or the shop first got it.
+    /// The time when it was first set, or when the shop first got it.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) created_date: Option<&'a str>,
     /// The client or user that set its value.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) created_by: Option<Cow<'a, str>>,
-    /// When its value was last changed.
+    /// The time when its value was last changed.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_modified: Option<&'a str>,
     /// The unit that decided it.
@@ -54,19 +54,19 @@ pub(crate) struct RateText<'a> {
     /// The document that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reference: Option<Cow<'a, Reference>>,
-    /// Which program manages it.
+    /// The program that manages it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) managed_by: Option<Cow<'a, ManagedBy>>,
-    /// Of a rate that is used: the day of the document that it was imported from.
+    /// For a rate that is used, the day of the document that it was imported from.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) as_of: Option<&'a str>,
-    /// How many business days old that is: for answers alone, since it changes with the day.
+    /// The age of that day in business days; only for answers, since it changes with the day.
     #[serde(skip)]
     pub(crate) age_in_business_days: Option<u32>,
 }
 
 impl<'a> RateText<'a> {
-    /// A value without any of the optional members.
+    /// Creates a rate without the optional members.
     pub(crate) fn new(key: RateKey, value: &'a str) -> Self {
         Self {
             exchange_rate_type: key.rate_type.as_str(),
@@ -85,10 +85,10 @@ impl<'a> RateText<'a> {
         }
     }
 
-    /// Its key.
+    /// Parses its key.
     ///
     /// # Errors
-    /// [`Error::Bug`] when what was stored is damaged.
+    /// [`Error::Bug`] when the stored rate is damaged.
     pub(crate) fn key(&self) -> Result<RateKey> {
         let (rate_type, from, to) = (
             self.exchange_rate_type,
@@ -99,7 +99,7 @@ impl<'a> RateText<'a> {
         key.map_err(|_| Error::Bug(format!("{rate_type} {from} {to} is not a rate's key")))
     }
 
-    /// Whether it is the rate of a key.
+    /// Returns whether this is the rate of a key.
     pub(crate) fn is_of(&self, key: RateKey) -> bool {
         self.currency_id_from == key.pair.from().as_str()
             && self.currency_id_to == key.pair.to().as_str()

@@ -1,7 +1,7 @@
-//! Reading units and the rates that are set at them: each made ready for answering once for each version of it.
+//! Reads units and the rates that are set at them, and prepares each version for answers once.
 //!
-//! A request reads the unit's record, a small one, and finds the rest in memory. What is missing is read and made by threads
-//! of lower priority, with a permit of the requester, so that many large units cost the others nothing.
+//! A request reads the unit's record, which is small, and finds the rest in memory. Threads of lower priority read and
+//! prepare what is missing, with a permit of the requester, so that many large units do not slow down others.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use super::rate_text::Reference;
 use super::set_rates::StoredRates;
 use super::unit::{Unit, UnitId, no_unit};
 
-/// What was made for answering, of all tenants.
+/// The prepared answers of all tenants.
 #[derive(Debug)]
 pub(crate) struct ReadCache {
     units: Prepared<UnitView>,
-    /// Rates that units use.
+    /// The rates that units use.
     pub(crate) used: Prepared<RateList>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct UnitView {
 
 impl Weighed for UnitView {
     fn bytes(&self) -> usize {
-        // The unit's settings are of about the size of their JSON.
+        // The unit's settings take about as much memory as their JSON.
         2 * self.json.len() + self.rates.bytes()
     }
 }
@@ -79,7 +79,7 @@ impl UnitView {
         })
     }
 
-    /// The value of a rate that is set at it, a decimal, and the day of the document that it comes from.
+    /// Returns the value of a rate that is set at the unit, a decimal, and the day of the document that it comes from.
     ///
     /// # Errors
     /// [`Error::Bug`] when it is damaged.
@@ -101,8 +101,8 @@ impl UnitView {
         Ok(Some((value.rate_value.get().to_owned(), date)))
     }
 
-    /// The rate of a key that is set at it: `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdDate,
-    /// createdBy?, lastModified?, reference? }`.
+    /// Returns the JSON of a rate that is set at the unit: `{ exchangeRateType, currencyIdFrom, currencyIdTo,
+    /// rateValue, createdDate, createdBy?, lastModified?, reference?, managedBy? }`.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -111,7 +111,7 @@ impl UnitView {
     }
 }
 
-/// Reading what a tenant has.
+/// A reader of what a tenant has.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(crate) app: &'a Arc<App>,
@@ -120,11 +120,10 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// A unit.
+    /// Returns a unit, prepared for answers.
     ///
     /// # Errors
-    /// [`Error::NotFound`];
-    /// [`Error::Unavailable`].
+    /// [`Error::NotFound`]; [`Error::Unavailable`].
     pub(crate) async fn unit(&self, id: &UnitId) -> Result<Arc<UnitView>> {
         let entry = self.records.get_bytes(&id.key()).await?;
         let revision = entry.ok_or_else(|| no_unit(id))?.revision;

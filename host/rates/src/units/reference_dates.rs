@@ -1,8 +1,8 @@
-//! Of which day the reference rates of a unit are: beside the units of all tenants, so that a host can say how many are
-//! old (`rates.md`, "Guard against slips").
+//! The days of the reference rates of each unit. They are in one partition for all tenants, so that a host can
+//! count the old ones (`rates.md`, "Guard against slips").
 //!
-//! An edit that changes the day of a unit's rates has a job of that unit in its commit, since no commit writes for two
-//! tenants; the job writes what the unit has by then (`reference/ages.rs`).
+//! No commit writes for two tenants. An edit that changes the day of a unit's rates therefore adds a job for the unit
+//! to its commit, and the job writes the days that the unit has by then (`reference/ages.rs`).
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,21 @@ use super::set_rates::SetRates;
 use super::tree::Node;
 use super::unit::UnitId;
 
-/// The queue of the jobs.
 pub(crate) const QUEUE: &str = "reference-dates";
 
-/// The partition of the records of all tenants, and their prefix.
+/// The partition of the records of all tenants, and the prefix of their keys.
 pub(crate) const PARTITION: &str = "reference-dates";
 pub(crate) const DATES: &str = "dates/";
 
-/// The newest day of each type of reference rate: `{ "SALES": "2026-11-20" }`. Single currencies may be of earlier days,
-/// and those that a source has no more always are.
+/// The newest day of each type of reference rate: `{ "SALES": "2026-11-20" }`. Single currencies may be of earlier
+/// days; those that a source no longer has always are.
 pub(crate) type Dates = BTreeMap<String, String>;
 
-/// The key of a unit's record.
 pub(crate) fn key(tenant: &TenantId, unit: &UnitId) -> String {
     format!("{DATES}{tenant}/{}", unit.as_str())
 }
 
-/// The days of the reference rates that are set at a unit.
+/// Returns the newest day of each type of reference rate that is set at a unit.
 pub(crate) fn dates(rates: &SetRates) -> Dates {
     let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, rate) in rates.iter() {
@@ -46,7 +44,7 @@ pub(crate) fn dates(rates: &SetRates) -> Dates {
         .collect()
 }
 
-/// Adds to a change of a unit the job that writes the days of its rates, if they are others.
+/// Adds the job that writes the days of a unit's rates to a change of the unit, if the days differ.
 pub(crate) fn plan(change: &mut Change, before: Option<&Node>, after: Option<&Node>) {
     let of = |node: Option<&Node>| {
         node.map(|node| dates(&node.rates.rates))

@@ -1,8 +1,8 @@
 //! The rates that are set at a business unit.
 //!
-//! All rates of a unit are one record: whether they can be set together is a matter of all of them (a rate whose opposite
-//! vanishes needs the opposite). The record is a list in the shape that the module reads, so that it is written once for
-//! both.
+//! All rates of a unit are one record, because only all of them together show whether they can be set: a rate whose
+//! opposite vanishes needs the opposite. The record is a list in the form that the module reads, so that it is written
+//! once for both.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,28 +15,28 @@ use tillgate_engine::rate::{Rate, RateKey, RateType};
 use super::json::to_json;
 use super::rate_text::{RateText, Reference};
 
-/// The record of no rates.
+/// The record of a unit without rates.
 const NO_RATES: Bytes = Bytes::from_static(b"[]");
 
-/// A rate that is set. Its key is that of its place in [`SetRates`].
+/// A rate that is set. Its place in [`SetRates`] has its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SetRate {
-    /// Its value: a decimal as the engine writes it, so that equal values are equal texts.
+    /// The value: a decimal as the engine writes it, so that equal values are equal texts.
     pub(crate) value: String,
-    /// When it was first set.
+    /// The time when it was first set.
     pub(crate) created_date: String,
-    /// Who set its value.
+    /// The client or user that set its value.
     pub(crate) created_by: Option<String>,
-    /// When its value was last changed.
+    /// The time when its value was last changed.
     pub(crate) last_modified: Option<String>,
     /// The document that it was imported from.
     pub(crate) reference: Option<Reference>,
-    /// Which program manages it.
+    /// The program that manages it.
     pub(crate) managed_by: Option<ManagedBy>,
 }
 
 impl SetRate {
-    /// It with its key, as it is written.
+    /// Returns the rate with its key, as it is written.
     pub(crate) fn text(&self, key: RateKey) -> RateText<'_> {
         RateText {
             created_date: Some(&self.created_date),
@@ -68,7 +68,7 @@ impl SetRate {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SetRates(BTreeMap<RateKey, SetRate>);
 
-/// What is to be set at a unit.
+/// A rate to set at a unit.
 #[derive(Clone, Debug)]
 pub struct NewRate {
     pub(crate) key: RateKey,
@@ -78,7 +78,7 @@ pub struct NewRate {
 }
 
 impl NewRate {
-    /// One that is set by hand.
+    /// Creates a rate that is set by hand.
     #[must_use]
     pub const fn new(key: RateKey, rate: Rate) -> Self {
         Self {
@@ -90,7 +90,6 @@ impl NewRate {
     }
 }
 
-/// What setting a rate did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetResult {
     Created,
@@ -115,7 +114,7 @@ impl SetRates {
         self.0.is_empty()
     }
 
-    /// Sets a rate. One that has the value already stays as it is, but for where it comes from and who manages it.
+    /// Sets a rate. If it has the value already, only its reference and its manager change.
     pub(crate) fn set(&mut self, new: &NewRate, by: &str, at: &str) -> SetResult {
         let value = new.rate.value().to_string();
         match self.0.get_mut(&new.key) {
@@ -145,19 +144,19 @@ impl SetRates {
         }
     }
 
-    /// Removes a rate; whether there was one.
+    /// Removes a rate and returns whether it was set.
     pub(crate) fn remove(&mut self, key: RateKey) -> bool {
         self.0.remove(&key).is_some()
     }
 
-    /// Those of some pairs, each named by either of its directions.
+    /// Returns the rates of some pairs in both directions; a pair is named by either direction.
     pub(crate) fn of_pairs(&self, pairs: &BTreeSet<RateKey>) -> Self {
         let both = pairs.iter().flat_map(|key| [*key, key.opposite()]);
         let rates = both.filter_map(|key| Some((key, self.0.get(&key)?.clone())));
         Self(rates.collect())
     }
 
-    /// Marks the rates of a source that are of an earlier day than `date` and missing in its document: it has them no more.
+    /// Marks those rates of a source as stale that are of an earlier day than `date` and missing in its document.
     pub(crate) fn mark_stale(
         &mut self,
         source: &str,
@@ -196,7 +195,7 @@ impl Default for StoredRates {
 }
 
 impl StoredRates {
-    /// The rates of a record.
+    /// Reads the rates of a record.
     ///
     /// # Errors
     /// [`Error::Bug`] when it is damaged.
@@ -208,7 +207,7 @@ impl StoredRates {
         Ok(Self { rates, record })
     }
 
-    /// Rates with the record that they become.
+    /// Returns the rates with their record.
     ///
     /// # Errors
     /// [`Error::Bug`] for rates that have no JSON form.

@@ -1,8 +1,8 @@
-//! The tree of business units as one operation sees it: units with what is set at them, and the way up from each.
+//! The tree of business units as one operation sees it: the units, what is set at them, and the path up from each.
 //!
-//! A [`Tree`] reads each unit once. What it has read may be out of date by the time of a commit, which therefore expects
-//! the versions of all units that it rests on. A planned change stands in place of what is stored, so that a dry run and
-//! the change itself see the same.
+//! A [`Tree`] reads each unit once. Its data may be out of date by the time of a commit, so the commit expects the
+//! versions of all units that it is based on. A planned change replaces what is stored, so that a dry run and the
+//! change itself see the same.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct Node {
     pub(crate) id: UnitId,
     pub(crate) stored: Versioned<Unit>,
     pub(crate) rates: Arc<StoredRates>,
-    /// What is set at it besides rates, as the beginning of a level for the module.
+    /// The beginning of its level for the module: everything that is set at it except the rates.
     pub(crate) level_head: String,
 }
 
@@ -58,13 +58,13 @@ impl Node {
         &self.stored.record
     }
 
-    /// The unit as it is answered.
+    /// Returns the unit as it is answered.
     pub(crate) fn json(&self) -> Result<Bytes> {
         let unit = self.unit();
         unit_json(&self.id, &unit.settings, unit.last_modified_by.as_ref())
     }
 
-    /// The unit with these rates and nothing else that is set at it.
+    /// Returns the unit with these rates and nothing else set at it.
     pub(crate) fn with_rates_alone(&self, rates: SetRates) -> Result<Self> {
         let unit = self.unit();
         let parent = unit.settings.parent_id.clone();
@@ -80,12 +80,12 @@ impl Node {
         Self::new(self.id.clone(), Versioned { revision, record }, rates)
     }
 
-    /// Whether nothing is set at it that a shop could use.
+    /// Returns whether nothing is set at the unit that a shop could use.
     pub(crate) fn says_nothing(&self) -> bool {
         !self.unit().has_rates && !self.unit().settings.has_markups()
     }
 
-    /// A change takes effect only while the unit and its rates are as they were read.
+    /// Lets a change take effect only while the unit and its rates are as they were read.
     pub(crate) fn expect(&self, change: &mut Change) {
         change.expect(&self.id.key(), Some(&self.stored));
     }
@@ -98,21 +98,20 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// When any of the units was last changed.
+    /// Returns when any of the units was last changed.
     pub(crate) fn changed_at(&self) -> Timestamp {
         let changed = self.nodes.iter().map(|node| node.unit().changed_at);
         Timestamp(changed.max().unwrap_or_default())
     }
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     pub(crate) records: &'a Records,
     planned: Option<Arc<Node>>,
     nodes: HashMap<UnitId, Arc<Node>>,
     paths: HashMap<UnitId, Arc<Path>>,
-    /// The bytes of the rates of these nodes.
+    /// The bytes of the rates in `nodes`.
     pub(crate) bytes: usize,
 }
 
@@ -127,20 +126,20 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Has a planned unit stand in place of the stored one.
+    /// Replaces a stored unit by a planned one.
     pub(crate) fn plan(&mut self, node: Arc<Node>) {
         self.paths.clear();
         self.planned = Some(node);
     }
 
-    /// Drops what was read; what is planned stays.
+    /// Drops what was read and keeps what is planned.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.paths.clear();
         self.bytes = 0;
     }
 
-    /// A unit; cached, as many shops may stand below it.
+    /// Returns a unit. It is cached, because many shops may be below it.
     pub(crate) async fn node(&mut self, id: &UnitId) -> Result<Option<Arc<Node>>> {
         let known = self.planned(id).or_else(|| self.nodes.get(id));
         if let Some(node) = known {
@@ -162,10 +161,10 @@ impl<'a> Tree<'a> {
         self.planned.as_ref().filter(|node| node.id == *id)
     }
 
-    /// The units above one.
+    /// Returns the units above a unit.
     ///
     /// # Errors
-    /// [`Error::Busy`] when a unit above is missing: it was removed in the meantime.
+    /// [`Error::Busy`] when a unit above was removed in the meantime.
     pub(crate) async fn above(&mut self, unit: &Unit) -> Result<Arc<Path>> {
         let Some(parent) = &unit.settings.parent_id else {
             return Ok(Arc::default());
@@ -176,7 +175,7 @@ impl<'a> Tree<'a> {
         let mut nodes: Vec<Arc<Node>> = Vec::new();
         let mut next = Some(parent.clone());
         while let Some(id) = next.take() {
-            // Units were moved while this was read. Two moves at the same time may make a tree deeper than one may.
+            // Units were moved during the loop. Two concurrent moves may make the tree deeper than one may.
             if nodes.len() > 2 * MAX_DEPTH {
                 return Err(Error::Busy);
             }
@@ -189,13 +188,13 @@ impl<'a> Tree<'a> {
         Ok(path)
     }
 
-    /// The shops of these ids, with their own rates; those that are gone are left out.
+    /// Returns the shops of these ids with their own rates; leaves out those that are gone.
     pub(crate) async fn shops(&mut self, ids: &[UnitId]) -> Result<Vec<Arc<Node>>> {
         let (shops, _) = self.first_shops(ids, usize::MAX).await?;
         Ok(shops)
     }
 
-    /// The same for the first of these ids, until their rates have so many bytes; and how many ids that were.
+    /// Returns the shops of the first of these ids, until their rates exceed `max_bytes`, and the number of these ids.
     pub(crate) async fn first_shops(
         &mut self,
         ids: &[UnitId],
@@ -215,7 +214,7 @@ impl<'a> Tree<'a> {
             }
             let Some(entry) = entry else { continue };
             let unit = decode_entry::<Unit>(id.as_str(), &entry)?;
-            // Read later than the unit: a commit expects the unit's version, and so that of these.
+            // Read after the unit. A commit that expects the unit's version also expects that of its rates.
             let rates = if unit.record.has_rates {
                 self.records.get_bytes(&id.rates_key()).await?
             } else {
@@ -229,7 +228,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A change takes effect only while the units above shops are as they were read.
+/// Lets a change take effect only while the units above shops are as they were read.
 pub(crate) fn expect_above<'p>(change: &mut Change, paths: impl Iterator<Item = &'p Path>) {
     let mut expected = HashSet::new();
     for node in paths.flat_map(|path| &path.nodes) {

@@ -1,8 +1,8 @@
-//! Business units: the tree that rates are set in, COMPANY above any number of GROUPs above STOREs (`rates.md`,
+//! Business units: the tree in which rates are set, a COMPANY above any number of GROUPs above STOREs (`rates.md`,
 //! "Business units").
 //!
-//! A unit's record changes with everything that is set at it, also its rates, which stand in a record of their own: a
-//! commit that expects the version of the one expects that of the other.
+//! A unit's record changes with everything that is set at it, including its rates, which have their own record: a
+//! commit that expects the version of the unit also expects that of its rates.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,13 @@ use tillgate_engine::rate::RateKey;
 
 use super::json::exact;
 
-/// The most levels of a tree, the company and the store included.
+/// The most levels of a tree, including the company and the store.
 pub(crate) const MAX_DEPTH: usize = 32;
 
-/// What the id of a business unit must be, for messages.
+/// The rule for the id of a business unit, for error messages.
 pub const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
 
-/// The ids of business units, as a pattern.
+/// The pattern of a business unit's id.
 pub(crate) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
 
 /// The most characters of a unit's name.
@@ -42,7 +42,7 @@ const CHILDREN: &str = "unit-child/";
 pub struct UnitId(String);
 
 impl UnitId {
-    /// The id, if the text is one.
+    /// Returns the id, if the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
@@ -50,34 +50,31 @@ impl UnitId {
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The key of its record.
     pub(crate) fn key(&self) -> String {
         format!("{UNITS}{}", self.0)
     }
 
-    /// The key of the rates that are set at it.
     pub(crate) fn rates_key(&self) -> String {
         format!("{RATES}{}", self.0)
     }
 }
 
-/// The prefix of all units' records.
 pub(crate) const fn units_prefix() -> &'static str {
     UNITS
 }
 
-/// The prefix of the entries of what stands directly below a unit; with `None`, of the roots.
+/// Returns the prefix of the entries of the units directly below a unit; with `None`, of the roots.
 pub(crate) fn children_prefix(parent: Option<&UnitId>) -> String {
     format!("{CHILDREN}{}/", parent.map_or("", UnitId::as_str))
 }
 
-/// The key of a unit among those of its parent.
+/// Returns the key of a unit's entry among the children of its parent.
 pub(crate) fn child_key(parent: Option<&UnitId>, child: &UnitId) -> String {
     format!("{}{}", children_prefix(parent), child.as_str())
 }
@@ -96,7 +93,7 @@ pub enum UnitType {
 }
 
 impl UnitType {
-    /// The type of a name.
+    /// Parses a type's name.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "COMPANY" => Some(Self::Company),
@@ -118,7 +115,7 @@ pub struct PairMarkup {
     pub markup_percentage: String,
 }
 
-/// By how much a single pair may move, in both directions (`rates.md`, "Guard against slips").
+/// The tolerance of a single pair, in both directions (`rates.md`, "Guard against slips").
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PairTolerance {
@@ -129,7 +126,8 @@ pub struct PairTolerance {
     pub tolerance_percentage: String,
 }
 
-/// What a PUT says of a business unit. Percentages are decimals in text, 0 to less than 100, at most four decimals.
+/// The settings of a business unit, as a PUT has them. Percentages are decimals in text, 0 to less than 100, at most
+/// four decimals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitSettings {
@@ -148,19 +146,19 @@ pub struct UnitSettings {
     /// The markups of single pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markups: Vec<PairMarkup>,
-    /// By how much a rate of any pair may move that has no tolerance of its own here; 0 for any step.
+    /// The tolerance of all pairs that have none of their own here; 0 for any step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance_percentage: Option<String>,
     /// The tolerances of single pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerances: Vec<PairTolerance>,
-    /// Which program manages it.
+    /// The program that manages it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<ManagedBy>,
 }
 
 impl UnitSettings {
-    /// One of which nothing but its place is known.
+    /// Creates settings of which only the place is known.
     #[must_use]
     pub const fn new(unit_type: UnitType, parent_id: Option<UnitId>) -> Self {
         Self {
@@ -175,7 +173,7 @@ impl UnitSettings {
         }
     }
 
-    /// Whether it says anything of markups.
+    /// Returns whether any markup is set.
     #[must_use]
     pub fn has_markups(&self) -> bool {
         self.markup_percentage.is_some() || !self.markups.is_empty()
@@ -188,14 +186,13 @@ impl UnitSettings {
 pub(crate) struct Unit {
     #[serde(flatten)]
     pub(crate) settings: UnitSettings,
-    /// Whether any rates are set at it.
     pub(crate) has_rates: bool,
-    /// Of a shop: the key of the rates that it uses, as last published.
+    /// For a shop, the key of the rates that it uses, as last published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) used_rates: Option<String>,
-    /// When anything that is set at it was last changed, microseconds since the epoch; increases with every change.
+    /// The time of the last change of anything set at it, in microseconds since the epoch; increases with every change.
     pub(crate) changed_at: u64,
-    /// Who last changed its settings. Records of earlier versions do not say.
+    /// The last editor of its settings; absent from records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_modified_by: Option<By>,
 }
@@ -266,7 +263,7 @@ struct ToleranceAnswer<'a> {
     tolerance_percentage: &'a str,
 }
 
-/// The id of a business unit in a path.
+/// Returns the schema of a business unit's id in a path.
 pub(crate) fn unit_id_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": UNIT_ID, "not": { "enum": [".", ".."] }, "examples": ["SE-003"] })
 }
@@ -306,7 +303,7 @@ impl<'a> UnitAnswer<'a> {
     }
 }
 
-/// No unit has the id of a request.
+/// Returns the error for an id that no unit has.
 pub(crate) fn no_unit(id: &UnitId) -> Error {
     Error::missing(BUSINESS_UNIT_NOT_FOUND, id.as_str())
 }

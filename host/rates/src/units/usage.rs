@@ -1,5 +1,5 @@
-//! How much of business units and rates a tenant has: one record, written in the same commit as what it counts; and which
-//! units have rates, so that these are found among many that have none.
+//! Counts the business units and rates of a tenant in one record, which is written in the same commit as what it
+//! counts. Also records which units have rates, so that they are found among many that have none.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,16 @@ use super::unit::{MAX_DEPTH, Unit, UnitId};
 const USAGE: &str = "rates-usage";
 const WITH_RATES: &str = "unit-with-rates/";
 
-/// What a tenant has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counts {
-    /// Business units.
     pub(crate) units: u64,
-    /// The bytes of their settings.
+    /// The bytes of the units' settings.
     pub(crate) unit_bytes: u64,
-    /// Rates that are set.
+    /// The rates that are set.
     pub(crate) rates: u64,
 }
 
-/// How much it may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quotas {
     pub(crate) units: u64,
@@ -72,7 +69,7 @@ impl Counts {
         })
     }
 
-    /// What a tenant has.
+    /// Reads the counts of a tenant.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -81,7 +78,7 @@ impl Counts {
         Ok(read.map(|read| read.record).unwrap_or_default())
     }
 
-    /// How much of each quota that is.
+    /// Returns the usage of each quota.
     pub(crate) fn usage(self, quotas: &Quotas, rate_passes: Usage) -> RatesUsage {
         let usage = |used, quota| Usage { used, quota };
         RatesUsage {
@@ -93,10 +90,10 @@ impl Counts {
     }
 }
 
-/// Adds to a change of a unit what a tenant has from then on.
+/// Adds the tenant's new counts to a change of a unit.
 ///
 /// # Errors
-/// [`Error::Conflict`] for more than it may have; [`Error::Unavailable`].
+/// [`Error::Conflict`] when they exceed a quota; [`Error::Unavailable`].
 pub(crate) async fn count(
     records: &Records,
     change: &mut Change,
@@ -143,7 +140,7 @@ pub(crate) async fn count(
     change.put(USAGE, &counts)
 }
 
-/// How many rates are set at a unit and at those above it.
+/// Returns the number of rates that are set at a unit and at those above it.
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when a record is damaged.
@@ -164,7 +161,7 @@ pub(crate) async fn rates_from(records: &Records, id: &UnitId) -> Result<usize> 
     Ok(rates)
 }
 
-/// The units of a tenant that have rates, and how many each.
+/// Returns the units of a tenant that have rates, with the number of rates of each.
 ///
 /// # Errors
 /// [`Error::Unavailable`].

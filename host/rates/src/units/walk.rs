@@ -1,5 +1,5 @@
 //! The walk over the shops at or below a unit, and the entries that it reads: one for each child of a unit, which says
-//! whether that is a shop.
+//! whether the child is a shop.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use tillgate_base::error::{Error, Result};
 use super::tree::Node;
 use super::unit::{MAX_DEPTH, UnitId, UnitType, child_key, children_prefix};
 
-/// How many times one page of a walk reads children, however few shops they have.
+/// The most reads of children for one page of a walk, however few shops they find.
 const MAX_SCANS: usize = 200;
 
-/// What the entry of a child says: that it is a shop, or that there may be shops below it.
+/// The value of a child's entry: the child is a shop, or there may be shops below it.
 const SHOP: &[u8] = b"STORE";
 const BRANCH: &[u8] = b"GROUP";
 
-/// How many levels stand below a unit.
+/// Returns the number of levels below a unit.
 pub(crate) async fn depth_below(records: &Records, id: &UnitId) -> Result<usize> {
     let mut deepest = 0;
     let mut open = vec![(id.clone(), 0)];
@@ -39,23 +39,24 @@ pub(crate) async fn depth_below(records: &Records, id: &UnitId) -> Result<usize>
     Ok(deepest)
 }
 
-/// How far a walk over the shops at or below a unit has come. Depth first, by id, so that it needs no more memory than
-/// the tree is deep and can be taken up again by another host.
+/// The progress of a walk over the shops at or below a unit. It goes depth first, by id, so that it needs no more
+/// memory than the tree is deep and another host can continue it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Walk {
-    /// A shop that is the whole walk.
+    /// The only shop of the walk, if it is of a shop.
     shop: Option<UnitId>,
-    /// The units whose children are visited, outermost first (`None` stands above the roots), and the last child that was.
+    /// The units whose children are being visited, outermost first (`None` is above the roots), each with its last
+    /// visited child.
     stack: Vec<(Option<UnitId>, Option<UnitId>)>,
 }
 
 impl Walk {
-    /// The shops at or below a unit.
+    /// Creates a walk over the shops at or below a unit.
     pub(crate) fn of(unit: &Node) -> Self {
         Self::below(&unit.id, unit.unit().settings.unit_type)
     }
 
-    /// The shops at or below the unit of an id.
+    /// Creates a walk over the shops at or below the unit of an id.
     pub(crate) fn below(id: &UnitId, unit_type: UnitType) -> Self {
         match unit_type {
             UnitType::Store => Self {
@@ -69,7 +70,7 @@ impl Walk {
         }
     }
 
-    /// All shops of a tenant.
+    /// Creates a walk over all shops of a tenant.
     pub(crate) fn everywhere() -> Self {
         Self {
             shop: None,
@@ -77,12 +78,12 @@ impl Walk {
         }
     }
 
-    /// Whether every shop was visited.
+    /// Returns whether every shop was visited.
     pub(crate) fn is_done(&self) -> bool {
         self.shop.is_none() && self.stack.is_empty()
     }
 
-    /// The next shops, `max` at most; fewer, or none, where a page has few: read on until the walk is done.
+    /// Returns the next shops, at most `max`. There may be fewer, or none: call it until the walk is done.
     pub(crate) async fn next(&mut self, records: &Records, max: usize) -> Result<Vec<UnitId>> {
         let mut shops: Vec<UnitId> = self.shop.take().into_iter().collect();
         for _ in 0..MAX_SCANS {
@@ -118,7 +119,7 @@ impl Walk {
                 None => {}
             }
         }
-        // A shop that is moved between two reads stands in both.
+        // A shop that is moved between two reads is in both.
         let mut seen = HashSet::with_capacity(shops.len());
         shops.retain(|shop| seen.insert(shop.clone()));
         Ok(shops)

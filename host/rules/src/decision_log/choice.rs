@@ -1,5 +1,5 @@
-//! Which of a tenant's decisions go into the log: the tenant's own choice. It is a record of its partition, read and kept fresh
-//! with its conditions, so that a decision finds it where it finds its rule.
+//! A tenant's choice of the decisions that go into the log. It is a record of the tenant's partition, read and kept
+//! fresh with its conditions, so that a decision finds it beside its rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use tillgate_api::Value;
 use tillgate_api::schema::made_by;
 use tillgate_base::identity::By;
 
-/// The record of the choice.
+/// The key of the choice's record.
 pub const CHOICE: &str = "decision-log";
 
 /// Which decisions go into the log.
@@ -25,10 +25,10 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// What a choice must be, for messages.
+    /// The rule for choices, for messages.
     pub const RULE: &str = "must be none, denials or all";
 
-    /// The choice of a name.
+    /// Returns the choice of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {

@@ -1,7 +1,7 @@
-//! Where the log is written: standard output, or a file that is renamed when it is large, as log files are: `FILE.1` is the newest
-//! of those that were renamed.
+//! The destination of the log: standard output, or a file that is renamed when it is large, as log files are: `FILE.1`
+//! is the newest renamed file.
 //!
-//! A file of our own rather than a library's: those at hand drop what they cannot write without saying so.
+//! The file is our own rather than a library's, because those at hand silently drop what they cannot write.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -9,20 +9,18 @@ use std::io::{self, Error, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Where lines are written.
+/// The destination of the lines.
 #[derive(Debug)]
 pub(super) enum Sink {
-    /// Standard output.
     Stdout,
-    /// A file.
     File(RotatingFile),
 }
 
 impl Sink {
-    /// Writes lines as far as it can, at least one byte; `is_begun` says that it has begun them before. Answers how many bytes.
+    /// Writes at least one byte, and returns how many; `is_begun` says that the beginning of the lines is written already.
     ///
     /// # Errors
-    /// Why nothing is written.
+    /// The cause, when nothing is written.
     pub(super) fn write(&mut self, lines: &[u8], is_begun: bool) -> io::Result<usize> {
         match self {
             Self::Stdout => {
@@ -40,10 +38,10 @@ impl Sink {
         }
     }
 
-    /// Has what was written survive a loss of power; of standard output and of pipes nothing is known.
+    /// Makes what was written survive a loss of power. Nothing is known about standard output and pipes.
     ///
     /// # Errors
-    /// When it may not.
+    /// When it may not survive.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let synced = match self {
             Self::Stdout => Ok(()),
@@ -56,25 +54,24 @@ impl Sink {
     }
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct RotatingFile {
     path: PathBuf,
     max_bytes: u64,
-    /// How many renamed ones are kept.
+    /// The number of renamed files to keep.
     old_files: usize,
     file: Option<File>,
 }
 
 impl RotatingFile {
-    /// Opens a file, and begins it if there is none.
+    /// Opens a file, and creates it if there is none.
     ///
     /// # Errors
     /// When it cannot be written, or another process writes it.
     pub(super) fn open(path: &Path, max_bytes: u64, old_files: usize) -> io::Result<Self> {
         let file = open(path)?;
         Ok(Self {
-            // Of a link, what it leads to is renamed, and not the link.
+            // For a link, its target is renamed, and not the link.
             path: fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
             max_bytes,
             old_files,
@@ -89,7 +86,7 @@ impl RotatingFile {
         }
     }
 
-    /// Renames the file when it would become too large by so many bytes. Of the renamed ones the oldest is replaced.
+    /// Renames the file if this many more bytes would make it too large. The oldest renamed file is replaced.
     fn make_room(&mut self, bytes: usize) -> io::Result<()> {
         let size = self.opened()?.metadata()?.len();
         let more = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -115,7 +112,7 @@ impl RotatingFile {
 /// Opens a file to append to it. Its name survives a loss of power.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // Opened to be read too, a pipe does not wait for its reader.
+    // A pipe that is opened for reading too does not wait for its reader.
     options.read(true).append(true).create(true).mode(0o640);
     let file = options.open(path)?;
     match file.try_lock() {
@@ -132,7 +129,7 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The name of a log that was renamed so many times.
+/// Returns the name of a log that was renamed this many times.
 #[must_use]
 pub fn old_file(path: &Path, number: usize) -> PathBuf {
     let mut name = OsString::from(path);
@@ -142,13 +139,13 @@ pub fn old_file(path: &Path, number: usize) -> PathBuf {
     name.into()
 }
 
-/// A log and what it was renamed to, the oldest first, opened to be read. None is missing that its host renames meanwhile: the
-/// newest are opened first.
+/// Opens a log and its renamed files for reading, the oldest first. They are opened from the newest on, so that none is
+/// missing if the host renames them meanwhile.
 ///
 /// # Errors
 /// When there is no such file, or one cannot be read.
 pub fn open_files(path: &Path) -> io::Result<Vec<File>> {
-    // Renamed ones are beside the file itself, and not beside a link to it.
+    // Renamed files are beside the file itself, and not beside a link to it.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (mut files, mut known) = (Vec::new(), Vec::new());
     for number in 0.. {

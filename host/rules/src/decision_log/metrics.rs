@@ -1,4 +1,4 @@
-//! What is seen of the log from outside: what was written, what waits, what is missing, and a warning while it is not whole.
+//! The metrics of the log: what was written, what waits and what is missing, and a warning while it is incomplete.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use tillgate_base::observe::readiness::Warning;
 
 use super::DecisionLog;
 
-/// Registers what is known of the log. Where there is none, all counts are 0.
+/// Registers the metrics of the log. If there is none, all counts are 0.
 pub fn measure(log: Option<&Arc<DecisionLog>>, metrics: &Metrics) {
     let collect = |family: MetricFamily, count: fn(&DecisionLog) -> u64| {
         let log = log.map(Arc::downgrade);
@@ -37,7 +37,7 @@ pub fn measure(log: Option<&Arc<DecisionLog>>, metrics: &Metrics) {
 }
 
 impl DecisionLog {
-    /// A warning while nothing can be written, or the log lacks decisions and does not say so yet. It counts those.
+    /// Warns while nothing can be written, or while decisions are missing that the log does not report yet; counts these.
     pub fn warning(&self) -> Option<Warning> {
         let missing = self.queue.missing().map_or(0, |missing| missing.decisions);
         let why = match (self.queue.is_failing(), missing) {

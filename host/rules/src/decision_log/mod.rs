@@ -1,9 +1,9 @@
-//! The decision log: a line of JSON about each item and rule that was decided, in a file or on standard output, for the tenants
-//! that have chosen that (`choice.rs`).
+//! The decision log: a line of JSON about each item and rule that was decided, in a file or on standard output, for
+//! tenants that have chosen this (`choice.rs`).
 //!
-//! No decision waits for the log. Lines go into a queue, and a thread writes them (`writer.rs`, `file.rs`). What the queue has no
-//! room for is counted, and a line says how many decisions are missing. Tills hand in what they have decided themselves
-//! (`handed_in/`). This room knows nothing of rules: whoever decides makes the lines (`line.rs`).
+//! No decision waits for the log. Lines go into a queue, and a thread writes them (`writer.rs`, `file.rs`). Decisions
+//! that find no room in the queue are counted, and a line reports how many are missing. Tills upload decisions that
+//! they made themselves (`handed_in/`). Nothing here knows of rules: whoever decides makes the lines (`line.rs`).
 
 mod choice;
 mod file;
@@ -36,7 +36,7 @@ pub use self::metrics::measure;
 use self::queue::{Entry, Queue};
 use self::writer::{Message, Writer};
 
-/// How long the end of a host waits for what is not written yet.
+/// The longest time that a stopping host waits for unwritten lines.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The log that a host writes. When it is dropped, what waits is still written.
@@ -73,7 +73,7 @@ impl DecisionLog {
         Ok(Some(Arc::new(Self { messages, queue })))
     }
 
-    /// Adds the lines of a decision that was made at a time, unless there is no room.
+    /// Adds the lines of a decision that was made at this time, or counts it as missing if there is no room.
     pub fn add(&self, lines: Vec<u8>, count: u64, at: Timestamp) {
         let entry = Entry {
             lines,
@@ -85,17 +85,17 @@ impl DecisionLog {
         }
     }
 
-    /// Whether lines of so many bytes would fit if nothing else waited.
+    /// Returns whether lines of this many bytes would fit if nothing else waited.
     pub fn may_have_room(&self, bytes: usize) -> bool {
         bytes <= self.queue.max_bytes
     }
 
-    /// A decision that was made at a time is missing.
+    /// Counts a decision that was made at this time as missing.
     pub fn miss(&self, at: Timestamp) {
         self.queue.miss(at);
     }
 
-    /// Adds lines, and waits until they are on disk. Answers whether they are.
+    /// Adds lines, and waits until they are on disk. Returns whether they are.
     async fn write(&self, lines: Vec<u8>, count: u64, patience: Duration) -> bool {
         let (written, is_written) = oneshot::channel();
         let entry = Entry {
@@ -107,7 +107,7 @@ impl DecisionLog {
         self.put(entry) && matches!(is_written.await, Ok(Ok(true)))
     }
 
-    /// Whether there was room.
+    /// Puts lines into the queue. Returns whether there was room.
     fn put(&self, entry: Entry) -> bool {
         let bytes = entry.lines.len();
         if !self.queue.take(bytes) {
@@ -120,7 +120,7 @@ impl DecisionLog {
         is_sent
     }
 
-    /// Writes what waits, and ends. There is no room for what comes later.
+    /// Writes what waits, and ends. Later lines find no room.
     pub async fn close(&self) {
         self.queue.is_ending.store(true, Ordering::Relaxed);
         let (ended, has_ended) = oneshot::channel();

@@ -1,5 +1,5 @@
-//! How much waits to be written: bounded by bytes, so that a disk that is slow or full costs no more memory than that. What found
-//! no room is counted here until a line of the log says so.
+//! The queue of lines to be written: limited in bytes, so that a slow or full disk costs no more memory than that. It
+//! counts decisions that found no room until a line of the log reports them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -11,29 +11,29 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) lines: Vec<u8>,
-    /// How many they are.
+    /// The number of lines.
     pub(super) count: u64,
-    /// Who waits for them to be on disk, and is told whether they are.
+    /// Tells whoever waits whether the lines are on disk.
     pub(super) written: Option<oneshot::Sender<bool>>,
 }
 
 /// Decisions that are not in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Missing {
-    /// How many there are; one about a basket counts once.
+    /// Their number; a decision about a basket counts once.
     pub(super) decisions: u64,
-    /// When the first of them was made.
+    /// The time of the first of them.
     pub(super) since: Timestamp,
 }
 
-/// What the thread that writes shares with those who want something written.
+/// The state that the writing thread shares with its callers.
 #[derive(Debug)]
 pub(super) struct Queue {
     bytes: AtomicUsize,
     pub(super) max_bytes: usize,
-    /// What the log does not say yet.
+    /// The missing decisions that the log does not report yet.
     missing: Mutex<Option<Missing>>,
-    /// How many lines were written, and how many decisions are missing, since the start.
+    /// The number of lines that were written, and of decisions that are missing, since the start.
     pub(super) lines: AtomicU64,
     pub(super) all_missing: AtomicU64,
     is_failing: AtomicBool,
@@ -53,7 +53,7 @@ impl Queue {
         }
     }
 
-    /// Takes room for so many bytes. Answers whether there was any.
+    /// Takes room for this many bytes. Returns whether there was any.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let has_room = self
             .bytes
@@ -71,12 +71,12 @@ impl Queue {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The bytes that wait.
+    /// Returns the bytes that wait to be written.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// A decision is missing that was made at a time.
+    /// Counts a decision that was made at this time as missing.
     pub(super) fn miss(&self, at: Timestamp) {
         self.all_missing.fetch_add(1, Ordering::Relaxed);
         let mut missing = self.missing.lock();
@@ -88,29 +88,28 @@ impl Queue {
         missing.since = missing.since.min(at);
     }
 
-    /// What is missing that the log does not say yet.
+    /// Returns the missing decisions that the log does not report yet.
     pub(super) fn missing(&self) -> Option<Missing> {
         *self.missing.lock()
     }
 
-    /// The same, which the log is about to say.
+    /// Takes the missing decisions, which the log is about to report.
     pub(super) fn take_missing(&self) -> Option<Missing> {
         self.missing.lock().take()
     }
 
-    /// Whether nothing can be written now.
     pub(super) fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Nothing can be written. That is logged once.
+    /// Marks that nothing can be written, and logs that once.
     pub(super) fn fail(&self, cause: &std::io::Error) {
         if !self.is_failing.swap(true, Ordering::Relaxed) {
             tracing::error!(%cause, "decisions cannot be written to their log: they wait, as many as there is room for");
         }
     }
 
-    /// Lines were written.
+    /// Counts lines that were written.
     pub(super) fn succeed(&self, lines: u64) {
         self.lines.fetch_add(lines, Ordering::Relaxed);
         if self.is_failing.swap(false, Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! The thread that writes the log: takes what waits and writes many lines at a time. While nothing can be written, it tries again
-//! and goes on where it has stopped, and the queue fills up.
+//! The thread that writes the log: it takes what waits and writes many lines at a time. While nothing can be written,
+//! it retries from where it stopped, and the queue fills up.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,21 +14,21 @@ use super::file::Sink;
 use super::line::Line;
 use super::queue::{Entry, Queue};
 
-/// How long lines are collected.
+/// The time for which lines are collected.
 const LINGER: Duration = Duration::from_millis(50);
 
-/// How long it is until what could not be written is tried again.
+/// The delay before lines that could not be written are tried again.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// About how many bytes are written at once.
+/// The approximate size of a batch in bytes.
 const BATCH: usize = 256 << 10;
 
-/// What the thread is told.
+/// A message to the thread.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// To write lines.
+    /// Write lines.
     Write(Entry),
-    /// To end, and to say when it has.
+    /// End, and say when that is done.
     End(oneshot::Sender<()>),
 }
 
@@ -37,9 +37,9 @@ pub(super) enum Message {
 struct Batch {
     lines: Vec<u8>,
     count: u64,
-    /// What they take of the queue.
+    /// The room that they take in the queue, in bytes.
     bytes: usize,
-    /// Who waits for them to be on disk.
+    /// Tell those who wait whether the lines are on disk.
     waiting: Vec<oneshot::Sender<bool>>,
 }
 
@@ -56,7 +56,6 @@ impl Batch {
     }
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Writer {
     messages: Receiver<Message>,
@@ -80,10 +79,10 @@ impl Writer {
         }
     }
 
-    /// Writes until it is told to end, or nobody is left who could tell it anything.
+    /// Writes until it is told to end, or until nobody is left who could tell it anything.
     pub(super) fn run(mut self) {
         while let Ok(first) = self.messages.recv() {
-            // Others come meanwhile, and are written with it.
+            // More lines come meanwhile, and are written with it.
             thread::sleep(LINGER);
             let mut next = Some(first);
             while next.is_some() {
@@ -125,12 +124,12 @@ impl Writer {
             is_written = synced.inspect_err(|cause| self.queue.fail(cause)).is_ok();
         }
         for waiting in batch.waiting {
-            // Who does not wait any more hands it in again.
+            // A till that no longer waits uploads again.
             let _ = waiting.send(is_written);
         }
     }
 
-    /// Writes lines, however often that takes. Answers whether they are written: not when the log is to end before.
+    /// Writes lines, however often that takes. Returns whether they are written, which they are not if the log ends first.
     fn write_lines(&mut self, lines: &[u8]) -> bool {
         let mut rest = lines;
         while !rest.is_empty() {

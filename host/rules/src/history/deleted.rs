@@ -1,7 +1,7 @@
-//! What was deleted and is not there again: the conditions or the projects of an owner, the latest first.
+//! Lists the conditions or projects of an owner that were deleted and not created again, the latest first.
 //!
-//! A deletion's commit has a record beside the row of the history, under the same number, so that a list of ten thousand is read
-//! page by page. The record goes with its row, or in the commit that creates the document again.
+//! The commit of a deletion writes a record beside the row of the history, under the same number, so that a list of ten
+//! thousand is read page by page. The record is removed with its row, or in the commit that creates the document again.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use super::{ROW, Row, Who, number_of, row_key, rows_of};
 use crate::cache::{CONDITION, PROJECT};
 use crate::{Conditions, INLINE, Owner};
 
-/// The records, by the kind of what was deleted and by the numbers of their rows, the newest first.
+/// The prefix of the records' keys, followed by the kind of document and the number of the row, the newest first.
 const DELETED: &str = "deleted/";
 
-/// What a list is of.
+/// The kind of rules that a list contains.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleKind {
     /// Conditions.
@@ -32,7 +32,7 @@ pub enum RuleKind {
 }
 
 impl RuleKind {
-    /// What the keys of these documents begin with.
+    /// Returns the prefix of these documents' keys.
     const fn prefix(self) -> &'static str {
         match self {
             Self::Conditions => CONDITION,
@@ -73,8 +73,8 @@ struct Item<'a> {
     by: Who<'a>,
 }
 
-/// Adds to a change, whose row has this key, the record of a document that is deleted, or removes that of one that is created
-/// again.
+/// Adds the record of a deleted document to the change whose row has this key, or removes the record of a document that
+/// is created again.
 pub(super) async fn follow(
     app: &Arc<App>,
     records: &Records,
@@ -104,7 +104,7 @@ pub(super) async fn follow(
     }
 }
 
-/// The key of the record beside a row: `deleted/project/{number}` for `history/project/{id}/{number}`.
+/// Returns the key of the record beside a row: `deleted/project/{number}` for `history/project/{id}/{number}`.
 pub(super) fn key_beside(row: &str) -> String {
     let document = row.strip_prefix(ROW).unwrap_or(row);
     let (kind, rest) = document.split_once('/').unwrap_or((document, ""));
@@ -112,7 +112,7 @@ pub(super) fn key_beside(row: &str) -> String {
     format!("{DELETED}{kind}/{number}")
 }
 
-/// The name in a document as it is stored; conditions have none. A long one is read off the threads that serve.
+/// Reads the name in a stored document; conditions have none. A long one is read off the threads that serve.
 async fn name_of(app: &Arc<App>, json: &Bytes) -> Result<Option<String>> {
     #[derive(Deserialize)]
     struct Named {
@@ -129,7 +129,7 @@ async fn name_of(app: &Arc<App>, json: &Bytes) -> Result<Option<String>> {
 }
 
 impl Conditions {
-    /// A page of what was deleted: `{ items, next? }`. Without `says_who`, it was deleted by the platform, whoever that was.
+    /// Returns a page of what was deleted: `{ items, next? }`. Without `says_who`, it names the platform as the author.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -157,7 +157,7 @@ impl Conditions {
             Ok(row.transpose()?.map(|row| row.record))
         });
         let found = found.collect::<Result<Vec<_>>>()?;
-        // One that has just become too old has no row any more.
+        // A record that has just become too old no longer has a row.
         let items = deleted.iter().zip(&found).filter_map(|(deleted, row)| {
             let row = row.as_ref()?;
             Some(Item {

@@ -1,4 +1,4 @@
-//! Reading the history: a page of rows, the newest first, with the versions before and after each change.
+//! Reads the history: a page of rows, the newest first, with the versions before and after each change.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ use super::{RECORDED, Recorded, Row, Version, Who, number_of, row_key, rows_of, 
 use crate::cache::{condition_key, project_key};
 use crate::{Conditions, Owner};
 
-/// The versions of a page are at most so many bytes, unless its first item alone has more.
+/// The most bytes of versions in a page, unless its first item alone has more.
 const MAX_BYTES: usize = 8 << 20;
 
 /// The number of a row, in a cursor.
@@ -30,24 +30,23 @@ const MAX_BYTES: usize = 8 << 20;
 pub struct Sequence(u64);
 
 impl Sequence {
-    /// The number.
     pub(super) const fn number(self) -> u64 {
         self.0
     }
 
-    /// The number in a cursor.
+    /// Parses the number in a cursor.
     pub fn parse(text: &str) -> Option<Self> {
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| text.parse().ok().map(Self)).flatten()
     }
 }
 
-/// Which page is wanted.
+/// The page that a caller asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct PageQuery {
-    /// The last item of the page before.
+    /// The last item of the previous page.
     pub after: Option<Sequence>,
-    /// How many items it has at most; fewer where they are long.
+    /// The most items of the page; it has fewer if they are long.
     pub limit: usize,
 }
 
@@ -92,7 +91,7 @@ struct HistoryItem<'a, D> {
 /// A document, or null.
 type Document<'a> = Option<&'a RawValue>;
 
-/// What a document was before or after a change.
+/// The state of a document before or after a change.
 #[derive(Clone, Copy)]
 enum State<'a> {
     /// There was none.
@@ -120,7 +119,7 @@ impl State<'_> {
     }
 }
 
-/// A row with what was before and after it.
+/// A row with the states before and after it.
 struct Found<'a> {
     number: u64,
     row: &'a Row,
@@ -129,7 +128,7 @@ struct Found<'a> {
 }
 
 impl Conditions {
-    /// Whose condition a tenant means by an id: its own, where there is one or a history of one, otherwise the platform's.
+    /// Returns whose condition a tenant means by an id: its own if it has one or a history of one, else the platform's.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -153,8 +152,8 @@ impl Conditions {
         })
     }
 
-    /// A page of the history of a condition: `{ items, next? }`. Without `says_who`, the changes are the platform's, whoever
-    /// made them, and why.
+    /// Returns a page of the history of a condition: `{ items, next? }`. Without `says_who`, it names the platform as
+    /// the author of the changes, and does not say why they were made.
     ///
     /// # Errors
     /// [`Error::NotFound`] when there is neither such a condition nor a history; when the store is unavailable.
@@ -170,7 +169,7 @@ impl Conditions {
         page.ok_or_else(|| Error::missing(CONDITION_NOT_FOUND, id))
     }
 
-    /// A page of the history of a project.
+    /// Returns a page of the history of a project.
     ///
     /// # Errors
     /// As [`Conditions::condition_history`].
@@ -185,7 +184,7 @@ impl Conditions {
         page.ok_or_else(|| Error::missing(PROJECT_NOT_FOUND, id))
     }
 
-    /// Where the conditions of an owner are, and their history.
+    /// Returns the records that hold an owner's conditions and their history.
     pub(super) fn records_of(&self, owner: Owner<'_>) -> Records {
         match owner {
             Owner::Platform => self.global.records().clone(),
@@ -194,7 +193,7 @@ impl Conditions {
     }
 }
 
-/// A page of the history of the document of a key; `None` when there is neither.
+/// Returns a page of the history of the document with a key; `None` if neither of them exists.
 async fn page(
     records: &Records,
     key: &str,
@@ -207,8 +206,8 @@ async fn page(
     let recorded = read.next().flatten();
     let recorded = recorded.map(|entry| decode_entry::<Recorded>(RECORDED, &entry));
     let newest = recorded.transpose()?.map_or(0, |read| read.record.newest);
-    // Of a row that has come since, `current` is not what was before it: such rows are not read. The last row of the page
-    // before is: what it replaced is what the first one here has made.
+    // Rows that have come since are not read, since `current` is not the state after them. The last row of the previous
+    // page is read again: the version that it replaced is the one that the first row here made.
     let first = query.after.map_or(newest, |after| after.0.min(newest));
     let limit = query.limit + usize::from(query.after.is_some());
     let (rows, more) = rows(records, key, first, limit).await?;
@@ -233,8 +232,8 @@ async fn page(
 }
 
 impl Conditions {
-    /// The bytes that a page of a project's history takes: for its versions as they are read and answered, and for the current
-    /// project.
+    /// Returns the bytes that a page of a project's history takes: for its versions as they are read and answered, and
+    /// for the current project.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -249,7 +248,7 @@ impl Conditions {
         Ok(versions + 2 * self.bytes_of_project(tenant, id).await?)
     }
 
-    /// The same for the versions of a condition, without the current condition.
+    /// Returns the bytes that the versions of a page of a condition's history take, without the current condition.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -264,7 +263,7 @@ impl Conditions {
     }
 }
 
-/// The bytes of the versions of a page: each is read once, and answered after one change and before the next.
+/// Returns the bytes of the versions of a page. Each is read once, and answered after one change and before the next.
 async fn bytes_of_versions(records: &Records, key: &str, query: PageQuery) -> Result<usize> {
     let first = query.after.map_or(u64::MAX - 1, |after| after.0);
     let (rows, _) = rows(records, key, first, query.limit + 1).await?;
@@ -274,7 +273,7 @@ async fn bytes_of_versions(records: &Records, key: &str, query: PageQuery) -> Re
     Ok(3 * bytes.sum::<usize>().min(MAX_BYTES + 2 * largest))
 }
 
-/// Rows from a number down, and whether there are more.
+/// Returns the rows from a number downwards, and whether there are more.
 async fn rows(
     records: &Records,
     key: &str,
@@ -293,7 +292,7 @@ async fn rows(
     Ok((rows, read.more))
 }
 
-/// The rows after a cursor, each with what was before and after it.
+/// Returns the rows after a cursor, each with the states before and after it.
 fn found<'a>(
     rows: &'a [(u64, Row)],
     current: Option<&'a Bytes>,
@@ -301,7 +300,7 @@ fn found<'a>(
 ) -> Vec<Found<'a>> {
     let mut newer = match cursor {
         None => current.map_or(State::NotKept, State::Current),
-        // Its own row follows, unless that is too old by now.
+        // The cursor's own row follows, unless it is too old by now.
         Some(_) => State::NotKept,
     };
     let mut found = Vec::with_capacity(rows.len());
@@ -315,7 +314,7 @@ fn found<'a>(
             Action::Deleted => State::Nothing,
             Action::Created | Action::Replaced => newer,
         };
-        // What was there before a creation is what the row before it has made: nothing.
+        // Before a creation there was nothing, so it does not say what the row before it made.
         newer = match before {
             State::Nothing => State::NotKept,
             before => before,
@@ -332,7 +331,7 @@ fn found<'a>(
     found
 }
 
-/// How many of them fit into a page: one at least.
+/// Returns how many of them fit into a page: at least one.
 fn how_many(found: &[Found<'_>]) -> usize {
     let mut bytes = 0;
     let fits = |found: &&Found<'_>| {
@@ -343,11 +342,11 @@ fn how_many(found: &[Found<'_>]) -> usize {
     fitting.max(1).min(found.len())
 }
 
-/// The versions of some rows, each read once.
+/// Reads the versions of some rows, each once.
 async fn versions(records: &Records, found: &[Found<'_>]) -> Result<HashMap<Uuid, Bytes>> {
     let states = found.iter().flat_map(|found| [found.after, found.before]);
     let mut ids: Vec<Uuid> = states.filter_map(State::version).collect();
-    // What is before a change is after the one before it.
+    // The version before a change is also the one after the previous change.
     ids.dedup();
     let keys: Vec<String> = ids.iter().map(|id| version_key(*id)).collect();
     let read = records.entries(&keys).await?;
@@ -377,7 +376,7 @@ fn item<'a>(
     })
 }
 
-/// A document, and whether it is all that there was.
+/// Returns the document of a state, and whether all that there was is kept.
 fn document<'a>(
     state: State<'a>,
     versions: &'a HashMap<Uuid, Bytes>,

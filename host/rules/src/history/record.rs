@@ -1,8 +1,8 @@
-//! Writing the history: the row of a change, in the change's own commit, with the version that is replaced.
+//! Writes the history: the row of a change, in the change's own commit, with the version that it replaces.
 //!
-//! A commit has at most 32 MiB, and a project may be almost as large. Where the new version and the replaced one do not fit
-//! together, the replaced one is set aside first, in a commit of its own with a note; the change names it and removes the
-//! note. If the change is never made, the retention finds the note.
+//! A commit has at most 32 MiB, and a project may be almost as large. If the new version and the replaced one do not
+//! fit together, the replaced one is set aside first, in its own commit with a note. The change names it and removes
+//! the note. If the change is never made, the retention finds the note.
 
 use std::sync::Arc;
 
@@ -21,21 +21,21 @@ use super::{
     RECORDED, Recorded, Row, Version, aside_key, deleted, retention, row_key, rows_of, version_key,
 };
 
-/// What a commit has besides values: keys, attributes, the row and the counts.
+/// The bytes of a commit besides values: keys, attributes, the row and the counts.
 const MARGIN: usize = 256 << 10;
 
-/// A change of a document, as its history tells it.
+/// A change of a document, for its history.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     /// The key of the document's record.
     pub(crate) document: &'a str,
     pub(crate) action: Action,
-    /// What is replaced, as it was read.
+    /// The replaced document, as it was read.
     pub(crate) replaced: Option<&'a Versioned<Bytes>>,
     pub(crate) by: &'a By,
-    /// Why, where that was said.
+    /// The reason, if one was given.
     pub(crate) note: Option<&'a Note>,
-    /// How many of the document's tests fail, where they were run.
+    /// The number of the document's tests that fail, if they were run.
     pub(crate) failing_tests: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Recorder<'a> {
 /// A version that was set aside.
 #[derive(Clone, Copy, Debug)]
 struct Aside {
-    /// Of what it is a copy.
+    /// The revision that it is a copy of.
     of: Revision,
     id: Uuid,
     /// The commit of its note.
@@ -66,10 +66,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Adds the row of a change to the change, which has everything else by now. `recorded` was read with what is replaced.
+    /// Adds the row of a change to the change, which is otherwise complete. `recorded` was read with what is replaced.
     ///
     /// # Errors
-    /// When the store is unavailable; [`Error::Bug`] for what has no JSON form.
+    /// When the store is unavailable; [`Error::Bug`] when something has no JSON form.
     pub(crate) async fn record(
         &self,
         change: &mut Change,
@@ -115,7 +115,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Adds to a change the version that it replaces, or the one that was set aside.
+    /// Keeps the version that a change replaces: adds it to the change, or sets it aside.
     async fn keep(&self, change: &mut Change, replaced: &Versioned<Bytes>) -> Result<Version> {
         let bytes = replaced.record.len();
         if change.bytes() + bytes + MARGIN <= MAX_COMMIT_BYTES {

@@ -1,7 +1,7 @@
-//! Retention: a job of each tenant, and one of the platform, removes rows that are old with their versions, and versions that
+//! Retention: a job of each tenant, and one of the platform, removes old rows with their versions, and versions that
 //! were set aside for a change that was never made.
 //!
-//! It runs every night for as long as there is any history, in steps. Versions are never read: the rows name them.
+//! It runs every night for as long as there is any history, in steps. It never reads versions, since the rows name them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,25 +19,24 @@ use uuid::Uuid;
 use super::deleted::key_beside;
 use super::{ASIDE, RECORDED, ROW, Recorded, Row, aside_key, version_key};
 
-/// The queue.
 const QUEUE: &str = "history-retention";
 
 /// The job of a tenant, or of the platform.
 const JOB: &str = "retention";
 
-/// How many rows are read at once, and removed with their versions in one commit.
+/// The most rows to read at once, and to remove with their versions in one commit.
 const ROWS: usize = 400;
 
-/// About how many bytes of versions are removed in one commit, for which others wait.
+/// The approximate bytes of versions to remove in one commit, for which others wait.
 const BYTES: usize = 16 << 20;
 
-/// How many pages of rows one step reads.
+/// The most pages of rows that one step reads.
 const PAGES: usize = 50;
 
-/// How long after a version was set aside its change is certainly not made any more.
+/// The age at which a version that was set aside is abandoned: its change will certainly no longer be made.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Has the runner do the jobs, for as long as the application is there.
+/// Has the runner do the jobs, for as long as the application exists.
 pub(crate) fn register(app: &Arc<App>) {
     let weak = Arc::downgrade(app);
     let queue = Queue::new(QUEUE, Scope::AllPartitions);
@@ -52,12 +51,12 @@ pub(crate) fn register(app: &Arc<App>) {
     });
 }
 
-/// Adds to a change the job of its partition. It is due at the next midnight, however often it is put.
+/// Adds the job of its partition to a change. It is due at the next midnight, however often it is added.
 pub(super) fn begin(change: &mut Change, now: Timestamp) {
     change.enqueue(QUEUE, JOB, now.next_midnight(), Bytes::new());
 }
 
-/// A step: from the row that the job's body names.
+/// Runs a step, from the row that the job's body names.
 async fn run(app: &App, work: Work) -> Result<()> {
     let records = app.records(work.partition.clone());
     let now = app.clock.now();
@@ -88,14 +87,14 @@ async fn run(app: &App, work: Work) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is anything that will be old one day.
+/// Returns whether there is anything that will become old.
 async fn is_any(records: &Records) -> Result<bool> {
     let rows = records.scan(ROW, None, 1).await?;
     let asides = records.scan(ASIDE, None, 1).await?;
     Ok(!rows.entries.is_empty() || !asides.entries.is_empty())
 }
 
-/// Removes those rows of a page that are older than a time, with their versions.
+/// Removes the rows of a page that are older than a time, with their versions.
 async fn remove_old(records: &Records, page: &Page, old: Timestamp) -> Result<()> {
     let (mut keys, mut bytes) = (Vec::new(), 0);
     for (key, entry) in &page.entries {
@@ -120,7 +119,7 @@ async fn remove_old(records: &Records, page: &Page, old: Timestamp) -> Result<()
     remove(records, &keys, bytes).await
 }
 
-/// Removes rows and versions, which have so many bytes.
+/// Removes rows and versions of this many bytes.
 async fn remove(records: &Records, keys: &[String], bytes: usize) -> Result<()> {
     let plan = async || {
         let recorded = records.get::<Recorded>(RECORDED).await?;
@@ -141,7 +140,7 @@ async fn remove(records: &Records, keys: &[String], bytes: usize) -> Result<()> 
     records.change(plan).await
 }
 
-/// Removes versions that were set aside before a time. One whose change is made after all takes its note with it first.
+/// Removes versions that were set aside before a time. If the change of one is made after all, it removes the note first.
 async fn remove_abandoned(records: &Records, before: Timestamp) -> Result<()> {
     for (name, noted) in notes(records).await? {
         if noted.record >= before {
@@ -158,7 +157,7 @@ async fn remove_abandoned(records: &Records, before: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The notes of versions that were set aside.
+/// Returns the notes of versions that were set aside.
 async fn notes(records: &Records) -> Result<Vec<(String, Versioned<Timestamp>)>> {
     let page = records.scan(ASIDE, None, ROWS).await?;
     let note = |(key, entry): &(String, Entry)| {

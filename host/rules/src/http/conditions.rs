@@ -20,10 +20,9 @@ use crate::{Concerned, Conditions, Owner, Part, StoredCondition};
 const CONDITION: &str = "/api/v1/entity-conditions/{conditionId}";
 const GLOBAL_CONDITION: &str = "/api/v1/global-entity-conditions/{conditionId}";
 
-/// `Tillgate-Failing-Tests`: how many tests of tenants fail after a change of a global condition.
+/// `Tillgate-Failing-Tests`: the number of tenants' tests that fail after a change of a global condition.
 const FAILING_HEADER: HeaderName = HeaderName::from_static("tillgate-failing-tests");
 
-/// The routes of conditions.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let json = Takes::Json(MAX_BODY);
     let none = Takes::Nothing;
@@ -138,7 +137,7 @@ async fn put_condition(
     Ok(reply.audited_if(line))
 }
 
-/// The answer to a change of a condition. A global one may have failed tests of tenants: it says how many fail now.
+/// Adds to the answer to a change of a global condition how many tests of tenants fail now.
 async fn with_failing(
     conditions: &Conditions,
     reply: Reply,
@@ -178,7 +177,7 @@ async fn delete_condition(
     Ok(reply.audited(line(owner, &id, editor, before, None)))
 }
 
-/// An operation on the condition of the path.
+/// Adds the condition of the path to an operation.
 pub(super) fn with_condition_id(operation: Operation) -> Operation {
     operation.path(
         "conditionId",

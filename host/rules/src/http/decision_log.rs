@@ -1,4 +1,4 @@
-//! The decision log: a tenant's choice, what tills hand in, and how far they are.
+//! The decision log: a tenant's choice, uploads of tills, and the progress of tills.
 
 use std::sync::Arc;
 
@@ -32,7 +32,6 @@ const CURSOR: QueryParameter<String> = QueryParameter::cursor(till_cursor, |text
         .ok_or(CURSOR_RULE)
 });
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let write = Access::With(P::DecisionLogWrite);
@@ -72,7 +71,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     ]
 }
 
-/// The tenant of the path, which is the caller's unless the caller is the platform's.
+/// Returns the tenant of the path, which is the caller's unless the caller is the platform's.
 fn tenant_of(request: &Request) -> Result<TenantId> {
     let id = TenantId::new(request.param(0)?);
     let id = id.ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))?;

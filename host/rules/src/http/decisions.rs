@@ -17,7 +17,6 @@ use super::catalog;
 use super::conditions::with_condition_id;
 use crate::{About, Conditions, Question};
 
-/// The routes of decisions.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let json = Takes::Json(MAX_BODY);
     vec![
@@ -54,7 +53,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
 const EXPLAIN: QueryParameter<bool> =
     QueryParameter::flag("explain", "Whether each result says what was compared.");
 
-/// Why the audit log says nothing of them.
+/// The reason why the audit log leaves out decisions.
 const READS: &str = "a decision changes nothing";
 
 /// `Tillgate-Engine`: the SHA-256 of the module that decided.
@@ -78,7 +77,7 @@ async fn evaluate_basket(conditions: Arc<Conditions>, request: Request) -> Resul
     evaluate(conditions, request, About::Basket).await
 }
 
-/// What the module answers, and which module it is. A refusal is the module's answer too.
+/// Answers what the module decides, and which module it is. A refusal is the module's answer too.
 async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -> Result<Reply> {
     let (catalog, staleness) = catalog(&conditions, &request).await?;
     let asked = || Ok((request.shared_caller()?, request.correlation));
@@ -140,7 +139,7 @@ fn describe_evaluate_basket() -> Operation {
     deciding(operation)
 }
 
-/// An operation that the module decides.
+/// Adds to an operation what all decisions share.
 fn deciding(operation: Operation) -> Operation {
     operation
         .with_header("Tillgate-Engine", "The SHA-256 of the module that decided.")

@@ -1,4 +1,4 @@
-//! What is wrong with a condition or a project.
+//! Findings: what is wrong with a condition or a project.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use super::conditions::{condition_id, no_condition, with_condition_id};
 use super::projects::{no_project, project_id, with_project_id};
 use crate::Conditions;
 
-/// The routes of findings.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     vec![
         Route::new(

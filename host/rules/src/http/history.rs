@@ -1,4 +1,4 @@
-//! The history of conditions and projects: who changed them, when, and what they were before and after.
+//! The history of conditions and projects: who changed them and when, and the versions before and after.
 
 use std::sync::Arc;
 
@@ -18,16 +18,15 @@ use super::conditions::{condition_id, with_condition_id};
 use super::projects::{project_id, with_project_id};
 use crate::{Conditions, DeletedPage, HistoryPage, Owner, PageQuery, RuleKind, Sequence};
 
-/// The bytes of the rows of a page, each with a note. They say how large its versions are.
+/// The bytes of the rows of a page, each with a note. The rows say how large the page's versions are.
 const ROWS: usize = 4 << 20;
 
-/// The bytes of a page of what was deleted: its rows as they are read, and as they are answered.
+/// The bytes of a page of deleted rules: its rows as they are read, and as they are answered.
 const DELETED: usize = 2 * ROWS;
 
 const CURSOR: QueryParameter<Sequence> =
     QueryParameter::cursor(cursor, |text| Sequence::parse(text).ok_or(CURSOR_RULE));
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let none = Takes::Nothing;
     vec![
@@ -103,8 +102,8 @@ async fn of_global_condition(conditions: Arc<Conditions>, request: Request) -> R
     condition_history(&conditions, &request, Owner::Platform, &id, query).await
 }
 
-/// A page of the history of a condition. Of a global one, tenants see when it has changed and what, and neither who of the
-/// platform has changed it nor why.
+/// Answers a page of the history of a condition. For a global one, tenants see what changed and when, but neither who
+/// on the platform changed it nor why.
 async fn condition_history(
     conditions: &Conditions,
     request: &Request,
@@ -130,7 +129,7 @@ async fn of_project(conditions: Arc<Conditions>, request: Request) -> Result<Rep
     Ok(Reply::json(StatusCode::OK, page))
 }
 
-/// Whether the caller is told who has changed what an owner has.
+/// Returns whether the caller may see who changed an owner's rules.
 fn says_who(request: &Request, owner: Owner<'_>) -> Result<bool> {
     Ok(match owner {
         Owner::Platform => request
@@ -155,7 +154,7 @@ async fn deleted_projects(conditions: Arc<Conditions>, request: Request) -> Resu
     deleted(&conditions, &request, owner, RuleKind::Projects).await
 }
 
-/// A page of what an owner has deleted. Of the platform's, tenants do not see who.
+/// Answers a page of what an owner has deleted. Tenants do not see who on the platform deleted something.
 async fn deleted(
     conditions: &Conditions,
     request: &Request,
@@ -167,7 +166,7 @@ async fn deleted(
     Ok(Reply::json(StatusCode::OK, page.await?))
 }
 
-/// Which page is wanted; every fault is named.
+/// Reads which page the caller asks for, and names every fault.
 fn page_query(request: &Request) -> Result<PageQuery> {
     let mut query = Query::of(request);
     let after = query.optional(&CURSOR);

@@ -1,5 +1,5 @@
-//! The routes of conditions, projects, decisions and the catalog (`conditions.md`, `given.md` 4.2). What they share, and the
-//! catalog, stand here.
+//! The routes of conditions, projects, decisions and the catalog (`conditions.md`, `given.md` 4.2). This file has the
+//! catalog, and what the routes share.
 
 mod conditions;
 mod decision_log;
@@ -28,10 +28,10 @@ use tillgate_http::{Access, Event, Operation, QueryParameter, Reply, Request, Ro
 
 use super::{Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text};
 
-/// Examples of the bodies of its operations, by their ids.
+/// Examples of the bodies of its operations, by the ids of operations.
 pub const EXAMPLES: &str = include_str!("examples.json");
 
-/// The routes.
+/// Returns the routes.
 pub fn routes() -> Vec<Route<Arc<Conditions>>> {
     let none = Takes::Nothing;
     let mut routes = vec![
@@ -62,7 +62,7 @@ pub fn routes() -> Vec<Route<Arc<Conditions>>> {
     routes
 }
 
-/// What the caller's tenant sees, and how old that is.
+/// Returns what the caller's tenant sees, and how stale that is.
 async fn catalog(
     conditions: &Conditions,
     request: &Request,
@@ -71,7 +71,7 @@ async fn catalog(
     Ok((tenant.catalog(), staleness))
 }
 
-/// A part of the catalog, or that the caller has it already.
+/// Answers a part of the catalog, or 304 if the caller has it already.
 async fn part(
     conditions: &Conditions,
     request: &Request,
@@ -93,7 +93,7 @@ async fn part(
     Ok(Reply::encoded(encoded).tagged(etag))
 }
 
-/// The answer that is a stored document. One that is too long to be compressed is in memory anyway.
+/// Answers a stored document. One that is too long to be compressed is in memory anyway, so it is sent in pieces.
 fn document(text: &Text) -> Reply {
     if text.size() > MAX_WHOLE {
         Reply::encoded(Encoded::of(text.pieces().collect(), text.size()))
@@ -102,7 +102,7 @@ fn document(text: &Text) -> Reply {
     }
 }
 
-/// Who writes, and what must hold before. A write that has no dry run refuses to be one.
+/// Reads who writes and what must hold before, for a write that has no dry run and refuses to be one.
 fn editor(request: &Request) -> Result<Editor> {
     if request.flag(&DRY_RUN)? {
         return Err(Error::invalid(
@@ -113,7 +113,7 @@ fn editor(request: &Request) -> Result<Editor> {
     editor_of_any(request)
 }
 
-/// The same for a write that may be a dry run.
+/// Reads who writes and what must hold before, for a write that may be a dry run.
 fn editor_of_any(request: &Request) -> Result<Editor> {
     Ok(Editor {
         by: By::caller(request.caller()?),
@@ -125,7 +125,7 @@ fn editor_of_any(request: &Request) -> Result<Editor> {
     })
 }
 
-/// What the audit log says of a write.
+/// Returns the line about a write for the audit log.
 fn line(
     owner: Owner<'_>,
     id: &dyn std::fmt::Display,
@@ -147,7 +147,7 @@ fn line(
     }
 }
 
-/// The answer to a PUT, and what the audit log says of it, if it has changed something.
+/// Returns the answer to a PUT, with a line for the audit log if it changed something.
 fn written(
     owner: Owner<'_>,
     id: &dyn std::fmt::Display,
@@ -167,7 +167,7 @@ fn written(
     (reply, Some(Box::new(line)))
 }
 
-/// What happens when tests of what is put fail.
+/// The handling of a document whose tests fail.
 const FAILING_TESTS: QueryParameter<OnFailingTests> = QueryParameter {
     name: "failingTests",
     about: "`accept`: store it although tests of it fail.",
@@ -178,7 +178,7 @@ const FAILING_TESTS: QueryParameter<OnFailingTests> = QueryParameter {
     },
 };
 
-/// Of a global condition.
+/// The dry run of a change of a global condition.
 const DRY_RUN: QueryParameter<bool> = QueryParameter::flag(
     "dryRun",
     "Whether to check and store nothing, and to answer 200 with whom the condition would concern.",
@@ -200,7 +200,7 @@ async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Re
     Ok(reply.stale(staleness))
 }
 
-/// The digest of the catalog now and whenever it changes, for as long as the caller may listen.
+/// Streams the digest of the catalog, now and whenever it changes, for as long as the caller may listen.
 async fn catalog_changes(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
     let (tenant, staleness) = conditions.tenant(&request.caller()?.tenant).await?;
     let stream = format!("catalog/{}", tenant.id());

@@ -14,15 +14,14 @@ use tillgate_http::{Access, Audited, Operation, Reply, Request, Route, Tag, Take
 use super::{FAILING_TESTS, catalog, document, editor, line, part, written};
 use crate::{Conditions, INLINE, Owner, Part};
 
-/// The largest body of a project: room for as many values of as many bytes as it may have.
+/// The largest body of a project: room for as many and as long values as it may have.
 const MAX_PROJECT: usize = 32 << 20;
 
-/// The bytes that are reserved before the size of the project is known.
+/// The bytes to reserve before the size of the project is known.
 const SMALL: usize = 64 << 10;
 
 const PROJECT: &str = "/api/v1/projects/{projectId}";
 
-/// The routes of projects.
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     let none = Takes::Nothing;
     vec![
@@ -139,7 +138,7 @@ async fn delete_project(conditions: Arc<Conditions>, request: Request) -> Result
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(owner, &id, editor, before, None)))
 }
 
-/// An operation on the project of the path.
+/// Adds the project of the path to an operation.
 pub(super) fn with_project_id(operation: Operation) -> Operation {
     operation.path("projectId", "The id of the project.", rules::project_id)
 }

@@ -1,5 +1,5 @@
-//! The files of a decision log, one line after the other: those that a host has renamed, the oldest first, and the one that it
-//! writes.
+//! The files of a decision log, read one after the other: the files that a host has renamed, oldest first, and then the
+//! one that it writes.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,25 +12,25 @@ use tillgate_rules::decision_log::open_files;
 use crate::cli::input::is_stdin;
 use crate::cli::output::shown_path;
 
-/// The most bytes of a line: far more than any has.
+/// The longest line, in bytes: far longer than any real one.
 const MAX_LINE: u64 = 1 << 20;
 
-/// The files of logs, and what was found out about them.
+/// The files of logs, and those that turned out to be something else.
 #[derive(Debug)]
 pub(super) struct Files<'f> {
     opened: Vec<(&'f Path, File)>,
     stdin: Option<&'f Path>,
-    /// Files that have something in them, and no line that may be of a log.
+    /// Files that are not empty and have no line that may belong to a log.
     pub(super) foreign: Vec<String>,
 }
 
 impl<'f> Files<'f> {
-    /// Opens the files that are named, and those that they were renamed to.
+    /// Opens the named files and those that they were renamed to.
     ///
     /// # Errors
-    /// When one is not there or cannot be read.
+    /// If one is missing or cannot be read.
     pub(super) fn open(paths: &'f [PathBuf]) -> Result<Self, String> {
-        // By device and number: a shell may name renamed ones as well.
+        // By device and inode number: a shell may name renamed files as well.
         let mut known = HashSet::new();
         let mut opened = Vec::new();
         for path in paths.iter().filter(|path| !is_stdin(path)) {
@@ -41,7 +41,7 @@ impl<'f> Files<'f> {
                 }
             }
         }
-        // The oldest first, in whichever order a shell has listed them.
+        // Oldest first, whatever order a shell lists them in.
         opened.sort_by_cached_key(|(_, file)| modified(file));
         let stdin = paths.iter().find(|path| is_stdin(path));
         Ok(Self {
@@ -51,10 +51,10 @@ impl<'f> Files<'f> {
         })
     }
 
-    /// Reads all lines that may be of a log. `each` answers whether to go on.
+    /// Reads all lines that may belong to a log, until `each` returns false.
     ///
     /// # Errors
-    /// When a file cannot be read.
+    /// If a file cannot be read.
     pub(super) fn each_line(
         &mut self,
         mut each: impl FnMut(&[u8]) -> Result<bool, String>,
@@ -89,7 +89,7 @@ impl<'f> Files<'f> {
                 break;
             }
             has_any = true;
-            // Others print to standard output too. Zeros are what a loss of power leaves.
+            // Other programs print to standard output too. A power failure leaves zeros.
             if line.trim_ascii_start().starts_with(b"{") || line.starts_with(&[0]) {
                 is_log = true;
                 if !each(&line)? {

@@ -1,5 +1,5 @@
-//! `tillgate decisions`: finds decisions in the files of a decision log (`[decisions] log`), those that were renamed included. It
-//! needs no running host, reads one line at a time, and says what the log lacks.
+//! `tillgate decisions`: finds decisions in the files of a decision log (`[decisions] log`), including renamed ones. It
+//! needs no running host, reads one line at a time, and reports what the log lacks.
 
 mod files;
 mod output;
@@ -64,7 +64,7 @@ enum Format {
     Json,
 }
 
-/// A time, or the first moment of a day, in UTC.
+/// Parses a time, or the first moment of a day, in UTC.
 fn time(text: &str) -> Result<Timestamp, String> {
     let found = parse_time(text).or_else(|| parse_time(&format!("{text}T00:00:00Z")));
     found.ok_or_else(|| "it is not a time such as 2026-11-20 or 2026-11-20T17:40:00Z".to_owned())
@@ -76,21 +76,20 @@ fn decision(text: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| "it is not ALLOW, SOFT_DENY or HARD_DENY".to_owned())
 }
 
-/// A search of a log.
 #[derive(Debug)]
 struct Search<'a> {
     arguments: &'a Decisions,
-    /// The lines of tills that were read. A till that got no answer hands in the same decisions again.
+    /// Hashes of the till lines read so far. A till that got no answer sends the same decisions again.
     known: HashSet<u64>,
     hasher: RandomState,
     output: Output,
-    /// Decisions that hosts and tills say are missing.
+    /// The number of decisions that hosts and tills report as missing.
     missing: u64,
-    /// Lines that are none of a log.
+    /// The number of lines that do not belong to a log.
     malformed: u64,
 }
 
-/// Prints the decisions. Answers the exit code: 0 when all lines could be read.
+/// Prints the decisions. Returns exit code 0 if all lines could be read.
 pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
     let form = match (arguments.refusals, arguments.format) {
         (true, _) => output::Form::Refusals,
@@ -107,7 +106,7 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
         malformed: 0,
     };
     let searched = files.each_line(|text| search.line(text));
-    // What was found before a file that cannot be read, too.
+    // Also prints what was found before a file that cannot be read.
     search.output.end()?;
     searched?;
     if search.missing > 0 {
@@ -130,7 +129,7 @@ pub(super) fn run(arguments: &Decisions) -> Result<ExitCode, String> {
 }
 
 impl Search<'_> {
-    /// Prints a line of a log if it is asked for. Answers whether anyone reads on.
+    /// Prints a log line if it matches. Returns whether the output is still read.
     fn line(&mut self, text: &[u8]) -> Result<bool, String> {
         let Some((line, at)) = parsed(text) else {
             self.malformed += 1;
@@ -151,7 +150,8 @@ impl Search<'_> {
         self.output.line(&line, text)
     }
 
-    /// Whether this line of a till was read before. The numbers of a till that was forgotten begin anew, so the time counts too.
+    /// Returns whether this line of a till was read before. The numbers of a forgotten till start over, so the time
+    /// counts too.
     fn is_repeated(&mut self, line: &Line<'_>) -> bool {
         let till = (&line.tenant_id, &line.client_id, &line.till);
         let decision = (line.sequence, &line.at, line.missing);
@@ -159,7 +159,7 @@ impl Search<'_> {
     }
 }
 
-/// A line of a log, and its time.
+/// Parses a line of a log, and its time.
 fn parsed(text: &[u8]) -> Option<(Line<'_>, Timestamp)> {
     let line: Line<'_> = serde_json::from_slice(text).ok()?;
     let at = parse_time(&line.at)?;
@@ -167,7 +167,7 @@ fn parsed(text: &[u8]) -> Option<(Line<'_>, Timestamp)> {
 }
 
 impl Decisions {
-    /// Whether the time between two moments overlaps the time that is asked for.
+    /// Returns whether the period between two moments overlaps the requested one.
     fn is_between(&self, first: Timestamp, last: Timestamp) -> bool {
         self.since.is_none_or(|since| last >= since) && self.until.is_none_or(|until| first < until)
     }
@@ -188,12 +188,12 @@ impl Decisions {
     }
 }
 
-/// Whether something is what is asked for, if anything is.
+/// Returns whether a value is the requested one, or none is requested.
 fn is(asked: Option<&String>, found: Option<&str>) -> bool {
     asked.is_none_or(|asked| Some(asked.as_str()) == found)
 }
 
-/// The same; what belongs to none is meant too.
+/// Like `is`, but a line without a value matches too.
 fn is_or_none(asked: Option<&String>, found: &Option<Cow<'_, str>>) -> bool {
     found.is_none() || is(asked, found.as_deref())
 }

@@ -1,5 +1,5 @@
-//! How decisions are printed: the lines as they are, CSV with a column for each member, or a register of refusals. In CSV no
-//! cell is a formula for spreadsheets: one that would be begins with an apostrophe, as in the page.
+//! Prints decisions as the lines of the log, as CSV with a column for each member, or as a register of refusals. No CSV
+//! cell is a formula for spreadsheets: a cell that would be one gets a leading apostrophe, as in the page.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use tillgate_rules::decision_log::Line;
 
 use crate::cli::output::print_on;
 
-/// About how much is printed at once.
+/// The approximate number of bytes printed at once.
 const CHUNK: usize = 64 << 10;
 
-/// What spreadsheets take for a formula when a cell begins with it (OWASP, "CSV Injection").
+/// The characters that make a spreadsheet take a cell for a formula when it begins with one (OWASP, "CSV Injection").
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 const COLUMNS: [&str; 17] = [
@@ -36,10 +36,9 @@ const COLUMNS: [&str; 17] = [
 
 const REFUSALS: [&str; 4] = ["date", "item", "reason", "meaning"];
 
-/// What stands in place of a decision where decisions are missing.
+/// The text in place of a decision where decisions are missing.
 const MISSING: &str = "MISSING";
 
-/// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Csv,
@@ -47,7 +46,7 @@ pub(super) enum Form {
     Refusals,
 }
 
-/// What is to be printed.
+/// The output, printed in chunks.
 #[derive(Debug)]
 pub(super) struct Output {
     form: Form,
@@ -55,7 +54,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// With the titles of the columns.
+    /// Starts the output with the titles of the columns.
     pub(super) fn new(form: Form) -> Result<Self, String> {
         let mut output = Self {
             form,
@@ -69,7 +68,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Prints a line of the log, whose text this is. Answers whether anyone reads on.
+    /// Prints a line of the log, given with its text. Returns whether the output is still read.
     pub(super) fn line(&mut self, line: &Line<'_>, text: &[u8]) -> Result<bool, String> {
         match self.form {
             Form::Json => {
@@ -90,7 +89,7 @@ impl Output {
         }
     }
 
-    /// Prints what is left.
+    /// Prints the rest.
     pub(super) fn end(&mut self) -> Result<(), String> {
         self.print().map(drop)
     }
@@ -109,7 +108,7 @@ impl Output {
     }
 }
 
-/// A cell that no spreadsheet runs.
+/// Returns a cell that no spreadsheet evaluates.
 fn safe(cell: &str) -> Cow<'_, str> {
     let is_formula = |c: &char| FORMULA.contains(c);
     let first = cell.chars().find(|c| is_formula(c) || !is_passed_over(*c));
@@ -120,8 +119,8 @@ fn safe(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a spreadsheet may find a formula behind this character: blanks, apostrophes and characters that are not shown
-/// (Unicode, `Default_Ignorable_Code_Point`).
+/// Returns whether a spreadsheet may find a formula behind this character: a blank, an apostrophe or an invisible
+/// character (Unicode, `Default_Ignorable_Code_Point`).
 fn is_passed_over(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -190,7 +189,7 @@ fn refusal<'l>(line: &'l Line<'_>) -> [Cow<'l, str>; REFUSALS.len()] {
     [at, item.into(), reason.into(), meaning.into()]
 }
 
-/// The sentence of a line that says how many decisions are missing.
+/// Returns the text of a line that reports missing decisions.
 fn missing(line: &Line<'_>) -> Option<String> {
     let missing = line.missing?;
     Some(match (&line.till, &line.since) {

@@ -1,5 +1,5 @@
-//! The file with which a shell finds the demo: its address and its client's credentials, as lines that the shell can read.
-//! It is there for as long as the demo is.
+//! The file that tells a shell the demo's address and its client's credentials, as lines that the shell can read. It
+//! exists as long as the demo runs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use tillgate_tokens::Credentials;
 use crate::cli::output::shown_path;
 use crate::server::{write_credentials, write_private};
 
-/// What only a file of a demo has.
+/// Text that only a demo's file contains.
 const CREDENTIALS: &str = "export TILLGATE_CREDENTIALS";
 
-/// The file, which is removed when this is dropped.
+/// The file. Dropping this removes it.
 pub(super) struct EnvFile {
     file: PathBuf,
-    /// Where it is until it is complete.
+    /// The file's path until it is complete.
     beside: PathBuf,
 }
 
 impl EnvFile {
-    /// Writes beside the store the credentials for the other commands of this program, and prepares the file.
+    /// Writes the credentials for this program's other commands beside the store, and prepares the file.
     pub(super) fn prepare(
         file: PathBuf,
         config: &Config,
@@ -28,7 +28,7 @@ impl EnvFile {
         receivers_url: &str,
         credentials_file: &Path,
     ) -> Result<Self, String> {
-        // One of an earlier demo, which had no time to remove it, is replaced.
+        // A file that an earlier demo had no time to remove is replaced.
         let is_foreign = |text: Vec<u8>| !String::from_utf8_lossy(&text).contains(CREDENTIALS);
         if std::fs::read(&file).is_ok_and(is_foreign) {
             let file = shown_path(&file);
@@ -50,7 +50,7 @@ impl EnvFile {
             (CREDENTIALS, credentials_file.display().to_string()),
         ];
         let lines = lines.map(|(name, value)| format!("{name}={}\n", quoted(&value)));
-        // Beside its place, so that a folder that cannot be written is told before anything is served.
+        // Beside its place, so that a folder that cannot be written is reported before anything is served.
         let mut beside = file.clone().into_os_string();
         beside.push(".new");
         let beside = PathBuf::from(beside);
@@ -58,7 +58,7 @@ impl EnvFile {
         Ok(Self { file, beside })
     }
 
-    /// Writes the file: from now on a shell may go on.
+    /// Puts the file in its place, so that a shell that waits for it continues.
     pub(super) fn write(&self) -> Result<(), String> {
         std::fs::rename(&self.beside, &self.file).map_err(|cause| cannot(&self.file, &cause))
     }
@@ -76,7 +76,7 @@ fn cannot(file: &Path, cause: &std::io::Error) -> String {
     format!("{} cannot be written: {cause}", shown_path(file))
 }
 
-/// A text as one word of a shell.
+/// Returns a text as a single word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

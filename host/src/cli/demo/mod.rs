@@ -32,10 +32,9 @@ use crate::server::{
     Serving, bind, error_text, listening, open_decision_log, open_store, start_on,
 };
 
-/// The demo's tenant.
 const TENANT: &str = "demo";
 
-/// The software of its client.
+/// The software name of the demo's client.
 const SOFTWARE: &str = "tillgate-demo";
 
 /// The demo's project: a building site that may buy from three product groups, except two of their items.
@@ -75,7 +74,7 @@ const RESTRICTIONS: &str = r#"{
     ]
 }"#;
 
-/// Serves the demo until a signal comes.
+/// Serves the demo until a signal arrives.
 pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     let Demo { listen, env_file } = arguments;
     let folder = tempfile::Builder::new().prefix("tillgate-demo-").tempdir();
@@ -93,7 +92,7 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     "warn".clone_into(&mut config.log.level);
     webhooks::configure(&mut config.webhooks)?;
     config.rates.tolerance_percent = 20;
-    // It is tried out on this machine.
+    // The demo is for trying out on this machine.
     config.tls = Tls::default();
     log_to_stderr(&config.log)?;
     let _traces = Traces::begin()?;
@@ -118,7 +117,7 @@ pub(super) async fn run(arguments: Demo) -> Result<(), String> {
     let sign_in = SignIn::new(&app, &features.tokens, &credentials).map_err(error_text);
     let (sign_in, link) = sign_in?;
     let print = || {
-        // A shell that waits for the file has what it prints to itself from then on.
+        // Once the file exists, the demo prints nothing: the output belongs to the shell that waited for it.
         let deliveries = match env_file {
             Some(_) => "The page lists the deliveries to the webhooks.",
             None => "Deliveries to the webhooks are printed below.",
@@ -201,7 +200,7 @@ fn print_instructions(
     let client_secret = client_secret.reveal();
     let audience = &app.config.audience;
     let key = webhooks::SHARED_KEY;
-    // The demo goes on when its output is closed.
+    // The demo continues when its output is closed.
     let _ = print(&format!(
         r#"
 The demo shop is the tenant "{TENANT}". Its store is deleted when you stop the demo (Ctrl-C).

@@ -1,7 +1,7 @@
 //! The demo's exchange rates: a company with 40 shops in three countries, and a year of reference rates.
 //!
-//! The rates are made up, and look like those of the European Central Bank: from the same start every day takes the same
-//! small steps, so that each demo of a day shows the same.
+//! The rates are invented, but look like those of the European Central Bank: from the same start, every day takes the
+//! same small steps, so that all demos of a day show the same rates.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 const COMPANY: &str = "nordic-retail";
 
-/// A country: id, name, its general markup, its regions, and how many shops it has.
+/// A country: id, name, general markup, regions, and number of shops.
 type Country = (
     &'static str,
     &'static str,
@@ -39,7 +39,7 @@ const COUNTRIES: &[Country] = &[
     ("FI", "Finland", None, &["Helsinki", "Tampere"], 10),
 ];
 
-/// Currencies, and what 1 EUR was worth a year ago in ten-thousandths of each.
+/// Currencies, and the value of 1 EUR a year ago in ten-thousandths of each.
 const QUOTES: &[(&str, i64)] = &[
     ("USD", 10_880),
     ("JPY", 1_624_500),
@@ -181,7 +181,7 @@ fn malformed(what: &str) -> Error {
     Error::Bug(format!("{what} of the demo is malformed"))
 }
 
-/// A history like that of the European Central Bank: the working days of a year, the newest first.
+/// Returns a history like that of the European Central Bank: the working days of a year, newest first.
 fn year_until(today: Date) -> String {
     let mut values: Vec<i64> = QUOTES.iter().map(|(_, value)| *value).collect();
     let mut rows: Vec<String> = Vec::new();
@@ -198,7 +198,7 @@ fn year_until(today: Date) -> String {
             // At most 0.4 % a day, up or down.
             let per_mille = i64::try_from((state >> 33) % 801).unwrap_or(400) - 400;
             *value += *value * per_mille / 100_000;
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(row, ",{}.{:04}", *value / 10_000, *value % 10_000);
         }
         if is_working_day {

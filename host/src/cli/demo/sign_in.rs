@@ -1,5 +1,6 @@
-//! The link that signs in to the demo's page with one click: a code in the fragment of the page's address, for which the page
-//! gets a token. It is of use for ten minutes, in the browser that uses it first, and no other host has a route for it.
+//! The link that signs in to the demo's page with one click: the fragment of the page's address has a code, which the
+//! page exchanges for a token. The code is valid for ten minutes, in the browser that uses it first, and no other host
+//! has a route for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +20,12 @@ use tillgate_store::clock::{Clock, Timestamp};
 use tillgate_tokens::client::random_secret;
 use tillgate_tokens::{BasicCredentials, Credentials, TokenError, Tokens};
 
-/// How long the link is of use.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
-/// The largest body: a code has 64 characters, and what a browser calls itself has 36.
+/// The largest body, in bytes: a code has 64 characters, and a browser's random value has 36.
 const MAX_BODY: usize = 1 << 10;
 
-/// What the link signs in with.
+/// The link's code, and the credentials that it signs in with.
 #[derive(Debug)]
 pub(super) struct SignIn {
     code: Mutex<Code>,
@@ -35,17 +35,17 @@ pub(super) struct SignIn {
     audience: String,
 }
 
-/// A code that is of use for a while, in one browser.
+/// A code that is valid for a while, in one browser.
 #[derive(Debug)]
 struct Code {
     code: Secret,
     made: Timestamp,
-    /// The browser that used it first, by the random value that it has sent.
+    /// The random value of the browser that used the code first.
     browser: Option<Secret>,
 }
 
 impl Code {
-    /// Takes the code from a browser, which is the only one that may use it from then on. Returns whether it may.
+    /// Binds the code to the first browser that presents it. Returns whether the browser may use it.
     fn admits(&mut self, presented: &Presented, now: Timestamp) -> bool {
         let is_current = self.made <= now && now < self.made.plus(LIFETIME);
         if !is_current || !is_same(&self.code, &presented.code) {
@@ -72,7 +72,7 @@ struct Presented {
 }
 
 impl SignIn {
-    /// A new code for a client, and the link with it.
+    /// Creates a code for a client, and the link with it.
     pub(super) fn new(
         app: &App,
         tokens: &Arc<Tokens>,
@@ -94,7 +94,6 @@ impl SignIn {
         Ok((Arc::new(sign_in), link))
     }
 
-    /// The route of the link.
     pub(super) fn route(self: &Arc<Self>) -> Route {
         let body = Takes::Json(MAX_BODY);
         Route::new(
@@ -109,7 +108,7 @@ impl SignIn {
     }
 }
 
-/// Answers a token for the code.
+/// Returns a token for the code.
 async fn exchange(sign_in: Arc<SignIn>, request: Request) -> Result<Reply> {
     let presented: Presented = serde_json::from_slice(&request.body).map_err(|_| {
         Error::invalid(

@@ -1,7 +1,7 @@
-//! The demo's webhooks: receivers on this machine, of which one fails now and then, so that there are retries to see.
+//! The demo's webhooks: receivers on this machine, one of which fails now and then, so that there are retries to see.
 //!
-//! What they get is printed, one line a delivery, once the demo has said how to use it. A terminal that does not take
-//! the lines holds up no delivery: lines that are too many are left out.
+//! Deliveries are printed, one line each, once the demo has printed its instructions. A terminal that does not take the
+//! lines delays no delivery: excess lines are dropped.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -28,10 +28,11 @@ use crate::server::bind;
 /// The key with which deliveries are signed.
 pub(super) const SHARED_KEY: &str = "a shared key for the demo";
 
-/// How often in a row the unsteady receiver fails, and then does not: long enough to open the circuit breaker.
+/// The number of requests in a row that the unsteady receiver fails, and then accepts: enough to open the circuit
+/// breaker.
 const UNSTEADY: u64 = 6;
 
-/// How many lines may wait to be printed, and how much of an event's data one shows.
+/// The most lines that may wait to be printed, and the most characters of an event's data in one.
 const MAX_LINES: usize = 256;
 const SHOWN: usize = 90;
 
@@ -44,23 +45,22 @@ const ORDERS: [(u32, &str); 6] = [
     (4713, "RECEIVED"),
 ];
 
-/// The socket of the receivers.
 pub(super) struct Receivers {
     socket: Listener,
     pub(super) url: String,
 }
 
-/// What the receivers have got, to be printed.
+/// The lines to print, one for each delivery.
 pub(super) struct Lines(mpsc::Receiver<String>);
 
 #[derive(Debug)]
 struct Shared {
-    /// How many requests the unsteady receiver has answered.
+    /// The number of requests that the unsteady receiver has answered.
     unsteady: AtomicU64,
     lines: mpsc::SyncSender<String>,
 }
 
-/// Lets webhooks be on this machine.
+/// Allows webhooks to call this machine.
 pub(super) fn configure(settings: &mut config::Webhooks) -> Result<(), String> {
     settings.allow_http = true;
     let loopback = "127.0.0.0/8".parse().map_err(|cause| format!("{cause}"))?;
@@ -76,7 +76,7 @@ impl Receivers {
         Ok(Self { socket, url })
     }
 
-    /// Answers deliveries from now on.
+    /// Starts to answer deliveries.
     pub(super) fn serve(self, app: &Arc<App>, features: &Features) -> Result<Lines> {
         let (sender, lines) = mpsc::sync_channel(MAX_LINES);
         let shared = Arc::new(Shared {
@@ -100,7 +100,7 @@ impl Receivers {
 }
 
 impl Lines {
-    /// Prints what was received and what will be, until the reader of the output is gone.
+    /// Prints past and future deliveries until the reader of the output is gone.
     pub(super) fn print(self) {
         std::thread::spawn(move || {
             for line in self.0 {
@@ -130,7 +130,7 @@ async fn unsteady(shared: Arc<Shared>, request: Request) -> Result<Reply> {
 }
 
 impl Shared {
-    /// Has a delivery printed.
+    /// Queues a delivery for printing.
     fn note(&self, name: &str, body: &[u8], status: StatusCode) {
         let event: Value = serde_json::from_slice(body).unwrap_or_default();
         let data = BASE64_STANDARD.decode(text(&event, "data"));
@@ -142,7 +142,7 @@ impl Shared {
     }
 }
 
-/// Creates the webhooks, before there is anything to tell.
+/// Creates the webhooks before there are events.
 pub(super) async fn fill(webhooks: &Webhooks, tenant: &TenantId, url: &str) -> Result<()> {
     let erp = json!({
         "name": "ERP",

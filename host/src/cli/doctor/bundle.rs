@@ -1,8 +1,8 @@
-//! `tillgate doctor --bundle FILE`: what support needs to know, in one file, with a list of what is in it. What
-//! cannot be had, such as the metrics of a host that is dead, is named with the reason.
+//! `tillgate doctor --bundle FILE`: writes what support needs to know to one file, with a list of its contents.
+//! Anything that is unavailable, such as the metrics of a dead host, is listed with the reason.
 //!
-//! Nothing in it is secret: settings are printed as `--print-config` does, the store is listed without its content, and only
-//! the lines that this program wrote are taken from a log (`own_lines.rs`).
+//! The file contains no secrets: settings are printed as `--print-config` prints them, the store is listed without its
+//! content, and only the lines that this program wrote are taken from a log (`own_lines.rs`).
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -27,13 +27,13 @@ use super::report::Report;
 use super::{host, store};
 use crate::cli::output::{on_line, shown_path};
 
-/// What is in a bundle.
+/// The list of a bundle's contents.
 const MANIFEST: &str = "manifest.json";
 
-/// How much of the end of a log is taken.
+/// The most bytes taken from the end of a log.
 const MAX_LOG: u64 = 1 << 20;
 
-/// A bundle that was written.
+/// A written bundle.
 #[derive(Debug, Serialize)]
 pub(super) struct Bundle {
     pub(super) file: PathBuf,
@@ -41,7 +41,7 @@ pub(super) struct Bundle {
     pub(super) missing: Vec<Missing>,
 }
 
-/// A file in it.
+/// A file in a bundle.
 #[derive(Debug, Serialize)]
 pub(super) struct Named {
     pub(super) name: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct Named {
     sha256: String,
 }
 
-/// What is not in it.
+/// A file that is missing from a bundle.
 #[derive(Debug, Serialize)]
 pub(super) struct Missing {
     pub(super) name: &'static str,
@@ -58,7 +58,7 @@ pub(super) struct Missing {
 }
 
 impl Bundle {
-    /// What was written, and what is in it.
+    /// Describes the written file and its contents.
     pub(super) fn lines(&self) -> String {
         let mut lines = format!("\nwrote {}, with\n", shown_path(&self.file));
         let mut line = |name: &str, what: &str| {
@@ -75,7 +75,7 @@ impl Bundle {
     }
 }
 
-/// The parts of a bundle, as they are put together.
+/// The parts of a bundle that is being put together.
 #[derive(Default)]
 struct Parts {
     texts: Vec<(Named, String)>,
@@ -83,7 +83,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds a text, or why there is none.
+    /// Adds a text, or the reason why it is missing.
     fn add(&mut self, name: &'static str, what: &'static str, text: Result<String, String>) {
         match text {
             Ok(text) => self.texts.push((
@@ -100,7 +100,7 @@ impl Parts {
     }
 }
 
-/// Fails when there is such a file already: before anything is looked at, which may take long.
+/// Refuses a file that exists, before the checks, which may take long.
 pub(super) fn refuse_existing(file: &Path) -> Result<(), String> {
     if file.exists() {
         Err(format!(
@@ -115,7 +115,7 @@ pub(super) fn refuse_existing(file: &Path) -> Result<(), String> {
 /// Writes a bundle.
 ///
 /// # Errors
-/// Why the file cannot be written.
+/// If the file cannot be written.
 pub(super) async fn write(
     file: &Path,
     report: &Report,
@@ -159,7 +159,7 @@ pub(super) async fn write(
 }
 
 impl Parts {
-    /// Writes the file: a list of what is in it, and that.
+    /// Writes the file: a list of its contents, and the contents.
     fn write(self, file: &Path) -> Result<Bundle, String> {
         let cannot =
             |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", shown_path(file));
@@ -173,7 +173,7 @@ impl Parts {
         });
         let manifest = format!("{manifest:#}\n");
         let folder = file.parent().filter(|folder| *folder != Path::new(""));
-        // It is removed unless it gets its name. Only this user can read it.
+        // The temporary file is removed unless it gets its final name. Only this user can read it.
         let unfinished = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
         let unfinished = unfinished.map_err(|error| cannot(&error))?;
         let mut zip = ZipWriter::new(unfinished.as_file());
@@ -200,7 +200,7 @@ impl Parts {
     }
 }
 
-/// What the store has, as JSON.
+/// Returns a listing of the store as JSON.
 async fn listing(url: Option<&StoreUrl>) -> Result<String, String> {
     let url = url.ok_or("the store's URL is not known")?;
     let listing = store::list(url).await?;
@@ -223,7 +223,7 @@ async fn listing(url: Option<&StoreUrl>) -> Result<String, String> {
     Ok(format!("{json:#}\n"))
 }
 
-/// What the host that runs answers.
+/// Returns the answer of the running host.
 async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
     let config = config.ok_or("the address of the host is not known")?;
     let (scheme, address) = match config.metrics.address()? {
@@ -240,7 +240,7 @@ async fn answer(config: Option<&Config>, path: &str) -> Result<String, String> {
     }
 }
 
-/// The lines of this program, and a last one that says how many others there were.
+/// Returns the lines of this program, and a last line that counts the others.
 fn own(log: &str) -> String {
     let (mut own, others) = own_lines(log);
     if others > 0 {
@@ -249,7 +249,7 @@ fn own(log: &str) -> String {
     own
 }
 
-/// The last lines of a log.
+/// Returns the last lines of a log.
 fn end_of(log: &Path) -> Result<String, String> {
     let cannot = |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(log));
     let metadata = log.metadata().map_err(cannot)?;

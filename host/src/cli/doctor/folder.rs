@@ -1,4 +1,5 @@
-//! Folders and files of a host: whether they can be written, whether there is space, and who may read what is secret in them.
+//! A host's folders and files: checks whether they can be written, whether the disk has space, and who may read the
+//! secrets in them.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -15,16 +16,16 @@ use crate::cli::credentials::Credentials;
 const FOLDER: &str = "folder";
 const CREDENTIALS: &str = "credentials";
 
-/// Less free space than this keeps the largest write from being made: 32 MiB.
+/// The free space that the largest write needs: 32 MiB.
 const NEEDED: u64 = 32 << 20;
 
-/// Less free space than this is soon used: 1 GiB.
+/// Less free space than this is soon used up: 1 GiB.
 const WANTED: u64 = 1 << 30;
 
-/// What the permissions of a file say of those who neither own it nor belong to its group, and of the group.
+/// The permissions of the group and of all other users.
 const OTHERS: u32 = 0o077;
 
-/// The space of the disk that a folder is on, in bytes: free and in all.
+/// Returns the free and the total space, in bytes, of the disk that a folder is on.
 pub(super) fn space(folder: &Path) -> Option<(u64, u64)> {
     let StatVfs {
         f_frsize: block,
@@ -35,7 +36,7 @@ pub(super) fn space(folder: &Path) -> Option<(u64, u64)> {
     Some((block.saturating_mul(free), block.saturating_mul(all)))
 }
 
-/// Checks a folder in which a host keeps something. One that is missing is made by the host.
+/// Checks a folder in which a host keeps something. A host creates a missing one.
 pub(super) fn check(folder: &Path) -> Vec<Finding> {
     let shown = folder.display();
     let metadata = match folder.metadata() {
@@ -73,10 +74,10 @@ pub(super) fn check(folder: &Path) -> Vec<Finding> {
     findings
 }
 
-/// A folder that the host makes at its first start, if it can write to the one above.
+/// Checks a missing folder, which the host creates at its first start if it can write to the one above.
 fn missing(folder: &Path) -> Finding {
     let above = folder.ancestors().skip(1);
-    // The last of a relative path is empty: where this process is.
+    // The last ancestor of a relative path is empty: it is the current folder.
     let mut above = above.map(|above| {
         if above.as_os_str().is_empty() {
             Path::new(".")
@@ -96,7 +97,7 @@ fn missing(folder: &Path) -> Finding {
     }
 }
 
-/// A file of another owner than its folder is left behind by a command that was run as another user.
+/// Finds a file with another owner than its folder: a command that ran as another user left it behind.
 fn owners(folder: &Path, metadata: &Metadata) -> Option<Finding> {
     let files = std::fs::read_dir(folder).ok()?.flatten();
     let mut others = files.filter(|file| {
@@ -130,7 +131,7 @@ fn readable_by_others(
     })
 }
 
-/// An upgrade of the store makes a backup beside it.
+/// Checks for free space, also because an upgrade of the store makes a backup beside it.
 fn lack_of_space(folder: &Path) -> Option<Finding> {
     let (free, _) = space(folder)?;
     let store = folder.join("tillgate.db").metadata();
@@ -148,7 +149,7 @@ fn lack_of_space(folder: &Path) -> Option<Finding> {
     })
 }
 
-/// Checks the file with the operator's credentials, where a host that starts would look for it.
+/// Checks the file with the operator's credentials, where a starting host would look for it.
 pub(super) fn credentials(file: Result<PathBuf, String>) -> Finding {
     let file = match file {
         Ok(file) => file,

@@ -1,4 +1,4 @@
-//! The addresses of a host: whether one answers there, how it is and which module it has, or whether the port is free.
+//! The addresses of a host: checks whether one answers there, its state and its module, or whether the port is free.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -19,46 +19,44 @@ use crate::cli::health::reachable;
 const PORT: &str = "port";
 const HOST: &str = "host";
 
-/// What bounds a request to a host of this machine.
+/// The limits of a request to a host of this machine.
 const LIMITS: Limits = Limits {
     deadline: Duration::from_secs(2),
     max_answer: 16 << 20,
     destinations: Destinations::Any,
 };
 
-/// Where each host names its module.
+/// The path at which a host names its module.
 const ENGINE: &str = "/js/engine/engine.js";
 
-/// Who listens at an address.
+/// The program that listens at an address, if any.
 pub(super) enum Listener {
-    /// Nobody, and a host could.
+    /// None, and a host can listen there.
     Nobody,
-    /// Nobody, and nobody can.
+    /// None, and no host can listen there.
     Unusable(std::io::Error),
-    /// A host.
     Host(Running),
     /// Another program, or one that does not answer.
     Other(EgressError),
-    /// Another program, which speaks HTTP.
+    /// Another program that speaks HTTP.
     OtherHttp,
 }
 
-/// A host that runs.
 pub(super) struct Running {
     /// The answer of `/readyz`.
     pub(super) readiness: Bytes,
-    /// Its version and its module, where it says so.
+    /// The version and the digest of its module, if it tells them.
     engine: Option<(String, String)>,
 }
 
-/// The answer of `/readyz`, as far as it is looked at.
+/// The parts of the answer of `/readyz` that are used.
 #[derive(Deserialize)]
 struct Readiness {
     status: String,
     checks: BTreeMap<String, Check>,
     #[serde(default)]
     warnings: BTreeMap<String, Warning>,
-    /// Earlier versions do not say it.
+    /// Earlier versions do not send it.
     store: Option<StoreIdentity>,
 }
 
@@ -73,7 +71,7 @@ struct Warning {
     why: String,
 }
 
-/// Asks a path of the host at an address of this machine, by `http` or `https`.
+/// Gets a path from the host at an address of this machine, by `http` or `https`.
 pub(super) async fn get(
     scheme: &str,
     listen: SocketAddr,
@@ -81,12 +79,12 @@ pub(super) async fn get(
 ) -> Result<Answer, EgressError> {
     let url = Url::parse(&format!("{scheme}://{}{path}", reachable(listen)));
     let url = url.map_err(|cause| EgressError::Broken(cause.to_string()))?;
-    // Its certificate is for the name that clients use, not for this address, and nothing secret is sent.
+    // The host's certificate is for the name that clients use, not for this address, and nothing secret is sent.
     let client = Client::trusting(LIMITS, Trust::Any)?;
     client.send(client.request(Method::GET, url)).await
 }
 
-/// Finds out who listens at an address of this machine. One at which nobody does is listened on for a moment.
+/// Finds out who listens at an address of this machine. If nobody does, this binds it for a moment.
 pub(super) async fn listener(scheme: &str, listen: SocketAddr) -> Listener {
     match TcpListener::bind(listen) {
         Ok(_) => return Listener::Nobody,
@@ -107,7 +105,7 @@ pub(super) async fn listener(scheme: &str, listen: SocketAddr) -> Listener {
     })
 }
 
-/// The version and the digest in the module's own name.
+/// Returns the version and the digest that a module's code states.
 fn engine_of(code: &str) -> Option<(String, String)> {
     let value = |name: &str| {
         let (_, rest) = code.split_once(&format!("export const {name} = \""))?;
@@ -143,7 +141,7 @@ pub(super) fn check(listen: SocketAddr, listener: &Listener) -> Vec<Finding> {
     }
 }
 
-/// An address at which no host can listen.
+/// Reports an address at which no host can listen.
 fn unusable(listen: SocketAddr, cause: &std::io::Error) -> Finding {
     let remedy = match cause.kind() {
         ErrorKind::PermissionDenied => {
@@ -156,7 +154,7 @@ fn unusable(listen: SocketAddr, cause: &std::io::Error) -> Finding {
     fail(PORT, what, remedy)
 }
 
-/// How a host is.
+/// Reports the state of a host.
 fn readiness(running: &Running) -> Finding {
     let Ok(Readiness {
         status,
@@ -198,7 +196,7 @@ fn readiness(running: &Running) -> Finding {
     }
 }
 
-/// Whether a host has the store that the settings name: a flag or a variable of its own may name another.
+/// Checks whether a host has the store that the settings name: its own flags or variables may name another.
 pub(super) fn store(listener: &Listener, own: &StoreUrl) -> Option<Finding> {
     const REMEDY: &str = "restart it with these settings; tillgate serve --print-config, with its flags and variables, prints \
                           where its store is set";
@@ -218,7 +216,7 @@ pub(super) fn store(listener: &Listener, own: &StoreUrl) -> Option<Finding> {
     })
 }
 
-/// Whether the host that runs decides as this program would.
+/// Checks whether the running host decides as this program would.
 fn module(running: &Running) -> Finding {
     match &running.engine {
         Some((_, digest)) if digest == MODULE_SHA256 => {

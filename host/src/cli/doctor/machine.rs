@@ -1,4 +1,4 @@
-//! Facts about the machine, without its name: what a host has to work with.
+//! Facts about the machine and what it gives a host, without the machine's name.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -19,10 +19,10 @@ pub(super) struct Machine {
     cores: usize,
     memory_bytes: Option<u64>,
     available_memory_bytes: Option<u64>,
-    /// What a container may take, as its control group says.
+    /// The limits of the container, from its control group.
     memory_limit: Option<String>,
     processor_limit: Option<String>,
-    /// What a process that is started here may have open.
+    /// The most files that a process started here may have open.
     open_files_limit: Option<u64>,
     disk: Option<Disk>,
 }
@@ -36,7 +36,7 @@ struct Disk {
 }
 
 impl Machine {
-    /// This machine, and the disk that a folder is on.
+    /// Describes this machine, and the disk that a folder is on.
     pub(super) fn this(folder: Option<&Path>) -> Self {
         let memory = text("/proc/meminfo");
         let space = folder.and_then(space);
@@ -64,7 +64,7 @@ fn text(file: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// A line of `/proc/meminfo`, in bytes.
+/// Returns a line of `/proc/meminfo`, in bytes.
 fn bytes(memory: Option<&str>, name: &str) -> Option<u64> {
     let line = memory?.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;

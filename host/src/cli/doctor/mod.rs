@@ -1,5 +1,5 @@
-//! `tillgate doctor`: looks at the program, its settings, its store, its folder, its port and the host that runs, and says what
-//! to do. It writes nothing to a store, needs no credentials, and works when the host is dead.
+//! `tillgate doctor`: checks the program, its settings, its store, its folder, its port and the running host, and says
+//! what to do. It writes nothing to a store, needs no credentials, and works when the host is dead.
 
 mod bundle;
 mod folder;
@@ -54,7 +54,7 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-/// What is printed as JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Output<'a> {
     #[serde(flatten)]
@@ -63,7 +63,8 @@ struct Output<'a> {
     bundle: Option<&'a Bundle>,
 }
 
-/// Prints what is found. Answers the exit code: 0 when nothing fails, or when a bundle is written.
+/// Prints the findings. Returns exit code 0 if a bundle is written or nothing fails; with `strict`, a warning fails
+/// too.
 pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
     if let Some(file) = &arguments.bundle {
         bundle::refuse_existing(file)?;
@@ -75,7 +76,7 @@ pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
         ..Flags::default()
     };
     let Examined { loaded, faults } = Loaded::examine(arguments.config.as_deref(), &flags);
-    // A host that runs goes first.
+    // A running host has priority.
     priority::lower_own(priority::UPKEEP);
     let mut findings = program::configuration(arguments.config.as_deref(), faults);
     findings.push(program::module());
@@ -114,7 +115,7 @@ pub(super) async fn run(arguments: Doctor) -> Result<ExitCode, String> {
 /// Checks what the settings name.
 async fn look_at(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // What is wrong with the URL is among the faults of the settings.
+    // The faults of the settings include those of the URL.
     if let Ok(url) = config.store.parse::<StoreUrl>() {
         findings.extend(store::check(config, &url).await);
         if let StoreUrl::Embedded { folder, .. } = &url {

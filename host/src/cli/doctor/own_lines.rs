@@ -1,11 +1,11 @@
-//! The lines of a log that this program wrote, which have no secrets. A file may also have lines of a proxy or of a whole
-//! machine; these are left out. Pure.
+//! The lines of a log that this program wrote, which contain no secrets. A file may also have lines of a proxy or of a
+//! whole machine, which are left out. Pure.
 
 use serde::Deserialize;
 
 const LEVELS: [&str; 5] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
 
-/// The fields of a log line in JSON that tell which program wrote it.
+/// The fields of a JSON log line that identify the program that wrote it.
 #[derive(Deserialize)]
 struct Json {
     timestamp: String,
@@ -13,7 +13,7 @@ struct Json {
     target: String,
 }
 
-/// The lines that this program wrote, and the number of other lines.
+/// Returns the lines that this program wrote, and the number of other lines.
 pub(super) fn own_lines(log: &str) -> (String, usize) {
     let (mut own, mut others) = (String::new(), 0);
     for line in log.lines() {

@@ -1,5 +1,5 @@
-//! The program itself and its settings: whether the module is the one that was built, runs on this machine, and whether the
-//! settings are understood.
+//! The program itself and its settings: checks that it has the module it was built with, that the module runs on this
+//! machine, and that the settings are understood.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tillgate_base::engine::{CompiledModule, EnginePool, MODULE, MODULE_SHA256};
 
 use super::report::{Finding, fail, ok};
 
-/// Whether the settings are understood.
+/// Checks that the settings are understood.
 pub(super) fn configuration(file: Option<&Path>, faults: Vec<Fault>) -> Vec<Finding> {
     const CHECK: &str = "configuration";
     if faults.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn configuration(file: Option<&Path>, faults: Vec<Fault>) -> Vec<Find
         .collect()
 }
 
-/// Whether the module is whole and runs.
+/// Checks that the module is intact and runs.
 pub(super) fn module() -> Finding {
     const CHECK: &str = "module";
     let digest = hex::encode(Sha256::digest(MODULE));

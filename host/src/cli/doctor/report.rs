@@ -1,4 +1,4 @@
-//! What the checks have found, as lines for people and as JSON. Pure.
+//! The findings of the checks, as lines for people and as JSON. Pure.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,12 @@ use tillgate_base::engine::MODULE_SHA256;
 
 use crate::cli::output::on_line;
 
-/// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
     /// As it should be.
     Ok,
-    /// Not as it should be; a host runs all the same.
+    /// Not as it should be, but a host runs all the same.
     Warn,
     /// A host does not run, or does not do what it must.
     Fail,
@@ -29,18 +28,17 @@ impl Verdict {
     }
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     check: &'static str,
     verdict: Verdict,
     what: String,
-    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
 
-/// Something is as it should be.
+/// Reports that something is as it should be.
 pub(super) fn ok(check: &'static str, what: impl Into<String>) -> Finding {
     Finding {
         check,
@@ -50,7 +48,7 @@ pub(super) fn ok(check: &'static str, what: impl Into<String>) -> Finding {
     }
 }
 
-/// Something is not as it should be.
+/// Reports that something is not as it should be.
 pub(super) fn warn(
     check: &'static str,
     what: impl Into<String>,
@@ -64,7 +62,7 @@ pub(super) fn warn(
     }
 }
 
-/// Something keeps a host from running, or from doing what it must.
+/// Reports that something keeps a host from running, or from doing what it must.
 pub(super) fn fail(
     check: &'static str,
     what: impl Into<String>,
@@ -76,12 +74,12 @@ pub(super) fn fail(
     }
 }
 
-/// What all checks have found.
+/// The findings of all checks.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     version: &'static str,
     module: &'static str,
-    /// The worst of all.
+    /// The worst verdict.
     verdict: Verdict,
     checks: Vec<Finding>,
 }
@@ -97,12 +95,12 @@ impl Report {
         }
     }
 
-    /// The worst that was found.
+    /// Returns the worst verdict.
     pub(super) const fn verdict(&self) -> Verdict {
         self.verdict
     }
 
-    /// A line for each finding, and one for all of them.
+    /// Returns a line for each finding, and a summary.
     pub(super) fn lines(&self) -> String {
         let mut lines = String::new();
         for finding in &self.checks {

@@ -1,6 +1,6 @@
-//! What a host needs when it starts, beside its store: a certificate that can be used, folders for its files, addresses of its
-//! own, the keys of trusted issuers, and the authorities of this machine. Only what is missing is told, and when the
-//! certificate expires.
+//! Checks what a host needs when it starts, besides its store: a usable certificate, folders for its files, its own
+//! addresses, the keys of trusted issuers, and this machine's certificate authorities. Reports only what is missing,
+//! and when the certificate expires.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use tracing_subscriber::EnvFilter;
 use super::report::{Finding, fail, ok, warn};
 use crate::server::CertificateFiles;
 
-/// For a client that sends nothing.
+/// The limits of a client that sends nothing.
 const LIMITS: Limits = Limits {
     deadline: Duration::from_secs(1),
     max_answer: 0,
     destinations: Destinations::Any,
 };
 
-/// With what a host would not start.
+/// Checks for what would keep a host from starting.
 pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let one = [
         certificate(config),
@@ -92,7 +92,7 @@ fn metrics(config: &Config) -> Option<Finding> {
     })
 }
 
-/// The trusted issuers whose keys are in files: those of the others are fetched by a host that runs.
+/// Checks the trusted issuers whose keys are in files; a running host fetches the keys of the others.
 async fn issuers(config: &Config) -> Vec<Finding> {
     let without = issuers_without_keys(&config.trusted_issuers).await;
     let findings = without.into_iter().map(|why| {
@@ -105,7 +105,7 @@ async fn issuers(config: &Config) -> Vec<Finding> {
     findings.collect()
 }
 
-/// The files of reference rates that a host could not import now.
+/// Reports the files of reference rates that a host could not import now.
 fn reference_rates(config: &Config) -> impl Iterator<Item = Finding> {
     let tables = config.reference_rates.iter().enumerate();
     tables.filter_map(|(index, table)| {
@@ -122,7 +122,7 @@ fn reference_rates(config: &Config) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The authorities of this machine, without which no other host can be asked.
+/// Checks the certificate authorities of this machine, without which it can call no other host.
 fn authorities() -> Option<Finding> {
     let cause = Client::new(LIMITS).err()?;
     Some(fail(
@@ -132,7 +132,7 @@ fn authorities() -> Option<Finding> {
     ))
 }
 
-/// The folder of a file that the host makes.
+/// Checks the folder of a file that the host creates.
 fn folder(setting: &str, file: &str) -> Option<Finding> {
     if file.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! The store: whether it is there and sound, how its servers are set up, and whether its clock is this machine's. It is only
-//! read, and may be served meanwhile.
+//! The store: checks whether it exists and is sound, how its servers are set up, and whether its clock agrees with this
+//! machine's. The store is only read, and a host may serve it meanwhile.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::cli::backup::describe;
 const STORE: &str = "store";
 const CLOCK: &str = "clock";
 
-/// Checks the store, and its clock.
+/// Checks the store and its clock.
 pub(super) async fn check(config: &Config, url: &StoreUrl) -> Vec<Finding> {
     match url {
         StoreUrl::Memory => vec![in_memory(config.require_durable_store)],
@@ -66,7 +66,7 @@ fn in_folder(folder: &Path) -> Vec<Finding> {
     }
 }
 
-/// Whether nothing was ever stored in a folder: it is missing or empty.
+/// Returns whether nothing was ever stored in a folder: it is missing or empty.
 fn is_new(folder: &Path) -> bool {
     match std::fs::read_dir(folder) {
         Ok(mut files) => files.next().is_none(),
@@ -74,7 +74,7 @@ fn is_new(folder: &Path) -> bool {
     }
 }
 
-/// The publish times of a store only increase: its newest tells of a clock that was ahead.
+/// Checks the clock: the publish times of a store only increase, so the newest one reveals a clock that was ahead.
 fn clock_of(contents: &Contents, now: Timestamp) -> Finding {
     let ahead = contents.newest.since(now);
     if ahead <= MAX_CLOCK_SKEW {
@@ -143,10 +143,10 @@ fn clock_of_servers(servers: &[Server]) -> Finding {
     }
 }
 
-/// A listing of the store, without content.
+/// Lists the store, without content.
 ///
 /// # Errors
-/// Why there is none.
+/// If the store cannot be listed.
 pub(super) async fn list(url: &StoreUrl) -> Result<Listing, String> {
     match url {
         StoreUrl::Memory => Err("a store in memory exists only while its process runs".to_owned()),

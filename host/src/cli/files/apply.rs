@@ -1,9 +1,9 @@
-//! Makes a plan: one write for each resource, which takes effect only where what is there is what the plan was made from.
+//! Carries out a plan: one write for each resource, which takes effect only if the host still has what the plan was
+//! made from.
 //!
-//! A write that was lost on its way is made again: had it taken effect, the version would be another, and what is there what
-//! the file says. Only a webhook cannot be created twice without harm, so that is not repeated; nor need it be, for when
-//! `apply` runs again it finds the webhook by its name. The first failure ends it: what was done stays, and the next run
-//! does the rest.
+//! A lost write is repeated: had it taken effect, the version would differ, and the host would have what the file says.
+//! Only a webhook cannot be created twice without harm, so that is not repeated. It need not be, since the next `apply`
+//! finds the webhook by its name. The first failure ends the run: what was done stays, and the next run does the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use crate::cli::output::on_line;
 use crate::cli::progress::ProgressLine;
 use crate::cli::session::{Requires, segment};
 
-/// How a plan is made.
+/// The options for carrying out a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner<'a> {
     pub(super) me: &'a str,
@@ -34,13 +34,13 @@ pub(super) struct Manner<'a> {
     pub(super) accept_failing_tests: bool,
 }
 
-/// The secrets that steps send, by the name of the webhook.
+/// The secrets that steps send, by webhook name.
 pub(super) type SecretsOf = BTreeMap<String, Revealed>;
 
 /// Fetches the secrets that the steps of a plan send.
 ///
 /// # Errors
-/// Which are missing: a line each.
+/// A line for each missing secret.
 pub(super) fn secrets_of(steps: &[(Rank, Step<'_>)]) -> Result<SecretsOf, Vec<String>> {
     let (mut secrets, mut missing) = (SecretsOf::new(), Vec::new());
     for (_, step) in steps {
@@ -58,16 +58,16 @@ pub(super) fn secrets_of(steps: &[(Rank, Step<'_>)]) -> Result<SecretsOf, Vec<St
     }
 }
 
-/// What became of a plan.
+/// The result of carrying out a plan.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// The steps that were made, by their place in the plan.
+    /// The completed steps, by their index in the plan.
     pub(super) done: BTreeSet<usize>,
-    /// What has failed: a line each, none when the whole plan was made.
+    /// A line for each failure; empty if the whole plan was carried out.
     pub(super) failures: Vec<String>,
 }
 
-/// Makes a plan.
+/// Carries out a plan.
 pub(super) async fn apply(
     host: &Host,
     steps: &[(Rank, Step<'_>)],
@@ -108,7 +108,7 @@ pub(super) async fn apply(
     outcome
 }
 
-/// Where what has failed stands: its file, or what it is called.
+/// Returns the file of a step, or the name of its resource if there is none.
 pub(super) fn place(step: &Step<'_>) -> String {
     match step.file {
         Some(file) => file.name.clone(),
@@ -133,7 +133,7 @@ async fn make(
     }
 }
 
-/// The body that makes a resource what its file says.
+/// Returns the body that makes a resource match its file.
 pub(super) fn body_of(
     step: &Step<'_>,
     file: &File,
@@ -152,7 +152,7 @@ pub(super) fn body_of(
     members.to_json()
 }
 
-/// The query of the write of a kind.
+/// Returns the query of a write of this kind.
 pub(super) const fn query_of(kind: Kind, manner: Manner<'_>) -> &'static str {
     match kind {
         Kind::BusinessUnits | Kind::Rates if manner.accept_deviation => "?acceptDeviation=true",
@@ -161,7 +161,7 @@ pub(super) const fn query_of(kind: Kind, manner: Manner<'_>) -> &'static str {
     }
 }
 
-/// Why a write has failed, with the options of this command in place of the parameters that a message names.
+/// Returns why a write failed, with this command's options in place of the parameters that a message names.
 pub(super) fn failure_of(failure: Failure) -> String {
     let message = String::from(failure);
     message.replace("acceptDeviation=true", "--accept-deviation")
@@ -199,7 +199,7 @@ async fn put(host: &Host, step: &Step<'_>, json: &[u8], manner: Manner<'_>) -> R
     }
 }
 
-/// Whether a resource is what its file says.
+/// Returns whether a resource matches its file.
 async fn is_as_planned(host: &Host, step: &Step<'_>) -> Result<bool, String> {
     let there = host
         .again(step.kind, &step.id, step.present.as_ref())
@@ -219,7 +219,7 @@ async fn delete(host: &Host, step: &Step<'_>) -> Result<(), String> {
     let requires = Requires::Version(version(present.etag.as_ref())?);
     let mut path = present.path.clone();
     if step.kind == Kind::BusinessUnits {
-        // Its rates go with it, of which its own version says nothing.
+        // Its rates are deleted with it, and its own version does not cover them.
         let rates = version(present.rates_etag.as_ref())?.to_str();
         path += &format!("?ifRatesMatch={}", segment(rates.unwrap_or_default()));
     }

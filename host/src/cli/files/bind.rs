@@ -1,5 +1,5 @@
-//! Binds a plan to what it was made from: each resource that is to be changed or deleted is read once more by itself, with
-//! its version, and planned again if it has changed since the lists were read. A write then names that version.
+//! Binds a plan to what it was made from: reads each resource to change or delete once more by itself, with its
+//! version, and plans it again if it has changed since the lists were read. A write then names that version.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tillgate_base::identity::Permission;
@@ -9,10 +9,10 @@ use super::host::{AT_ONCE, Host};
 use super::kind::Kind;
 use super::plan::{Action, Options, Plan};
 
-/// The plan with versions.
+/// Returns the plan with versions.
 ///
 /// # Errors
-/// When the host cannot be read; what else contradicts the plan: a line each.
+/// If the host cannot be read. The inner error has a line for each further contradiction of the plan.
 pub(super) async fn bind<'f>(
     host: &Host,
     plan: Plan<'f>,
@@ -62,9 +62,10 @@ pub(super) async fn bind<'f>(
     })
 }
 
-/// Binds a unit that is to be deleted to the rates that are set at it, for they go with it; answers that some are of others.
+/// Binds a unit to delete to its own rates, which are deleted with it. Reports a problem if others have set some of
+/// them.
 async fn bind_rates(host: &Host, unit: &mut Present, me: &str) -> Result<Option<String>, String> {
-    // A plan that is only shown takes no more than what lists are read with.
+    // A plan that is only shown needs no more permissions than reading the lists does.
     if !host.permissions.contains(Permission::RateRead) {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Finds the differences between two documents of one form, by JSON path. The order of members does not matter.
 //!
-//! Lists of plain values, such as the items of a project, are compared as what was added and removed; other lists by place,
-//! without what they begin and end with alike.
+//! Lists of plain values, such as the items of a project, are compared by what was added and removed. Other lists are
+//! compared by index, without their common beginning and end.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use tillgate_engine::json::{Document, Node, Scalar};
 use super::members::{Members, write_list};
 use super::unit_rates::{RatesChange, names};
 
-/// The most differences of a resource that are kept.
+/// The most differences kept for a resource.
 const MAX: usize = 1_000;
 
-/// One difference: a value that was, one that is to be, or both. They are JSON.
+/// A difference: the value before, the value after, or both, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Difference {
     pub(super) path: String,
@@ -25,7 +25,7 @@ pub(super) struct Difference {
     pub(super) after: Option<String>,
 }
 
-/// The differences of a resource, and how many there are besides.
+/// The differences of a resource, and the number of further ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Differences {
     pub(super) all: Vec<Difference>,
@@ -40,7 +40,7 @@ fn raw<S: serde::Serializer>(json: &Option<String>, to: S) -> Result<S::Ok, S::E
 }
 
 impl Differences {
-    /// What differs between two documents.
+    /// Returns the differences between two documents.
     pub(super) fn between(before: &Members, after: &Members) -> Self {
         let mut differences = Self::default();
         if before == after {
@@ -54,7 +54,7 @@ impl Differences {
         differences
     }
 
-    /// What a change of rates changes.
+    /// Returns the differences that a change of rates makes.
     pub(super) fn of_rates(change: &RatesChange) -> Self {
         let mut differences = Self::default();
         let path = |key| names(key).join(" ");
@@ -67,7 +67,7 @@ impl Differences {
         differences
     }
 
-    /// Adds one that is not JSON, before all others: it is seen however many there are.
+    /// Adds a difference in words, before all others, so that it is seen however many there are.
     pub(super) fn note(&mut self, path: &str, before: &str, after: &str) {
         let quoted = |text: &str| serde_json::to_string(text).ok();
         let difference = Difference {
@@ -125,7 +125,7 @@ impl Differences {
         }
     }
 
-    /// Lists of plain values.
+    /// Compares lists of plain values.
     fn compare_values(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
         let (before, after) = (jsons(before), jsons(after));
         if before == after {
@@ -156,7 +156,7 @@ impl Differences {
         }
     }
 
-    /// Lists of objects and lists.
+    /// Compares lists that contain objects or lists.
     fn compare_lists(&mut self, before: Node<'_, '_>, after: Node<'_, '_>, path: &str) {
         let (old, new) = (in_order(before), in_order(after));
         let alike = |pairs: &mut dyn Iterator<Item = (&String, &String)>| {
@@ -178,14 +178,14 @@ impl Differences {
     }
 }
 
-/// A name that stands in a path as it is.
+/// Returns a name that needs no quotes in a path.
 fn path_of(name: &str) -> Option<&str> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let begins = !name.starts_with(|c: char| c.is_ascii_digit());
     (!name.is_empty() && begins && name.bytes().all(is_plain)).then_some(name)
 }
 
-/// Whether a list has no objects and lists in it.
+/// Returns whether a list contains no objects and no lists.
 fn is_plain(list: Node<'_, '_>) -> bool {
     let nests = |node: Node<'_, '_>| matches!(node.scalar(), Scalar::Array | Scalar::Object);
     !list.children().any(nests)
@@ -195,7 +195,7 @@ fn jsons(list: Node<'_, '_>) -> Vec<String> {
     list.children().map(json).collect()
 }
 
-/// The elements of a list, each with its members by name.
+/// Returns the elements of a list, with their members sorted by name.
 fn in_order(list: Node<'_, '_>) -> Vec<String> {
     let elements = list.children().map(|element| {
         let mut json = Vec::new();
@@ -205,7 +205,7 @@ fn in_order(list: Node<'_, '_>) -> Vec<String> {
     elements.collect()
 }
 
-/// Appends a value whose objects have their members by name.
+/// Appends a value, with the members of its objects sorted by name.
 fn write_in_order(node: Node<'_, '_>, out: &mut Vec<u8>) {
     let mut children: Vec<_> = node.children().collect();
     let written = |child: &Node<'_, '_>| {

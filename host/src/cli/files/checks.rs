@@ -1,4 +1,4 @@
-//! What in the files contradicts the host, or other files: said before anything is written.
+//! Finds contradictions between the files and the host, or among the files, before anything is written.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::tree::Tree;
 use super::webhook;
 
-/// The tree of business units as the plan makes it.
+/// Returns the tree of business units as it will be after the plan.
 pub(super) fn tree(files: &Files, existing: &Existing, plan: &Plan<'_>) -> Tree {
     let mut tree = Tree::default();
     for unit in of_kind(existing, Kind::BusinessUnits).values() {
@@ -28,7 +28,7 @@ pub(super) fn tree(files: &Files, existing: &Existing, plan: &Plan<'_>) -> Tree 
     tree
 }
 
-/// Every contradiction: a line each.
+/// Returns a line for each contradiction.
 pub(super) fn problems(
     files: &Files,
     existing: &Existing,
@@ -65,7 +65,7 @@ fn of_kind(existing: &Existing, kind: Kind) -> &BTreeMap<String, Present> {
     existing.all.get(&kind).unwrap_or(NONE)
 }
 
-/// A tenant can never use an id that a global condition uses (`given.md` 2.1).
+/// Reports a tenant's condition with the id of a global condition, which it can never use (`given.md` 2.1).
 fn fault_of_condition(
     id: &str,
     file: &File,
@@ -94,7 +94,7 @@ fn fault_of_rates(
     existing: &Existing,
     tree: &Tree,
 ) -> Option<String> {
-    // Without the folder of units, those of the host are known by their rates.
+    // Without the folder of units, the host's units are known by their rates.
     let exists = if files.contains_key(&Kind::BusinessUnits) {
         tree.has(unit)
     } else {

@@ -1,6 +1,7 @@
 //! A resource as a document in its one form, read from a file or from the host's answer.
 //!
-//! The host's own readers check a file: what they refuse here they would refuse there, but here nothing is written yet.
+//! The host's own readers check a file: here they refuse what they would refuse at the host, before anything is
+//! written.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,20 +23,20 @@ use super::members::Members;
 use super::secrets::{Secrets, json as to_json, read_secrets};
 use super::unit_rates::UnitRates;
 
-/// A resource: what it is called among those of its kind, and its members in the one form.
+/// A resource: its name within its kind, and its members in the one form.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     pub(super) id: String,
     pub(super) members: Members,
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
     pub(super) document: Document,
-    /// Of a webhook.
+    /// Only for a webhook.
     pub(super) secrets: Secrets,
-    /// Of a business unit's rates.
+    /// Only for a business unit's rates.
     pub(super) rates: UnitRates,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn of_file(kind: Kind, text: &[u8]) -> Result<Read, Vec<Fault>> {
     }
 }
 
-/// The id in a file, even if the file has faults.
+/// Returns the id in a file, even if the file has faults.
 pub(super) fn id_of(kind: Kind, text: &[u8]) -> Option<String> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let parsed = json::Document::parse(text).ok()?;
@@ -99,7 +100,7 @@ pub(super) fn id_of(kind: Kind, text: &[u8]) -> Option<String> {
 /// Reads the host's answer.
 ///
 /// # Errors
-/// A sentence that names a member that this program does not know.
+/// If this program does not know a member, with a sentence that names it.
 pub(super) fn of_answer(kind: Kind, root: Node<'_, '_>) -> Result<Document, String> {
     let mut faults = Faults::default();
     let members = form::read(kind, root, Origin::Host, &mut faults);
@@ -117,7 +118,7 @@ pub(super) fn of_answer(kind: Kind, root: Node<'_, '_>) -> Result<Document, Stri
     }
 }
 
-/// What a resource is called: the texts of the members that name it.
+/// Returns the name of a resource: the texts of the members that name it.
 fn name_of(kind: Kind, root: Node<'_, '_>, faults: &mut Faults) -> Option<String> {
     let parts = kind.names().iter().map(|member| {
         let node = faults.required(root, member)?;
@@ -136,7 +137,7 @@ fn name_of(kind: Kind, root: Node<'_, '_>, faults: &mut Faults) -> Option<String
     parts.map(|parts| parts.join("/"))
 }
 
-/// A part of a name, if it may be one.
+/// Returns a part of a name, if it is valid.
 fn spelled(kind: Kind, text: &str) -> Option<String> {
     let may_be = match kind {
         Kind::Roles | Kind::GlobalTemplates | Kind::Templates => is_name(text),
@@ -158,7 +159,7 @@ const fn rule(kind: Kind) -> &'static str {
     }
 }
 
-/// What the host's reader of a kind says of a document.
+/// Returns the faults that the host's reader of a kind finds in a document.
 fn check(kind: Kind, id: &str, json: &[u8]) -> Result<(), Vec<Fault>> {
     let of_rule = |scope| {
         let document = json::Document::parse(json)?;
@@ -201,7 +202,7 @@ fn faults_of(faults: Faults) -> Vec<Fault> {
         .map_or_else(Vec::new, |error| error.faults)
 }
 
-/// Documents in words: `condition alcohol`.
+/// A resource by kind and name, displayed as `conditions/alcohol`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a>(pub(super) Kind, pub(super) &'a str);
 

@@ -1,4 +1,5 @@
-//! The files of an earlier export, which keep their names. A link is refused, so that nothing outside of the folder is written or removed.
+//! The files of an earlier export, which keep their names. Links are refused, so that nothing outside the folder is
+//! written or removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -13,23 +14,23 @@ use super::open_folder::OpenFolder;
 /// The file that keeps a folder without resources in version control.
 pub(super) const KEPT: &str = ".gitkeep";
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
-    /// The folder, if it is there.
+    /// The folder, if it exists.
     pub(super) folder: Option<OpenFolder>,
-    /// The names of all files that are to be written again or removed.
+    /// The names of all files to write again or to remove.
     pub(super) names: BTreeSet<OsString>,
-    /// The names of those that are understood, by what their resource is called. Of two for one, the first stays.
+    /// The names of the files that are understood, by the name of their resource. Of two for one resource, the first
+    /// counts.
     pub(super) files: BTreeMap<String, String>,
 }
 
 impl Earlier {
-    /// What is in the folder of a kind, which must be empty unless it is to be replaced: its files may have changes that no
-    /// host has.
+    /// Reads the folder of a kind, which must be empty unless it is replaced: its files may have changes that no host
+    /// has.
     ///
     /// # Errors
-    /// When it is not, cannot be read, or has links in it.
+    /// If it is not empty, cannot be read, or contains links.
     pub(super) fn read(kind: Kind, target: &OpenFolder, is_replaced: bool) -> Result<Self, String> {
         let mut earlier = Self {
             folder: target.folder(kind.folder())?,

@@ -1,4 +1,5 @@
-//! What a host has: all of a kind, read whole, and single resources with their versions, when a plan is bound to them.
+//! The resources of a host: all of a kind, read as a whole, and single ones with their versions, when a plan is bound
+//! to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,25 +23,25 @@ pub(super) struct Present {
     pub(super) managed_by: Option<String>,
     /// The path of its PUT and DELETE.
     pub(super) path: String,
-    /// Its version, where it was read by itself.
+    /// Its version, if it was read by itself.
     pub(super) etag: Option<HeaderValue>,
-    /// Of a unit's rates.
+    /// Only for a unit's rates.
     pub(super) rates: HostRates,
-    /// Of a unit that is to be deleted: the version of the rates that are set at it.
+    /// For a unit to delete: the version of its own rates.
     pub(super) rates_etag: Option<HeaderValue>,
-    /// Of a webhook.
+    /// Only for a webhook.
     pub(super) has_shared_key: bool,
-    /// Of a webhook that the service has disabled: why.
+    /// For a webhook that the service has disabled: the reason.
     pub(super) disabled_reason: Option<String>,
 }
 
-/// What the host has of the kinds in scope, by what each resource is called.
+/// The host's resources of the kinds in scope, by name.
 #[derive(Debug, Default)]
 pub(super) struct Existing {
     pub(super) all: BTreeMap<Kind, BTreeMap<String, Present>>,
     /// The ids of global conditions, which no tenant may use.
     pub(super) global_conditions: BTreeSet<String>,
-    /// The names that several webhooks have, and their ids.
+    /// The names that several webhooks share, and their ids.
     pub(super) same_names: BTreeMap<String, Vec<String>>,
 }
 
@@ -52,7 +53,7 @@ struct Page<'j> {
 }
 
 impl Host {
-    /// Reads what there is of these kinds.
+    /// Reads the host's resources of these kinds.
     pub(super) async fn existing(
         &self,
         kinds: impl IntoIterator<Item = Kind>,
@@ -80,7 +81,7 @@ impl Host {
         Ok(all)
     }
 
-    /// The JSON of all of a kind: a text for each list or page.
+    /// Returns the JSON of all resources of a kind: a text for each list or page.
     async fn texts(&self, kind: Kind) -> Result<Vec<Bytes>, String> {
         let list = match kind {
             Kind::Roles => "/v1/roles".to_owned(),
@@ -143,7 +144,7 @@ impl Host {
         Ok(())
     }
 
-    /// A resource as the host answers it.
+    /// Reads a resource from the host's answer.
     fn present(
         &self,
         kind: Kind,
@@ -153,7 +154,7 @@ impl Host {
         let mut document = of_answer(kind, root)?;
         let disabled_reason = text_of(root, "disabledReason").map(str::to_owned);
         if disabled_reason.is_some() {
-            // Its owner has enabled it, and files have what its owner wants.
+            // Its owner has enabled it, and files state what the owner wants.
             document.members.set("enabled", b"true".to_vec());
         }
         Ok(Present {
@@ -168,7 +169,7 @@ impl Host {
         })
     }
 
-    /// The rates of all units: those of `existing`, if they were read before.
+    /// Reads the rates of all units; the units come from `existing` if they were read before.
     async fn rates(&self, existing: &Existing) -> Result<BTreeMap<String, Present>, String> {
         let units: Vec<String> = match existing.all.get(&Kind::BusinessUnits) {
             Some(units) => units.keys().cloned().collect(),
@@ -182,7 +183,6 @@ impl Host {
         Ok(read.into_iter().flatten().collect())
     }
 
-    /// The ids of all business units.
     pub(super) async fn unit_ids(&self) -> Result<Vec<String>, String> {
         let mut units = Vec::new();
         for text in self.texts(Kind::BusinessUnits).await? {
@@ -194,7 +194,7 @@ impl Host {
         Ok(units)
     }
 
-    /// The rates that are set at a unit; `None` where there is no such unit.
+    /// Reads the rates that are set at a unit; `None` if there is no such unit.
     pub(super) async fn rates_of(&self, unit: &str) -> Result<Option<Present>, String> {
         let path = self.path(Kind::Rates, unit, None);
         let Some((text, etag)) = self.find(&path).await? else {
@@ -217,7 +217,7 @@ impl Host {
         }))
     }
 
-    /// A resource as it is now, with its version; `None` when it is gone. A webhook must have been there before.
+    /// Reads a resource once more, with its version; `None` if it is gone. A webhook requires `before`.
     pub(super) async fn again(
         &self,
         kind: Kind,
@@ -241,7 +241,7 @@ impl Host {
     }
 }
 
-/// The elements of a list, or of a page.
+/// Returns the elements of a list or of a page.
 fn elements(text: &[u8]) -> Result<Vec<&RawValue>, String> {
     match text.first() {
         Some(b'{') => {
@@ -270,7 +270,7 @@ fn is_true(root: Node<'_, '_>, member: &str) -> bool {
     scalar == Some(json::Scalar::Bool(true))
 }
 
-/// The last segment of a path.
+/// Returns the last segment of a path.
 fn last(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,5 @@
-//! `tillgate export`: writes what a host has as files, in one form and order, so that version control shows what has changed.
+//! `tillgate export`: writes the host's resources to files, in one form and order, so that version control shows what
+//! has changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -34,7 +35,6 @@ pub(in crate::cli) struct Export {
     replace: bool,
 }
 
-/// Writes the files.
 pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
     let Export {
         options,
@@ -91,7 +91,7 @@ pub(in crate::cli) async fn run(arguments: Export) -> Result<(), String> {
     ))
 }
 
-/// The kinds that are exported: those that are asked for, or all that may be read.
+/// Returns the kinds to export: the requested ones, or all that may be read.
 fn kinds(host: &Host, only: &[Kind]) -> Result<Vec<Kind>, String> {
     let mut kinds = Vec::new();
     for kind in Kind::ALL {
@@ -115,11 +115,11 @@ fn kinds(host: &Host, only: &[Kind]) -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
-/// The folder of a kind, as it is to be.
+/// The future folder of a kind.
 struct Folder {
     kind: Kind,
     resources: BTreeMap<String, Present>,
-    /// The names of their files.
+    /// The file name of each resource.
     names: BTreeMap<String, String>,
     earlier: Earlier,
 }
@@ -134,7 +134,7 @@ impl Folder {
         }
     }
 
-    /// Writes the files, each as a whole, and removes those that are no more.
+    /// Writes the files, each as a whole, and removes the obsolete ones.
     fn write(&self, target: &OpenFolder) -> Result<(), String> {
         let made;
         let folder = match &self.earlier.folder {

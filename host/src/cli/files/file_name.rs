@@ -1,13 +1,13 @@
-//! Names of exported files. A name is the id of the resource, with `_` for characters that some file systems do not allow. The id
-//! stands in the file, so a name need not be exact: a file keeps the name that it has, and where two names would differ by case
-//! alone or not at all, the later one gets a number.
+//! Names of exported files. A name is the id of the resource, with `_` for characters that some file systems do not
+//! allow. The file contains the id, so its name need not be exact: an existing file keeps its name, and of two names
+//! that are equal or differ only by case, the later one gets a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest name without its number and its end.
+/// The longest name without its number and its extension.
 const MAX: usize = 100;
 
-/// The names of the files of resources that are called so, by that; `files` has the names of those that are there.
+/// Returns the file name of each resource, by its id; `files` has the names of existing files.
 pub(super) fn file_names<'a>(
     ids: impl Iterator<Item = &'a String> + Clone,
     files: &BTreeMap<String, String>,
@@ -29,7 +29,7 @@ pub(super) fn file_names<'a>(
     names
 }
 
-/// In ASCII, not beginning with a dot, and not too long.
+/// Returns a name in ASCII that does not begin with a dot and is not too long.
 fn plain(id: &str) -> String {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let name = id.chars().map(|c| if is_kept(c) { c } else { '_' });

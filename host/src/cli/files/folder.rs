@@ -1,9 +1,10 @@
-//! Reading the folder: a folder for each kind, a file for each resource. Every fault of every file is named.
+//! Reads the folder: a folder for each kind, a file for each resource. Every fault of every file is reported.
 //!
-//! A kind whose folder is not there is out of scope; one whose folder is empty is to have none. What one resource is called
-//! stands in its file, so files may have any names. What is not understood is an error and never left out: a misspelled name
-//! would otherwise take resources out of scope without a sign. Only what begins with a dot is left out, such as `.gitkeep`.
-//! A link is followed as long as it stays in the folder, as those of a volume that Kubernetes has mounted do.
+//! A kind without a folder is out of scope; a kind with an empty folder is to have no resources. A file contains the
+//! name of its resource, so files may have any names. What is not understood is an error and never skipped: a
+//! misspelled name would otherwise silently take resources out of scope. Only names that begin with a dot, such as
+//! `.gitkeep`, and top-level files other than `.json` are skipped. A link is followed as long as it stays in the
+//! folder, as in a volume that Kubernetes has mounted.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,11 +17,11 @@ use super::kind::Kind;
 use crate::cli::input::open;
 use crate::cli::output::{on_line, shown_path};
 
-/// The most files, and the most bytes of all.
+/// The most files, and the most bytes of all files together.
 const MAX_FILES: usize = 300_000;
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The most faults that are named.
+/// The most faults that are reported.
 const MAX_FAULTS: usize = 100;
 
 /// A file of a resource.
@@ -31,15 +32,15 @@ pub(super) struct File {
     pub(super) says: Read,
 }
 
-/// The files of the kinds that are in scope, by what each resource is called.
+/// The files of the kinds in scope, by the name of the resource.
 pub(super) type Files = BTreeMap<Kind, BTreeMap<String, File>>;
 
-/// Why there are no files.
+/// The reason why there are no files.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The folder cannot be read.
     Unreadable(String),
-    /// What is in it is not what it must be: a line each.
+    /// Its contents have faults, a line for each.
     Malformed(Vec<String>),
 }
 
@@ -50,7 +51,7 @@ pub(super) enum Refusal {
 pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
     let root = folder.canonicalize();
     let mut reader = Reader {
-        // Where it cannot be read, its entries say so.
+        // If this fails, reading the entries reports why.
         root: root.unwrap_or_else(|_| folder.to_owned()),
         ..Reader::default()
     };
@@ -94,14 +95,14 @@ pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
     Ok(files)
 }
 
-/// The names of all folders.
+/// Returns the names of all folders.
 fn known() -> String {
     let names = Kind::ALL.map(Kind::folder);
     names.join(", ")
 }
 
-/// The entries of a folder below `root`, by name, but for those that begin with a dot. A link is what it leads to, as long as that
-/// is below `root` too.
+/// Returns the entries of a folder below `root`, by name, except those that begin with a dot. A link counts as its
+/// target, as long as that is below `root` too.
 fn entries(root: &Path, folder: &Path) -> Result<BTreeMap<String, FileType>, String> {
     let unreadable =
         |cause: std::io::Error| format!("{} cannot be read: {cause}", shown_path(folder));
@@ -130,17 +131,17 @@ fn entries(root: &Path, folder: &Path) -> Result<BTreeMap<String, FileType>, Str
     Ok(named)
 }
 
-/// Whether a name begins with a dot.
+/// Returns whether a name begins with a dot.
 pub(super) fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// Whether a terminal shows a name as it is.
+/// Returns whether a terminal shows a name unchanged.
 pub(super) fn is_shown(name: &str) -> bool {
     on_line(name) == name
 }
 
-/// Whether a name ends in `.json`.
+/// Returns whether a name ends in `.json`.
 pub(super) fn has_extension(name: impl AsRef<Path>) -> bool {
     name.as_ref()
         .extension()
@@ -149,7 +150,7 @@ pub(super) fn has_extension(name: impl AsRef<Path>) -> bool {
 
 #[derive(Debug, Default)]
 struct Reader {
-    /// The whole folder.
+    /// The folder of all kinds.
     root: PathBuf,
     faults: Vec<String>,
     count: usize,

@@ -1,9 +1,9 @@
-//! The form of the documents of a kind. The descriptions of the API say which members there are, which of them are secrets, and
-//! what it means that one is left out.
+//! The form of a kind's documents. The API schemas say which members exist, which of them are secrets, and what leaving
+//! one out means.
 //!
-//! A file and the host's answer are brought into this form, so that they are the same when they say the same: defaults are
-//! filled in, decimals have no zeros at their end, and sets are in order. The order of members does not matter. Whether values
-//! are valid is for the host's own readers to say (`document.rs`).
+//! Files and the host's answers are brought into this form, so that they are equal if they say the same: defaults are
+//! filled in, decimals have no trailing zeros, and sets are sorted. The order of members does not matter. The host's
+//! own readers check whether values are valid (`document.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -21,22 +21,21 @@ use tillgate_webhooks as webhooks;
 use super::kind::Kind;
 use super::members::{Members, write_list};
 
-/// Members of requests that are no part of files: who manages a resource, and the id that the host gives a webhook.
+/// Members of requests that are not part of files: the manager of a resource, and the id that the host gives a webhook.
 const NOT_IN_FILES: [&str; 2] = ["managedBy", "id"];
 
-/// Where a document comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     File,
     Host,
 }
 
-/// The schemas of the API for the resources of a kind.
+/// The API schemas for the resources of a kind.
 #[derive(Debug)]
 struct Form {
-    /// The schema of the body that creates or replaces one.
+    /// The schema of the body that creates or replaces a resource.
     body: Value,
-    /// The schema of one in an answer.
+    /// The schema of a resource in an answer.
     answer: Value,
     /// The schemas that both refer to.
     components: Map<String, Value>,
@@ -47,8 +46,8 @@ static FORMS: LazyLock<BTreeMap<Kind, Form>> = LazyLock::new(|| {
     kinds.map(|kind| (kind, Form::of(kind))).collect()
 });
 
-/// Reads a document as its members in their form. A member that a document of its origin cannot have is a fault: a slip of the
-/// pen must not be dropped.
+/// Reads the members of a document in their form. A member that a document of its origin cannot have is a fault, so
+/// that a typo is not dropped silently.
 pub(super) fn read(kind: Kind, root: Node<'_, '_>, origin: Origin, faults: &mut Faults) -> Members {
     let form = FORMS.get(&kind);
     form.map_or_else(Members::default, |form| {
@@ -78,7 +77,7 @@ impl Form {
         if origin == Origin::Host {
             known.extend(answer.names());
         }
-        // The host's readers say that a kind of rule is unknown.
+        // The host's readers report an unknown kind of rule.
         if origin == Origin::Host || body.properties.is_some() {
             faults.refuse_unknown(root, &known);
         }
@@ -89,7 +88,7 @@ impl Form {
                 continue;
             }
             let property = body.property(name).unwrap_or(&Value::Null);
-            // A list that is left out is an empty one.
+            // An omitted list is an empty one.
             if is_secret(property) || is_empty_list(child) && !body.requires(name) {
                 continue;
             }
@@ -102,7 +101,7 @@ impl Form {
         members
     }
 
-    /// The schema of an object: that of a reference, and of several kinds of objects the one that the object is of.
+    /// Returns the schema of an object: follows references, and selects the object's own kind if there are several.
     fn object_of<'s>(&'s self, schema: &'s Value, object: Node<'_, '_>) -> ObjectSchema<'s> {
         let reference = match (schema.get("$ref"), schema.get("discriminator")) {
             (Some(reference), _) => Some(reference),
@@ -123,7 +122,7 @@ impl Form {
         }
     }
 
-    /// Appends a value in its form. What is not of the form is written as it is: the host's readers refuse it.
+    /// Appends a value in its form. A value in another form is written as it is: the host's readers refuse it.
     fn write(
         &self,
         node: Node<'_, '_>,
@@ -184,7 +183,7 @@ impl Form {
     }
 }
 
-/// The schema of an object, and the members that it names. There are none where an object may be anything.
+/// The schema of an object, and the members that it names: none if the object may be anything.
 #[derive(Clone, Copy)]
 struct ObjectSchema<'s> {
     schema: &'s Value,
@@ -206,7 +205,7 @@ impl<'s> ObjectSchema<'s> {
         required.is_some_and(|names| names.iter().any(|one| one == name))
     }
 
-    /// Adds the members that were left out, where that means something.
+    /// Adds omitted members that have a default.
     fn fill_in(self, members: &mut Members) {
         for (name, property) in self.properties.into_iter().flatten() {
             if let Some(default) = property.get("default")
@@ -218,8 +217,8 @@ impl<'s> ObjectSchema<'s> {
     }
 }
 
-/// The schemas of the body that creates or replaces a resource, and of a resource in an answer. The rates of a unit are no such
-/// resource (`unit_rates.rs`).
+/// Returns the schemas of the body that creates or replaces a resource, and of a resource in an answer. The rates of a
+/// unit have no such schemas (`unit_rates.rs`).
 fn schemas(kind: Kind, generator: &mut SchemaGenerator) -> (Schema, Schema) {
     match kind {
         Kind::Roles => tokens::role_schemas(generator),

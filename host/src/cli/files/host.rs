@@ -1,4 +1,4 @@
-//! A host that runs, and requests to it, made again while it cannot answer.
+//! A running host, and requests to it, which are retried while it cannot answer.
 
 use std::time::{Duration, Instant};
 
@@ -16,31 +16,31 @@ use crate::cli::answer::{Answer, Failure};
 use crate::cli::output::tell;
 use crate::cli::session::{HostOptions, Requires, Session, segment};
 
-/// What bounds a request: all projects of a tenant may be 256 MiB.
+/// The limits of a request: all projects of a tenant may take 256 MiB.
 const WITHIN: Limits = Limits {
     deadline: Duration::from_secs(120),
     max_answer: 512 << 20,
     destinations: Destinations::Any,
 };
 
-/// How many requests are under way at once.
+/// The most requests under way at once.
 pub(super) const AT_ONCE: usize = 8;
 
-/// After how long another token is taken: it is valid for an hour.
+/// The age at which a token is replaced: it is valid for an hour.
 const TOKEN: Duration = Duration::from_secs(20 * 60);
 
-/// How often a request is made while the host cannot answer it: for about a minute.
+/// The most retries while the host cannot answer: about a minute.
 const RETRIES: usize = 12;
 const MIN_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
-/// A host, and who asks it.
+/// A host, and its caller.
 pub(super) struct Host {
     session: Mutex<(Session, Instant)>,
     /// The tenant of the credentials.
     pub(super) tenant: String,
     pub(super) permissions: Permissions,
-    /// Its address, as it may be shown.
+    /// Its address, in a form that may be shown.
     pub(super) address: String,
 }
 
@@ -52,7 +52,7 @@ struct CallerAnswer {
 }
 
 impl Host {
-    /// Gets a token, and asks who has it.
+    /// Gets a token, and asks the host for its owner.
     pub(super) async fn open(options: &HostOptions) -> Result<Self, String> {
         let session = Session::open_within(options, WITHIN).await?;
         let answer = session.get("/api/v1/caller").await?;
@@ -70,7 +70,7 @@ impl Host {
         })
     }
 
-    /// A session with a token that is valid for long enough.
+    /// Returns a session with a token that is valid for long enough.
     async fn session(&self) -> Result<Session, Failure> {
         let mut session = self.session.lock().await;
         if session.1.elapsed() > TOKEN {
@@ -80,7 +80,7 @@ impl Host {
         Ok(session.0.clone())
     }
 
-    /// The path of the PUT and DELETE of a resource, or of the POST that creates a webhook.
+    /// Returns the path of the PUT and DELETE of a resource, or of the POST that creates a webhook.
     pub(super) fn path(&self, kind: Kind, id: &str, webhook: Option<&str>) -> String {
         let of_tenant = |tenant: &str| {
             let (software, version) = id.split_once('/').unwrap_or((id, ""));
@@ -107,13 +107,13 @@ impl Host {
         }
     }
 
-    /// The answer to a GET, which must be there.
+    /// Returns the answer to a GET; a missing one is an error.
     pub(super) async fn get(&self, path: &str) -> Result<(Bytes, Option<HeaderValue>), String> {
         let found = self.find(path).await?;
         found.ok_or_else(|| format!("the host does not know {path}: is it of an earlier version?"))
     }
 
-    /// The answer to a GET and its entity tag; `None` when there is none.
+    /// Returns the answer to a GET and its entity tag; `None` if there is none.
     pub(super) async fn find(
         &self,
         path: &str,
@@ -122,8 +122,8 @@ impl Host {
         Ok(retried(RETRIES, read).await.0?)
     }
 
-    /// Sends a document, or deletes; again and again while the host cannot answer, if `repeats`. Answers also whether it was
-    /// sent more than once: an earlier one may have taken effect.
+    /// Sends a document or a deletion, with retries while the host cannot answer if `repeats` is true. Also returns
+    /// whether it was sent more than once: an earlier attempt may have taken effect.
     pub(super) async fn write(
         &self,
         (method, path): (&Method, &str),
@@ -141,7 +141,8 @@ impl Host {
     }
 }
 
-/// Makes a request, so many times more while the host cannot answer it; answers also whether it was made more than once.
+/// Makes a request, with up to `times` retries while the host cannot answer. Also returns whether it was made more than
+/// once.
 async fn retried<T, F: Future<Output = Result<T, Failure>>>(
     times: usize,
     mut request: impl FnMut() -> F,

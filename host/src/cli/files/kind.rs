@@ -1,4 +1,4 @@
-//! What is kept in files: nine kinds of resources, each in a folder of its own, in the order in which they are written.
+//! The resources kept in files: nine kinds, each in its own folder, in the order in which they are written.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order in which they are written: what others refer to comes first.
+    /// Every kind, in the order of writing: what others refer to comes first.
     pub(super) const ALL: [Self; 9] = [
         Self::Roles,
         Self::GlobalTemplates,
@@ -43,7 +43,6 @@ impl Kind {
         Self::Webhooks,
     ];
 
-    /// The name of its folder.
     pub(super) const fn folder(self) -> &'static str {
         match self {
             Self::Roles => "roles",
@@ -58,12 +57,11 @@ impl Kind {
         }
     }
 
-    /// The kind of a folder.
     pub(super) fn of_folder(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.folder() == name)
     }
 
-    /// What one of them is called.
+    /// Returns the singular noun for the kind.
     pub(super) const fn noun(self) -> &'static str {
         match self {
             Self::Roles => "role",
@@ -78,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// The members that name one of them.
+    /// Returns the members that name a resource.
     pub(super) const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Roles => &["roleId"],
@@ -90,7 +88,7 @@ impl Kind {
         }
     }
 
-    /// The most bytes of a file: what the host takes, and room for white space.
+    /// Returns the largest size of a file, in bytes: what the host accepts, with room for white space.
     pub(super) const fn max_file(self) -> u64 {
         match self {
             Self::Projects => 64 << 20,
@@ -98,7 +96,8 @@ impl Kind {
         }
     }
 
-    /// The permissions that reading them takes. What is the platform's is read by those who may write it.
+    /// Returns the permissions for reading the kind. Reading the platform's resources requires permission to write
+    /// them.
     pub(super) const fn reading(self) -> &'static [P] {
         match self {
             Self::Roles => &[P::RolesWrite],
@@ -113,7 +112,7 @@ impl Kind {
         }
     }
 
-    /// The permissions that creating and changing them takes.
+    /// Returns the permissions for creating and changing resources of the kind.
     pub(super) const fn writing(self) -> &'static [P] {
         match self {
             Self::Roles => &[P::RolesWrite],
@@ -127,7 +126,8 @@ impl Kind {
         }
     }
 
-    /// The permissions that deleting them takes. Rates go with their unit, so they are looked at before.
+    /// Returns the permissions for deleting resources of the kind. Rates are deleted with their unit, so they are read
+    /// before.
     pub(super) const fn deleting(self) -> &'static [P] {
         match self {
             Self::Conditions => &[P::ConditionDelete],
@@ -136,7 +136,7 @@ impl Kind {
         }
     }
 
-    /// Whether only the platform's own clients may write them, whatever their permissions.
+    /// Returns whether only the platform's own clients may write the kind, whatever their permissions.
     pub(super) const fn is_the_platforms(self) -> bool {
         matches!(
             self,
@@ -144,7 +144,7 @@ impl Kind {
         )
     }
 
-    /// Whether its rules may have tests.
+    /// Returns whether the kind's rules may have tests.
     pub(super) const fn has_tests(self) -> bool {
         matches!(
             self,
@@ -159,7 +159,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The first of some permissions that is missing.
+/// Returns the first needed permission that is missing.
 pub(super) fn missing(needed: &[P], held: Permissions) -> Option<P> {
     needed.iter().copied().find(|one| !held.contains(*one))
 }

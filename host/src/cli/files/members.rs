@@ -1,22 +1,22 @@
-//! The members of a document, by name: JSON.
+//! The members of a document, by name, as JSON.
 
 /// The members of an object, in the order in which they were set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Members(Vec<(String, Vec<u8>)>);
 
 impl Members {
-    /// The JSON of a member.
+    /// Returns the JSON of a member.
     pub(super) fn get(&self, name: &str) -> Option<&[u8]> {
         let found = self.0.iter().find(|(other, _)| other == name);
         found.map(|(_, json)| json.as_slice())
     }
 
-    /// The text of a member.
+    /// Returns the text of a member.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         serde_json::from_slice(self.get(name)?).ok()
     }
 
-    /// Sets a member, the last one if it is new.
+    /// Sets a member, and adds a new one at the end.
     pub(super) fn set(&mut self, name: &str, json: Vec<u8>) {
         match self.0.iter_mut().find(|(other, _)| other == name) {
             Some((_, before)) => *before = json,
@@ -24,7 +24,7 @@ impl Members {
         }
     }
 
-    /// The object, compact.
+    /// Returns the object as compact JSON.
     pub(super) fn to_json(&self) -> Vec<u8> {
         let mut json = Vec::new();
         self.write(&mut json);

@@ -1,10 +1,11 @@
-//! `tillgate export`, `diff` and `apply`: what a tenant has configured, as files in version control.
+//! `tillgate export`, `diff` and `apply`: a tenant's configuration as files in version control.
 //!
-//! From files to the host, in this order: `folder.rs` reads the files (`kind.rs` and `form.rs` say what they may have, `document.rs` checks
-//! them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs` compares both,
-//! `checks.rs` says what contradicts what, `bind.rs` binds the plan to versions, `order.rs` puts it in order, `refusals.rs`
-//! asks the host to try it, `print.rs` prints it, `apply.rs` makes it. From the host to files: `export.rs`, with the names that an earlier export has
-//! left (`earlier.rs`, `file_name.rs`) and places for secrets (`places.rs`), through a folder that is opened once (`open_folder.rs`).
+//! From files to the host, in this order: `folder.rs` reads the files (`kind.rs` and `form.rs` say what they may
+//! contain, `document.rs` checks them), `rule_tests.rs` runs the tests in them, `existing.rs` reads the host, `plan.rs`
+//! compares both, `checks.rs` finds contradictions, `bind.rs` binds the plan to versions, `order.rs` sorts it,
+//! `refusals.rs` asks the host to try it, `print.rs` prints it, and `apply.rs` carries it out. From the host to files:
+//! `export.rs`, with the names that an earlier export left (`earlier.rs`, `file_name.rs`) and places for secrets
+//! (`places.rs`), through a folder that is opened once (`open_folder.rs`).
 
 mod apply;
 mod bind;
@@ -53,7 +54,7 @@ use super::output::{print, shown_path, tell};
 use super::session::HostOptions;
 use super::{FOUND, MALFORMED};
 
-/// The exit code of `diff` where something differs.
+/// The exit code of `diff` when something differs.
 const DIFFERS: u8 = 2;
 
 #[derive(Args, Debug)]
@@ -102,11 +103,11 @@ fn name(text: &str) -> Result<ManagedBy, String> {
     ManagedBy::new(text).ok_or_else(|| NAME_RULE.to_owned())
 }
 
-/// A plan that can be made, and what it was made from.
+/// A plan that can be carried out, and its host.
 struct Ready<'f> {
     host: Host,
     steps: Vec<(Rank, Step<'f>)>,
-    /// What stays.
+    /// The resources that stay.
     rest: Plan<'f>,
     files: usize,
 }
@@ -138,7 +139,7 @@ pub(super) async fn diff(arguments: Diff) -> Result<ExitCode, String> {
     })
 }
 
-/// Makes a host what the files say.
+/// Makes a host match the files.
 pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
     let Compared {
         options,
@@ -207,7 +208,7 @@ pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the folder; the exit code where what is in it is malformed, which is told.
+/// Reads the folder. If its contents are malformed, reports the faults and returns the exit code.
 fn read(folder: &Path) -> Result<Result<Files, ExitCode>, String> {
     match folder::read(folder) {
         Ok(files) => Ok(Ok(files)),
@@ -220,7 +221,7 @@ fn read(folder: &Path) -> Result<Result<Files, ExitCode>, String> {
     }
 }
 
-/// What the credentials must permit.
+/// The access that the credentials must permit.
 #[derive(Clone, Copy, Debug)]
 enum Permitted {
     Reading,
@@ -262,7 +263,7 @@ fn contradictions(problems: Vec<String>) -> String {
     }
 }
 
-/// Succeeds when the credentials permit what the folders ask for.
+/// Succeeds if the credentials permit what the folders require.
 fn require(host: &Host, files: &Files, permitted: Permitted) -> Result<(), String> {
     for kind in files.keys() {
         let needed = match permitted {

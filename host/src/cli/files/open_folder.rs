@@ -1,5 +1,6 @@
-//! A folder that `export` writes to, opened once. Its files are found below its descriptor and no link is followed, so that
-//! nothing is read, written or removed elsewhere when someone puts a link in place of a folder or a file meanwhile.
+//! A folder that `export` writes to, opened once. Its files are opened relative to its descriptor and no link is
+//! followed, so that nothing is read, written or removed elsewhere when someone meanwhile replaces a folder or a file
+//! with a link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use crate::cli::output::shown_path;
 
-/// Who may use folders and files, but for those whom the mask of the process leaves out.
+/// The access to folders and files, before the process's mask restricts it.
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
@@ -29,7 +30,7 @@ pub(super) struct OpenFolder {
 }
 
 impl OpenFolder {
-    /// Opens a folder, or the one that a link names. Makes it if it is missing.
+    /// Opens a folder, or the one that a link names, and creates it if it is missing.
     pub(super) fn make(path: &Path) -> Result<Self, String> {
         let open = || {
             fs::create_dir_all(path)?;
@@ -41,10 +42,10 @@ impl OpenFolder {
         })
     }
 
-    /// Opens the folder of this name, if there is one.
+    /// Opens the folder of this name, if it exists.
     ///
     /// # Errors
-    /// When it is no folder, or cannot be read.
+    /// If it is not a folder, or cannot be read.
     pub(super) fn folder(&self, name: &str) -> Result<Option<Self>, String> {
         let (path, flags) = (self.path.join(name), FOLDER | OFlags::NOFOLLOW);
         match openat(&self.descriptor, name, flags, Mode::empty()) {
@@ -58,7 +59,7 @@ impl OpenFolder {
         }
     }
 
-    /// Makes the folder of this name, and opens it.
+    /// Creates the folder of this name, and opens it.
     pub(super) fn make_folder(&self, name: &str) -> Result<Self, String> {
         let path = self.path.join(name);
         mkdirat(&self.descriptor, name, FOLDER_MODE)
@@ -67,12 +68,12 @@ impl OpenFolder {
         opened.ok_or_else(|| unread(&path, &Errno::NOENT.into()))
     }
 
-    /// Its path, on one line.
+    /// Returns its path, on one line.
     pub(super) fn shown(&self) -> String {
         shown_path(&self.path)
     }
 
-    /// The names of what is in it.
+    /// Returns the names of its entries.
     pub(super) fn names(&self) -> Result<Vec<OsString>, String> {
         let names = || {
             let entries = Dir::read_from(&self.descriptor)?;
@@ -85,7 +86,7 @@ impl OpenFolder {
         Ok(names)
     }
 
-    /// Removes the unfinished files of processes that were killed. A process that runs has its file locked.
+    /// Removes the unfinished files of killed processes. A running process keeps its file locked.
     pub(super) fn remove_unfinished(&self) -> Result<(), String> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         for name in self.names()?.iter().filter(|name| is_unfinished(name)) {
@@ -100,10 +101,10 @@ impl OpenFolder {
         Ok(())
     }
 
-    /// Reads a file; `None` when it has more than `max` bytes.
+    /// Reads a file; `None` if it has more than `max` bytes.
     ///
     /// # Errors
-    /// When it is no file, or cannot be read.
+    /// If it is not a file, or cannot be read.
     pub(super) fn read(&self, name: &OsStr, max: u64) -> Result<Option<Vec<u8>>, String> {
         let path = self.path.join(name);
         let unread = |cause| unread(&path, &cause);
@@ -124,13 +125,13 @@ impl OpenFolder {
         Ok(fits.then_some(text))
     }
 
-    /// Writes a file in place of the one that is there, so that it is never there in part.
+    /// Replaces or creates a file as a whole, so that it never exists in part.
     pub(super) fn write(&self, name: &str, text: &[u8]) -> Result<(), String> {
         let temporary = format!("{PREFIX}{}", Uuid::new_v4());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let write = || {
             let mut file = File::from(openat(&self.descriptor, &temporary, flags, FILE_MODE)?);
-            // Others see that it is not abandoned.
+            // The lock shows others that the file is not abandoned.
             let _ = file.try_lock();
             file.write_all(text)?;
             renameat(&self.descriptor, &temporary, &self.descriptor, name).map_err(io::Error::from)
@@ -141,7 +142,6 @@ impl OpenFolder {
         })
     }
 
-    /// Removes a file.
     pub(super) fn remove(&self, name: &OsStr) -> Result<(), String> {
         let removed = unlinkat(&self.descriptor, name, AtFlags::empty());
         removed.map_err(|cause| unwritten(&self.path.join(name), &cause.into()))

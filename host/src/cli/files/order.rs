@@ -1,4 +1,4 @@
-//! The order in which a plan is made: what others refer to before what refers to it, parents before what is below them, and
+//! The order of the steps of a plan: what others refer to before what refers to it, parents before their children, and
 //! deletions last, in the opposite order.
 
 use std::collections::BTreeSet;
@@ -8,11 +8,11 @@ use super::kind::Kind;
 use super::plan::{Action, Plan, Step};
 use super::tree::Tree;
 
-/// Steps of one rank depend on nothing of each other, and may be made at the same time.
+/// Steps of one rank do not depend on each other, and may run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(usize, usize);
 
-/// Puts the steps of a plan in their order, each with its rank.
+/// Sorts the steps of a plan, and returns each with its rank.
 pub(super) fn ranked<'f>(plan: &mut Plan<'f>, files: &Files, tree: &Tree) -> Vec<(Rank, Step<'f>)> {
     let steps = std::mem::take(&mut plan.steps);
     let own: BTreeSet<&String> = files

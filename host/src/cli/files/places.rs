@@ -1,4 +1,4 @@
-//! The places that `export` names for the secrets of webhooks: variables of the environment.
+//! The places that `export` names for the secrets of webhooks: environment variables.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::existing::Present;
 use super::members::Members;
 use super::secrets::{json as to_json, set_password};
 
-/// The members of a webhook's file: those of the webhook, with the places of its secrets.
+/// Returns the members of a webhook's file: those of the webhook, with the places of its secrets.
 pub(super) fn with_places(webhook: &Present) -> Members {
     let mut members = webhook.document.members.clone();
     let name = spelled(&webhook.document.id);
@@ -20,7 +20,7 @@ pub(super) fn with_places(webhook: &Present) -> Members {
     members
 }
 
-/// The webhooks whose secrets would have the same places.
+/// Reports the webhooks whose secrets would have the same places.
 pub(super) fn faults(webhooks: &BTreeMap<String, Present>) -> impl Iterator<Item = String> {
     let mut by_name: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in webhooks.keys() {
@@ -36,7 +36,7 @@ pub(super) fn faults(webhooks: &BTreeMap<String, Present>) -> impl Iterator<Item
     })
 }
 
-/// A name as a part of a variable's.
+/// Returns a name as a part of a variable's name.
 fn spelled(name: &str) -> String {
     let spelled = |c: char| {
         if c.is_ascii_alphanumeric() {

@@ -1,7 +1,7 @@
-//! The plan: what is to be created, changed and deleted so that the host has what the files say. Pure.
+//! The plan: what to create, change and delete so that the host has what the files say. Pure.
 //!
-//! Only what `apply` has made under the same name is ever deleted. What others have made and no file has stays as it is, and is
-//! listed. Whether the plan contradicts the host is for `checks.rs` to say, in which order it is made for `order.rs`.
+//! Only what `apply` made under the same name is ever deleted. What others made and no file has stays unchanged, and is
+//! listed. `checks.rs` finds contradictions between the plan and the host, and `order.rs` sorts its steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,72 +14,69 @@ use super::secrets::Secrets;
 use super::unit_rates::{HostRates, RatesChange};
 use super::webhook;
 
-/// How to plan.
+/// The options of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options<'a> {
-    /// Under which name resources are managed.
+    /// The name under which resources are managed.
     pub(super) me: &'a str,
-    /// Whether what `me` manages is deleted where no file has it.
+    /// Deletes what `me` manages and no file has.
     pub(super) prune: bool,
-    /// Whether what others manage, or nobody, is taken over where a file has it.
+    /// Takes over what others, or nobody, manages and a file has.
     pub(super) adopt: bool,
-    /// Whether all secrets of webhooks are sent, also those that the host has.
+    /// Sends all secrets of webhooks, including those that the host has.
     pub(super) secrets: bool,
-    /// Whether the plan is only to be shown: then it may change what others manage.
+    /// Only shows the plan, which may then change what others manage.
     pub(super) only_shown: bool,
 }
 
-/// What is done with a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
     Create,
     Change,
-    /// It is as its file has it, and is managed by `me` from now on.
+    /// The resource matches its file, and `me` manages it from now on.
     Adopt,
     Delete,
 }
 
-/// One resource that is written.
+/// The write of one resource.
 #[derive(Clone, Debug)]
 pub(super) struct Step<'f> {
     pub(super) kind: Kind,
     pub(super) id: String,
     pub(super) action: Action,
     pub(super) file: Option<&'f File>,
-    /// What is there.
     pub(super) present: Option<Present>,
-    /// Of a unit's rates.
+    /// Only for a unit's rates.
     pub(super) rates: RatesChange,
-    /// Of a webhook: those that are sent.
+    /// For a webhook: the secrets to send.
     pub(super) secrets: Secrets,
     pub(super) differences: Differences,
 }
 
-/// Something that no file has, and that stays.
+/// A resource that no file has, and that stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) kind: Kind,
     pub(super) id: String,
     pub(super) managed_by: Option<String>,
-    /// Of a unit: how many rates.
+    /// For a unit: the number of rates.
     pub(super) rates: Option<usize>,
 }
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Plan<'f> {
     pub(super) steps: Vec<Step<'f>>,
-    /// What others have made.
+    /// The resources that others made.
     pub(super) left: Vec<Left>,
-    /// What `me` has made, and pruning would delete.
+    /// The resources that `me` made and pruning would delete.
     pub(super) prunable: Vec<Left>,
 }
 
 impl<'f> Plan<'f> {
-    /// The plan that makes what exists what the files say.
+    /// Returns the plan that makes the host match the files.
     ///
     /// # Errors
-    /// A line for each file of something that others manage.
+    /// A line for each file whose resource others manage.
     pub(super) fn make(
         files: &'f Files,
         existing: &Existing,
@@ -97,7 +94,7 @@ impl<'f> Plan<'f> {
             }
         }
         let deleted = plan.deleted(Kind::BusinessUnits);
-        // They go with their unit.
+        // Rates are deleted with their unit.
         plan.steps
             .retain(|step| step.kind != Kind::Rates || !deleted.contains(&step.id));
         plan.left
@@ -109,7 +106,7 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// The ids of what is to be deleted of a kind.
+    /// Returns the ids of the resources of a kind that the plan deletes.
     pub(super) fn deleted(&self, kind: Kind) -> BTreeSet<String> {
         let deleted = self
             .steps
@@ -118,10 +115,10 @@ impl<'f> Plan<'f> {
         deleted.map(|step| step.id.clone()).collect()
     }
 
-    /// Adds what is to become of one resource.
+    /// Adds one resource to the plan.
     ///
     /// # Errors
-    /// Who else manages it.
+    /// If another program manages it, with its name.
     pub(super) fn add(
         &mut self,
         (kind, id): (Kind, &str),
@@ -195,7 +192,7 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// The rates of a unit, of which some may be the file's and others not.
+    /// Adds the rates of a unit, some of which may be the file's and others not.
     fn add_rates(
         &mut self,
         unit: &str,
@@ -247,7 +244,7 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// What makes a resource what its file says, and the secrets that are sent with it.
+/// Returns the action that makes a resource match its file, and the secrets to send with it.
 fn step_to(
     kind: Kind,
     file: &File,
@@ -278,7 +275,7 @@ fn step_to(
     Some((action, secrets, differences))
 }
 
-/// Refuses to change what another program manages, unless it is to be taken over.
+/// Refuses to change what another program manages, unless the plan takes it over or is only shown.
 fn refuse_other(
     owner: Option<&str>,
     file: Option<&File>,

@@ -1,12 +1,13 @@
-//! JSON as files have it: a member or an element a line, so that version control shows what a change has changed. Numbers
-//! are written as they are, for no float is made of them. What a terminal or an editor would act on is escaped.
+//! JSON as files have it: a member or an element per line, so that version control shows what has changed. Numbers are
+//! written as they are, since none is converted to a float. Characters that a terminal or an editor would act on are
+//! escaped.
 
 use tillgate_engine::json::{Document, Node, Scalar};
 
 use super::members::write_text;
 use crate::cli::output::on_lines;
 
-/// A JSON text, indented, with a line break at its end.
+/// Returns a JSON text, indented, with a line break at its end.
 pub(super) fn indented(json: &[u8]) -> Vec<u8> {
     let Ok(document) = Document::parse_up_to(json, usize::MAX) else {
         return json.to_vec();

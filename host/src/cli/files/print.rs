@@ -1,4 +1,4 @@
-//! How a plan is printed: for people, a line for each resource and below it what changes; for programs, JSON.
+//! Prints a plan: for people, a line for each resource with its changes below; for programs, JSON.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ use super::order::Rank;
 use super::plan::{Action, Left, Plan, Step};
 use crate::cli::output::on_line;
 
-/// How many differences of a resource are printed, how many names of what stays, and how much of a value.
+/// The most differences printed for a resource, the most names of what stays, and the most characters of a value.
 const MAX_DIFFERENCES: usize = 10;
 const MAX_NAMES: usize = 10;
 const MAX_VALUE: usize = 60;
 
-/// How many resources are created, changed, taken over and deleted.
+/// The numbers of resources that are created, changed, taken over and deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
     create: usize,
@@ -44,7 +44,7 @@ impl Counts {
         }
     }
 
-    /// In words: `1 created, 2 changed`.
+    /// Returns the counts in words: `1 created, 2 changed`.
     pub(super) fn words(self, words: [&str; 4]) -> String {
         let counts = [self.create, self.change, self.adopt, self.delete];
         let parts = counts
@@ -58,11 +58,11 @@ impl Counts {
     }
 }
 
-/// The words for what is to be done, and for what was done.
+/// The words for planned actions, and for completed ones.
 pub(super) const TO_DO: [&str; 4] = ["to create", "to change", "to take over", "to delete"];
 pub(super) const DONE: [&str; 4] = ["created", "changed", "taken over", "deleted"];
 
-/// Whose resources a plan is about, and how many files there are.
+/// The host and the manager of a plan, and the number of files.
 #[derive(Clone, Copy)]
 pub(super) struct About<'a> {
     pub(super) host: &'a Host,
@@ -75,12 +75,12 @@ pub(super) struct About<'a> {
 pub(super) enum Became<'a> {
     /// It was only shown.
     Shown,
-    /// It was tried; why the host would refuse it.
+    /// It was tried, with the reasons why the host would refuse it.
     Refused(&'a [String]),
     Made(&'a Outcome),
 }
 
-/// A plan for people.
+/// Returns a plan for people.
 pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>) -> String {
     let About { host, me, files } = about;
     let (tenant, address) = (&host.tenant, &host.address);
@@ -122,7 +122,7 @@ pub(super) fn text(about: About<'_>, steps: &[(Rank, Step<'_>)], plan: &Plan<'_>
     text
 }
 
-/// The program that manages a changed resource, unless it is `me`. A change by hand removes its name.
+/// Returns the program that manages a changed resource, unless it is `me`. A change by hand removes its name.
 fn owner(step: &Step<'_>, me: &str) -> String {
     let owner = owner_of(step);
     match (step.action, step.kind) {
@@ -184,7 +184,7 @@ fn write_differences(kind: Kind, differences: &Differences, text: &mut String) {
     }
 }
 
-/// A value on one line: a long one in part, a URL without what may be a secret.
+/// Returns a value on one line, cut if it is long, and without what may be a secret in a URL.
 fn shown(kind: Kind, json: &str) -> String {
     let value = match kind {
         Kind::Webhooks => with_urls_shown(json),
@@ -205,9 +205,8 @@ struct PlanJson<'p> {
     managed_by: &'p str,
     files: usize,
     counts: Counts,
-    /// Whether all of it was made.
+    /// The whole plan was carried out.
     done: bool,
-    /// What has failed.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     errors: &'p [String],
     steps: Vec<StepJson<'p>>,
@@ -223,14 +222,14 @@ struct StepJson<'p> {
     id: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'p str>,
-    /// The program that manages the resource. There is none after a change by hand.
+    /// The program that manages the resource; none after a change by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'p str>,
-    /// Whether it was made, where the plan was not only shown.
+    /// The step was completed; left out if the plan was not carried out.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<bool>,
     differences: Vec<Difference>,
-    /// How many there are besides.
+    /// The number of further differences.
     #[serde(skip_serializing_if = "is_zero")]
     more: usize,
 }
@@ -250,8 +249,8 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// A plan for programs, and what became of it if it was not only shown: `{ tenantId, url, managedBy, files, counts, done,
-/// errors?, steps, prunable, left }`.
+/// Returns a plan for programs, with its result if it was not only shown: `{ tenantId, url, managedBy, files, counts,
+/// done, errors?, steps, prunable, left }`.
 pub(super) fn json(
     about: About<'_>,
     steps: &[(Rank, Step<'_>)],
@@ -308,7 +307,7 @@ fn left_json(left: &Left) -> LeftJson<'_> {
     }
 }
 
-/// A difference in which a URL is without what may be a secret.
+/// Returns a difference without what may be a secret in a URL.
 fn hidden(kind: Kind, difference: &Difference) -> Difference {
     let mut difference = difference.clone();
     if kind == Kind::Webhooks {

@@ -1,5 +1,6 @@
-//! `apply --dry-run` asks the host whether it would refuse the plan. It compares the plan with the quotas of the tenant, and sends
-//! changes of business units and rates as dry runs. A change that needs something which the plan creates is not sent.
+//! `apply --dry-run` asks the host whether it would refuse the plan. It compares the plan with the quotas of the
+//! tenant, and sends changes of business units and rates as dry runs. A change that needs something that the plan
+//! creates is not sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,20 +18,20 @@ use crate::cli::deviation::Deviation;
 use crate::cli::output::tell;
 use crate::cli::session::{Requires, segment};
 
-/// The most rates of a unit that are named.
+/// The most rates named for a unit.
 const MAX_NAMED: usize = 10;
 
-/// A quota of the tenant.
+/// The usage of a quota.
 #[derive(Deserialize)]
 struct Usage {
     used: u64,
     quota: u64,
 }
 
-/// The reasons for which the host would refuse a plan: a line each.
+/// Returns the reasons why the host would refuse a plan, a line for each.
 ///
 /// # Errors
-/// When the host cannot be asked.
+/// If the host cannot be asked.
 pub(super) async fn refusals(
     host: &Host,
     steps: &[(Rank, Step<'_>)],
@@ -48,7 +49,7 @@ pub(super) async fn refusals(
         let file = step.file.map(|file| &file.says.document.members);
         let parent = file.and_then(|members| members.text("parentId"));
         match (step.kind, step.action) {
-            // What is only taken over keeps its values.
+            // Taking over a resource keeps its values.
             (_, Action::Adopt) => false,
             (Kind::Rates, _) => step.present.is_some(),
             (Kind::BusinessUnits, Action::Change) => !parent.is_some_and(|unit| is_created(&unit)),
@@ -71,7 +72,7 @@ pub(super) async fn refusals(
     Ok(refusals)
 }
 
-/// Whether the credentials permit dry runs of a kind. Tells the user when they do not.
+/// Returns whether the credentials permit dry runs of a kind, and tells the user if they do not.
 fn may_write(host: &Host, kind: Kind) -> bool {
     let lacks = missing(kind.writing(), host.permissions);
     if let Some(permission) = lacks {
@@ -82,7 +83,7 @@ fn may_write(host: &Host, kind: Kind) -> bool {
     lacks.is_none()
 }
 
-/// Sends a change as a dry run, and answers the reasons for which the host would refuse it.
+/// Sends a change as a dry run, and returns the reasons why the host would refuse it.
 async fn attempt(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Result<Vec<String>, String> {
     let (method, bodies) = match (step.kind, step.file) {
         (Kind::Rates, _) => (Method::POST, step.rates.bodies(manner.me)),
@@ -141,10 +142,10 @@ fn deviations(answer: &str) -> Result<Vec<String>, String> {
     Ok(lines)
 }
 
-/// The quotas that a plan would exceed.
+/// Returns a line for each quota that a plan would exceed.
 async fn over_quota(host: &Host, steps: &[(Rank, Step<'_>)]) -> Result<Vec<String>, String> {
     let path = format!("/v1/tenants/{}/usage", segment(&host.tenant));
-    // A host that has no part in tokens does not say.
+    // A host without the role `token` does not report usage.
     let Some((text, _)) = host.find(&path).await? else {
         return Ok(Vec::new());
     };
@@ -174,7 +175,7 @@ async fn over_quota(host: &Host, steps: &[(Rank, Step<'_>)]) -> Result<Vec<Strin
     Ok(quotas.into_iter().filter_map(exceeded).collect())
 }
 
-/// How many of a kind a plan adds and removes.
+/// Returns the numbers of resources of a kind that a plan adds and removes.
 fn added_and_removed(kind: Kind, steps: &[(Rank, Step<'_>)]) -> (u64, u64) {
     let (mut added, mut removed) = (0, 0);
     for (_, step) in steps.iter().filter(|(_, step)| step.kind == kind) {

@@ -1,4 +1,4 @@
-//! Runs the tests in files, by the engine that the host decides with: a rule whose tests fail is not written.
+//! Runs the tests in files with the engine that the host decides with: a rule whose tests fail is not written.
 
 use serde::Deserialize;
 use tillgate_engine::tests::text;
@@ -18,7 +18,7 @@ struct Failed {
     message: String,
 }
 
-/// The tests that fail: a line each.
+/// Returns a line for each failing test.
 pub(super) fn failing(files: &Files) -> Vec<String> {
     let of_rules = files.iter().filter(|(kind, _)| kind.has_tests());
     let all = of_rules.flat_map(|(kind, files)| files.values().map(|file| (*kind, file)));

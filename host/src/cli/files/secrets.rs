@@ -1,7 +1,8 @@
-//! The secrets of webhooks. A file names the place of a secret and never has it: an environment variable, or a file.
+//! The secrets of webhooks. A file names the place of a secret, an environment variable or another file, and never
+//! contains it.
 //!
-//! A host answers no secret, so none can be compared: they are sent when a webhook is created, when the host could not keep
-//! what it has, or when that is asked for. All others stay as they are.
+//! A host returns no secrets, so they cannot be compared: they are sent when a webhook is created, when the host could
+//! not keep what it has, or on request. All others stay as they are.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,19 +15,19 @@ use tillgate_engine::json::{Faults, Node};
 use super::members::Members;
 use crate::cli::output::shown_path;
 
-/// The most bytes of a file with a secret.
+/// The largest file with a secret, in bytes.
 const MAX_FILE: u64 = 4096;
 
-/// Where a secret is.
+/// The place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In a variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// In a file, whose last line break is no part of it.
+    /// A file, whose last line break is not part of the secret.
     File(PathBuf),
 }
 
-/// What a webhook's file says of its shared key.
+/// The shared key, according to a webhook's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum SharedKey {
     /// It stays as it is.
@@ -34,11 +35,11 @@ pub(super) enum SharedKey {
     Kept,
     /// There is none.
     None,
-    /// It is there.
+    /// It is at this place.
     At(Place),
 }
 
-/// What a webhook's file says of its secrets.
+/// The secrets, according to a webhook's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Secrets {
     /// Without a place, the password stays as it is.
@@ -46,7 +47,7 @@ pub(super) struct Secrets {
     pub(super) shared_key: SharedKey,
 }
 
-/// The secrets themselves, to be sent.
+/// The secrets themselves, ready to send.
 #[derive(Clone, Default)]
 pub(super) struct Revealed {
     password: Option<String>,
@@ -92,10 +93,10 @@ fn is_variable(name: &str) -> bool {
 }
 
 impl Secrets {
-    /// Fetches those that are named.
+    /// Fetches the named secrets.
     ///
     /// # Errors
-    /// Which one is missing, by its JSON path.
+    /// If one is missing, with its JSON path.
     pub(super) fn reveal(&self) -> Result<Revealed, String> {
         let password = self.password.as_ref().map(Place::reveal).transpose();
         let password = password.map_err(|cause| format!("$.authentication.password {cause}"))?;
@@ -136,7 +137,7 @@ impl Place {
                 text.strip_suffix('\r').unwrap_or(text).to_owned()
             }
         };
-        // In place of a key, the host would make one that nobody would see.
+        // In place of this value, the host would generate a key that nobody would see.
         match secret.as_str() {
             "generate" => Err("must not be \"generate\": nobody would be shown the key".to_owned()),
             _ => Ok(secret),
@@ -180,7 +181,7 @@ impl Revealed {
     }
 }
 
-/// The member `authentication` of a webhook that sends a password.
+/// The `authentication` member of a webhook that sends a password.
 #[derive(Deserialize, Serialize)]
 struct Basic<'j> {
     #[serde(borrow, rename = "type")]
@@ -199,7 +200,7 @@ pub(super) fn set_password(webhook: &mut Members, password: Value) {
     }
 }
 
-/// The JSON of a value that has one in any case.
+/// Returns the JSON of a value that always has one.
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }

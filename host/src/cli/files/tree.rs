@@ -1,5 +1,5 @@
-//! The tree of business units as it is to be: that of the host, with what files put in their places and without what is
-//! deleted. It says what is wrong before anything is written, and in which order units are written: parents first.
+//! The future tree of business units: that of the host, with the files' units in their places and without the deleted
+//! ones. It reports faults before anything is written, and gives the order in which units are written: parents first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,6 @@ use super::document::Document;
 /// The most levels of a tree (`rates.md`, "Business units").
 const MAX_DEPTH: usize = 32;
 
-/// Where a unit stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     parent: Option<String>,
@@ -17,7 +16,6 @@ struct Place {
     file: Option<String>,
 }
 
-/// See the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     places: BTreeMap<String, Place>,
@@ -31,7 +29,7 @@ impl Tree {
         self.places.insert(unit.id.clone(), place(unit, None));
     }
 
-    /// Puts a unit where a file has it.
+    /// Puts a unit in the place that a file states.
     pub(super) fn put(&mut self, unit: &Document, file: &str) {
         let place = place(unit, Some(file.to_owned()));
         let new_type = place.unit_type.clone();
@@ -46,17 +44,17 @@ impl Tree {
         }
     }
 
-    /// Marks a unit as one that is to be deleted.
+    /// Marks a unit for deletion.
     pub(super) fn delete(&mut self, unit: &str) {
         self.deleted.insert(unit.to_owned());
     }
 
-    /// Whether there is such a unit, once all is written.
+    /// Returns whether the unit will exist once everything is written.
     pub(super) fn has(&self, unit: &str) -> bool {
         self.places.contains_key(unit) && !self.deleted.contains(unit)
     }
 
-    /// What is wrong with it.
+    /// Returns a line for each fault of the tree.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.problems.clone();
         for (unit, place) in &self.places {
@@ -89,7 +87,7 @@ impl Tree {
                 None if self.stands_below_itself(unit) => {
                     format!("would put the business unit below itself: {parent}")
                 }
-                // Another one does, and is named.
+                // Another unit stands below itself, and is reported.
                 None => return None,
             },
         };
@@ -102,7 +100,7 @@ impl Tree {
         above.take(self.places.len()).any(|above| above == unit)
     }
 
-    /// How many units stand above one; `None` where these are a circle.
+    /// Returns the number of units above this one; `None` if they form a cycle.
     pub(super) fn depth(&self, unit: &str) -> Option<usize> {
         let mut seen = BTreeSet::from([unit]);
         let mut unit = unit;

@@ -1,7 +1,8 @@
-//! The rates that are set at one business unit: those of a file, those of the host, and what makes the one the other.
+//! The rates set at one business unit: those of a file, those of the host, and the change from the latter to the
+//! former.
 //!
-//! Rates are managed one by one, so that a rate which a person has set beside those of the file stays. Rates that come from a
-//! document of reference rates are no part of files: the next document sets them again.
+//! Rates are managed one by one, so that a rate that a person has set beside those of the file stays. Rates that come
+//! from a document of reference rates are not part of files: the next document sets them again.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +20,10 @@ use super::secrets::json;
 /// The most rates of one change (`rates.md`, "Setting rates").
 const MAX_CHANGE: usize = 1_000;
 
-/// The most rates that may be set at one unit.
+/// The most rates set at one unit.
 const MAX_RATES: usize = 10_000;
 
-/// The members of a rate.
+/// The member names of a rate.
 const MEMBERS: [&str; 4] = [
     "exchangeRateType",
     "currencyIdFrom",
@@ -39,7 +40,7 @@ pub(super) struct UnitRates(BTreeMap<RateKey, String>);
 pub(super) struct HostRate {
     pub(super) value: String,
     pub(super) managed_by: Option<String>,
-    /// Whether it comes from a document of reference rates.
+    /// It comes from a document of reference rates.
     is_imported: bool,
 }
 
@@ -47,18 +48,18 @@ pub(super) struct HostRate {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HostRates(BTreeMap<RateKey, HostRate>);
 
-/// What is to become of the rates of a unit.
+/// A change to the rates of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RatesChange {
-    /// Those to be set, with the value before.
+    /// The rates to set, with the value before.
     pub(super) set: Vec<(RateKey, String, Option<String>)>,
-    /// Those to be deleted, with their value.
+    /// The rates to delete, with their value.
     pub(super) delete: Vec<(RateKey, String)>,
-    /// Those that have the value already, and are to be taken over.
+    /// The rates that already have the value, and are taken over.
     pub(super) adopt: Vec<(RateKey, String)>,
 }
 
-/// A rate as the host answers it.
+/// A rate from the host's answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answered<'j> {
@@ -74,7 +75,7 @@ struct Answered<'j> {
 }
 
 impl UnitRates {
-    /// Reads the member `rates` of a file.
+    /// Reads the `rates` member of a file.
     pub(super) fn of_file(root: Node<'_, '_>, faults: &mut Faults) -> Self {
         faults.refuse_unknown(root, &["businessUnitId", "rates"]);
         let Some(list) = faults.required(root, "rates") else {
@@ -117,12 +118,11 @@ impl UnitRates {
         Self(values.collect())
     }
 
-    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The members of the file of these rates.
+    /// Returns the members of a file with these rates.
     pub(super) fn to_members(&self, unit: &str) -> Members {
         let rates = self.0.iter();
         let rates: Vec<_> = rates
@@ -157,7 +157,7 @@ impl<'r> RateBody<'r> {
     }
 }
 
-/// The body of a change of many rates.
+/// The body of a request that changes many rates.
 #[derive(Default, Serialize)]
 struct ChangeBody<'r> {
     set: Vec<RateBody<'r>>,
@@ -210,7 +210,7 @@ impl HostRates {
     /// Reads the answer to a GET of the rates that are set at a unit.
     ///
     /// # Errors
-    /// A sentence, when it is no such answer.
+    /// If it is not such an answer, with a sentence.
     pub(super) fn of_answer(text: &[u8]) -> Result<Self, String> {
         let read: Result<Vec<Answered<'_>>, _> = serde_json::from_slice(text);
         let read = read.map_err(|cause| format!("the host answers no list of rates: {cause}"))?;
@@ -228,7 +228,7 @@ impl HostRates {
         rates.collect::<Result<_, String>>().map(Self)
     }
 
-    /// Those that people or programs have set, as a file has them.
+    /// Returns the rates that people or programs have set, as a file has them.
     pub(super) fn set_by_hand(&self) -> UnitRates {
         let by_hand = self.0.iter().filter(|(_, rate)| !rate.is_imported);
         UnitRates(
@@ -238,7 +238,7 @@ impl HostRates {
         )
     }
 
-    /// How many are managed by others, or by nobody, and are not in a file.
+    /// Returns the number of rates that others, or nobody, manages and that are not in a file, except imported ones.
     pub(super) fn left(&self, file: Option<&UnitRates>, me: &str) -> usize {
         let is_in_file = |key| file.is_some_and(|file| file.0.contains_key(key));
         let left = self.0.iter().filter(|(key, rate)| {
@@ -247,24 +247,24 @@ impl HostRates {
         left.count()
     }
 
-    /// Whether there are none, imported ones included.
+    /// Returns whether there are none, including imported ones.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether there are some that `me` does not manage, imported ones included.
+    /// Returns whether there are rates that `me` does not manage, including imported ones.
     pub(super) fn has_others(&self, me: &str) -> bool {
         let mut owners = self.0.values().map(|rate| rate.managed_by.as_deref());
         owners.any(|owner| owner != Some(me))
     }
 
-    /// Who else manages one of these rates.
+    /// Returns another program that manages one of these rates.
     fn owner_of(&self, keys: impl Iterator<Item = RateKey>, me: &str) -> Option<&str> {
         let mut owners = keys.filter_map(|key| self.0.get(&key)?.managed_by.as_deref());
         owners.find(|owner| *owner != me)
     }
 
-    /// What makes these the rates of a file: those that it lacks are deleted where `me` manages them.
+    /// Returns the change that makes these the rates of a file: rates that it lacks are deleted if `me` manages them.
     pub(super) fn change_to(&self, file: Option<&UnitRates>, me: &str) -> RatesChange {
         let mut change = RatesChange::default();
         for (key, value) in file.into_iter().flat_map(|file| &file.0) {
@@ -290,19 +290,19 @@ impl HostRates {
         change
     }
 
-    /// Who else manages a rate that a change would set.
+    /// Returns another program that manages a rate that a change would set.
     pub(super) fn other_owner(&self, change: &RatesChange, me: &str) -> Option<&str> {
         self.owner_of(change.set.iter().map(|(key, ..)| *key), me)
     }
 }
 
 impl RatesChange {
-    /// Whether it changes a value.
+    /// Returns whether it changes no value.
     pub(super) const fn is_empty(&self) -> bool {
         self.set.is_empty() && self.delete.is_empty()
     }
 
-    /// Whether it is made already.
+    /// Returns whether the host already has the change.
     pub(super) fn is_made(&self, host: &HostRates, me: &str) -> bool {
         let set = self.set.iter().map(|(key, value, _)| (key, value));
         let adopted = self.adopt.iter().map(|(key, value)| (key, value));
@@ -314,8 +314,8 @@ impl RatesChange {
             && self.delete.iter().all(|(key, _)| !host.0.contains_key(key))
     }
 
-    /// The bodies of the requests that make it: one, unless there are more rates than a request may have. Both directions of
-    /// a pair are in the same one, since one of them may need the other.
+    /// Returns the bodies of the requests that make the change: one, unless it has more rates than a request may have.
+    /// Both directions of a pair are in the same request, since one may need the other.
     pub(super) fn bodies(&self, me: &str) -> Vec<Vec<u8>> {
         let mut pairs: BTreeMap<RateKey, ChangeBody<'_>> = BTreeMap::new();
         let pair_of = |key: RateKey| key.min(key.opposite());
@@ -350,7 +350,7 @@ impl RatesChange {
     }
 }
 
-/// The type and the currencies of a rate.
+/// Returns the type and the currencies of a rate.
 pub(super) fn names(key: RateKey) -> [&'static str; 3] {
     let (from, to) = (key.pair.from(), key.pair.to());
     [key.rate_type.as_str(), from.as_str(), to.as_str()]

@@ -1,4 +1,5 @@
-//! What is particular to webhooks: their secrets, which the host does not answer, and their names, which need not differ there.
+//! The peculiarities of webhooks: their secrets, which the host does not return, and their names, which need not differ
+//! at the host.
 
 use reqwest::Url;
 use serde::Deserialize;
@@ -12,8 +13,8 @@ use crate::cli::output::on_line;
 
 const KEY: &str = "$.sharedKey";
 
-/// The secrets that a change of a webhook sends: those that the host cannot keep, or all if `all_again`. A difference says so
-/// of each.
+/// Returns the secrets that a change of a webhook sends: those that the host cannot keep, or all if `all_again`. Adds a
+/// difference for each.
 pub(super) fn secrets_to_send(
     file: &Read,
     present: &Present,
@@ -42,7 +43,7 @@ pub(super) fn secrets_to_send(
     sent
 }
 
-/// Adds that a secret is sent.
+/// Adds a difference for a secret that is sent.
 fn note_sent(path: &str, was_set: bool, differences: &mut Differences) {
     let (before, after) = if was_set {
         ("set", "set again")
@@ -52,7 +53,7 @@ fn note_sent(path: &str, was_set: bool, differences: &mut Differences) {
     differences.note(path, before, after);
 }
 
-/// Adds that a write enables a webhook which the service has disabled.
+/// Adds a difference if a write enables a webhook that the service has disabled.
 pub(super) fn compare_disabled(file: &Read, present: &Present, differences: &mut Differences) {
     if let Some(reason) = &present.disabled_reason
         && file.document.members.get("enabled") == Some(b"true")
@@ -62,7 +63,7 @@ pub(super) fn compare_disabled(file: &Read, present: &Present, differences: &mut
     }
 }
 
-/// What is wrong with the password of a webhook's file: without a place, there must be one that is kept.
+/// Reports a webhook's file that has no place for the password if the host cannot keep one.
 pub(super) fn fault_of_password(file: &File, present: Option<&Present>) -> Option<String> {
     let new = &file.says.document;
     if authentication(new).as_deref() != Some("BASIC") || file.says.secrets.password.is_some() {
@@ -76,7 +77,7 @@ pub(super) fn fault_of_password(file: &File, present: Option<&Present>) -> Optio
     (!kept).then(|| format!("{}: $.authentication.password {rule}", file.name))
 }
 
-/// What is wrong with the names of webhooks: a file, or what `me` manages, must be one of them.
+/// Reports the names that several webhooks share, if `is_meant` accepts them.
 pub(super) fn faults_of_names<'e>(
     existing: &'e Existing,
     is_meant: impl Fn(&str) -> bool + 'e,
@@ -95,7 +96,7 @@ pub(super) fn faults_of_names<'e>(
     })
 }
 
-/// `BASIC` or `BEARER`.
+/// Returns `BASIC` or `BEARER`.
 fn authentication(webhook: &Document) -> Option<String> {
     #[derive(Deserialize)]
     struct Authentication {
@@ -107,7 +108,7 @@ fn authentication(webhook: &Document) -> Option<String> {
     Some(read.kind)
 }
 
-/// Scheme, host and port of the receiver.
+/// Returns the scheme, host and port of the receiver.
 fn receiver(webhook: &Document) -> Option<String> {
     let url = Url::parse(&webhook.members.text("callbackUrl")?).ok()?;
     Some(url.origin().ascii_serialization())

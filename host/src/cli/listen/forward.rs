@@ -1,4 +1,5 @@
-//! One event: sent to the local address with the headers that the host has signed, and printed on one line with the answer.
+//! Forwards one event: sends it to the local address with the headers that the host has signed, and prints it on one
+//! line with the answer.
 
 use std::time::{Duration, Instant};
 
@@ -33,10 +34,10 @@ impl Forwarder {
         Ok(Self { http, to, json })
     }
 
-    /// Sends an event with signed headers, and prints what was answered; answers whether stdout is still open.
+    /// Sends an event with signed headers, and prints the answer. Returns whether stdout is still open.
     ///
     /// # Errors
-    /// When the receiver answers 410, for which a webhook would be disabled.
+    /// If the receiver answers 410, which would disable a webhook.
     pub(super) async fn forward(
         &self,
         event: &Event,
@@ -61,7 +62,7 @@ impl Forwarder {
     }
 }
 
-/// The headers that the host has signed.
+/// Returns the headers that the host has signed.
 fn headers(signed: &Value) -> HeaderMap {
     let signed = signed.get("headers").and_then(Value::as_object);
     let parsed = signed.into_iter().flatten().filter_map(|(name, value)| {
@@ -71,7 +72,7 @@ fn headers(signed: &Value) -> HeaderMap {
     parsed.collect()
 }
 
-/// An event on one line.
+/// Returns an event on one line, with the answer or the reason why there is none.
 fn describe(event: &Event, answered: &Result<Head, EgressError>, millis: u64) -> String {
     let Event {
         id,
@@ -85,7 +86,7 @@ fn describe(event: &Event, answered: &Result<Head, EgressError>, millis: u64) ->
     format!("{time}  {event_type}  {id}  {answer}, {millis} ms")
 }
 
-/// An event as JSON, with what was answered or why there was no answer.
+/// Returns an event as JSON, with the answer or the reason why there is none.
 fn as_json(event: &Event, answered: &Result<Head, EgressError>, millis: u64) -> Value {
     let (name, value) = match answered {
         Ok(head) => {

@@ -1,8 +1,8 @@
-//! `tillgate listen`: gets the events of a tenant as a consumer, sends each to an address of this machine as a webhook would,
-//! and prints what was answered.
+//! `tillgate listen`: receives the events of a tenant as a consumer, sends each to an address of this machine as a
+//! webhook would, and prints the answer.
 //!
-//! The consumer is the command's own, and is deleted at its end. A page is acknowledged once all its events were sent, so
-//! none is left out while the host is away.
+//! The consumer is the command's own, which deletes it at its end. A page is acknowledged once all its events have been
+//! sent, so none is left out while the host is away.
 
 mod forward;
 
@@ -25,7 +25,7 @@ use super::output::{print_on, tell};
 use super::session::{HostOptions, Requires, Session, segment};
 use super::signals::Signals;
 
-/// The longest pause before it asks a host again that did not answer.
+/// The longest pause before it calls a host again that did not answer.
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
 /// The event type that matches all.
@@ -43,7 +43,7 @@ pub(super) struct Listen {
     event_types: Vec<String>,
 }
 
-/// A URL, and the text that it was given as: that is the audience of tokens.
+/// A URL, and the text that it was parsed from, which is the audience of tokens.
 #[derive(Clone, Debug)]
 struct Address {
     url: Url,
@@ -58,7 +58,7 @@ impl Address {
     }
 }
 
-/// Events of a consumer. Their texts are sent as they come.
+/// Events of a consumer. Their texts are sent as they arrive.
 #[derive(Deserialize)]
 struct Page<'t> {
     #[serde(borrow)]
@@ -100,19 +100,19 @@ pub(super) async fn run(arguments: Listen) -> Result<(), String> {
     listened
 }
 
-/// The command, once it has a token.
+/// The command once it has a token.
 struct Listener {
     session: Session,
     forwarder: Forwarder,
     arguments: Listen,
     /// The name of its consumer.
     consumer: String,
-    /// The key of the signatures.
+    /// The key for the signatures.
     key: String,
 }
 
 impl Listener {
-    /// Forwards events until stdout is closed, or it cannot go on.
+    /// Forwards events until stdout is closed or an error ends it.
     async fn listen(&mut self) -> Result<(), String> {
         self.check_address().await?;
         let mut page = self.pull(None).await?;
@@ -129,7 +129,7 @@ impl Listener {
         }
     }
 
-    /// Has the host check the address: it does so before it looks for the event, and no event has this id.
+    /// Makes the host check the address: it does so before it looks for the event, and no event has this id.
     async fn check_address(&self) -> Result<(), String> {
         let path = signed_headers(&self.consumer);
         let body = Some(self.local_receiver());
@@ -144,7 +144,7 @@ impl Listener {
         }
     }
 
-    /// Says what is forwarded, and by which key it is signed.
+    /// Prints what is forwarded, and the key that signs it.
     fn announce(&self) -> Result<(), String> {
         let Listen {
             event_types,
@@ -171,7 +171,7 @@ impl Listener {
         Ok(())
     }
 
-    /// The next events, once there are any. This acknowledges those before.
+    /// Returns the next events as soon as there are any, and acknowledges the previous ones.
     async fn pull(&mut self, after: Option<&str>) -> Result<Json, String> {
         let mut path = format!("/api/v1/events?consumer={}&wait=20s", self.consumer);
         if let Some(after) = after {
@@ -180,7 +180,7 @@ impl Listener {
         self.ask(async |session| session.get(&path).await).await
     }
 
-    /// Sends an event if it is of a type that is wanted; answers whether stdout is still open.
+    /// Sends an event if its type is wanted. Returns whether stdout is still open.
     async fn forward(&mut self, envelope: &str) -> Result<bool, String> {
         let event: Event = serde_json::from_str(envelope)
             .map_err(|cause| format!("the host sent an event that cannot be read: {cause}"))?;
@@ -200,13 +200,13 @@ impl Listener {
             .await
     }
 
-    /// The body of a request for headers.
+    /// Returns the body of a request for signed headers.
     fn local_receiver(&self) -> Vec<u8> {
         let receiver = json!({ "url": self.arguments.forward_to.text, "sharedKey": self.key });
         receiver.to_string().into_bytes()
     }
 
-    /// Asks the host, and again with a fresh token for as long as it does not answer.
+    /// Calls the host, and again with a fresh token as long as it does not answer.
     async fn ask(
         &mut self,
         ask: impl AsyncFn(&Session) -> Result<Json, Failure>,
@@ -260,12 +260,12 @@ impl Listener {
     }
 }
 
-/// The path of the headers of an event.
+/// Returns the path of the signed headers of an event.
 fn signed_headers(event: &str) -> String {
     format!("/api/v1/events/{}/signed-headers", segment(event))
 }
 
-/// A shared key of 256 random bits, as text.
+/// Returns a shared key of 256 random bits, as text.
 fn generate_key() -> Result<String, String> {
     let mut bytes = [0; 32];
     let filled = aws_lc_rs::rand::fill(&mut bytes);

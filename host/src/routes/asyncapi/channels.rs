@@ -1,4 +1,4 @@
-//! The channels, and the messages of each. The topic of rates and the changes of the catalog are server-sent events that a
+//! The channels and their messages. The topic of rates and the changes of the catalog are server-sent events that a
 //! client subscribes to; deliveries are requests to the receivers of webhooks.
 
 use base64::Engine;
@@ -96,7 +96,7 @@ fn delivery(generator: &mut SchemaGenerator) -> Channel {
     }
 }
 
-/// An event of any type, and those of the service's own.
+/// Returns the message for an event of any type, and those for the service's own types.
 fn deliveries(generator: &mut SchemaGenerator) -> Vec<Message> {
     let webhook = "6f1c2d8e-3f0b-4a51-9c1d-2b7e5a90c4d3";
     let any = Message {
@@ -177,7 +177,7 @@ fn deliveries(generator: &mut SchemaGenerator) -> Vec<Message> {
     ]
 }
 
-/// An event as it is sent.
+/// Returns an event as it is sent.
 fn envelope(id: &str, event_type: &str, data: &Value) -> Value {
     json!({
         "id": id, "time": "2026-11-20T17:40:00.000Z", "type": event_type, "datacontenttype": "application/json",
@@ -186,7 +186,7 @@ fn envelope(id: &str, event_type: &str, data: &Value) -> Value {
     })
 }
 
-/// The headers of a delivery (`webhooks.md`, "A delivery").
+/// Returns the schema of the headers of a delivery (`webhooks.md`, "A delivery").
 fn delivery_headers(generator: &mut SchemaGenerator) -> Schema {
     let text = |description: &str| json!({ "type": "string", "description": description });
     component(generator, "DeliveryHeaders", |_| {

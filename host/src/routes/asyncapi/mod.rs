@@ -1,5 +1,5 @@
-//! The AsyncAPI document (3.0): what this service sends by itself. `channels.rs` has what is sent on which channel; here that
-//! becomes the document.
+//! The AsyncAPI document (3.0): the messages that this service sends by itself. `channels.rs` defines the channels;
+//! this module builds the document from them.
 
 mod channels;
 
@@ -17,20 +17,19 @@ struct Message {
     example: Value,
 }
 
-/// Where messages come from.
+/// A channel, with the messages that are sent on it.
 struct Channel {
     name: &'static str,
     operation: &'static str,
     address: &'static str,
     title: &'static str,
-    /// To whom they go.
+    /// The recipients of the messages.
     summary: &'static str,
     description: &'static str,
     parameters: Value,
     messages: Vec<Message>,
 }
 
-/// The document.
 pub(super) fn asyncapi(info: Info) -> Value {
     let mut generator = generator();
     let (mut channels, mut operations, mut messages) = (Map::new(), Map::new(), Map::new());
@@ -80,7 +79,7 @@ pub(super) fn asyncapi(info: Info) -> Value {
     })
 }
 
-/// Writes each discriminator as AsyncAPI has it: the name of a member, without what its values mean.
+/// Writes each discriminator as AsyncAPI defines it: the name of a member, without the meaning of its values.
 fn name_discriminators(schema: &mut Value) {
     match schema {
         Value::Array(all) => all.iter_mut().for_each(name_discriminators),

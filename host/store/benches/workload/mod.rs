@@ -1,4 +1,4 @@
-//! What the benches of the stores share: a typical commit, and how figures are summed up.
+//! The code that the stores' benches share: a typical commit, and how figures are summed up.
 #![allow(dead_code, reason = "each bench uses a part")]
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tillgate_store::{Commit, CommitId, Op, Partition, Store};
 /// The body of an entry, of a message and of a job.
 pub static BODY: [u8; 300] = [b'x'; 300];
 
-/// An entry, a message and a job of some 300 bytes each.
+/// Returns a commit of an entry, a message and a job of some 300 bytes each.
 pub fn typical(partition: &Partition) -> Commit {
     let id = CommitId::random();
-    // Like a delivery that is retried in a minute.
+    // This is like a delivery that is retried in a minute.
     let due = SystemClock.now().plus(Duration::from_secs(60));
     let name = format!("{:032x}", id.0);
     let (value, body) = (Bytes::from_static(&BODY), Bytes::from_static(&BODY));
@@ -44,7 +44,7 @@ pub fn typical(partition: &Partition) -> Commit {
     }
 }
 
-/// How long `committers` at once take for so many typical commits in all.
+/// Returns how long `committers` at once take for `commits` typical commits in total.
 pub async fn commit_many(store: Arc<dyn Store>, committers: u64, commits: u64) -> Duration {
     let partition = Partition::new("tenant").unwrap();
     let start = Instant::now();
@@ -65,25 +65,25 @@ pub async fn commit_many(store: Arc<dyn Store>, committers: u64, commits: u64) -
     start.elapsed()
 }
 
-/// Milliseconds since a moment.
+/// Returns the milliseconds since a moment.
 pub fn ms_since(begin: Instant) -> f64 {
     begin.elapsed().as_secs_f64() * 1e3
 }
 
-/// The milliseconds of processor time that this process has used, in all its threads.
+/// Returns the milliseconds of processor time that this process has used, in all its threads.
 pub fn processor_ms() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 * 1e3 + used.tv_nsec as f64 / 1e6
 }
 
-/// The median; of an even number, the upper one.
+/// Returns the median; of an even number of values, the upper one.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// The machine's load average of the last minute: figures of a busy machine say little.
+/// Returns the machine's load average of the last minute: figures from a busy machine say little.
 pub fn load() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()

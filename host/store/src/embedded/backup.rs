@@ -1,7 +1,7 @@
-//! Backups: a copy of a store in one file, made while a host serves it, and a store made from one.
+//! Makes a backup of a store in one file while a host serves it, and a store from a backup.
 //!
-//! SQLite's backup API copies a snapshot page by page. Commits continue meanwhile; the write-ahead log keeps what they
-//! change until the copy is complete.
+//! SQLite's backup API copies a snapshot page by page. Commits continue meanwhile; the write-ahead log keeps their
+//! changes until the copy is complete.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
@@ -19,22 +19,22 @@ use crate::clock::Timestamp;
 use crate::regular_file;
 use crate::unfinished::Unfinished;
 
-/// How many pages are copied at once: 1 MiB.
+/// The number of pages to copy at once: 1 MiB.
 const STEP: i32 = 256;
 
-/// What each database of SQLite begins with.
+/// The first bytes of every SQLite database.
 const BEGIN: &[u8; 16] = b"SQLite format 3\0";
 
-/// How much of a copy is made.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that are copied.
+    /// The bytes copied so far.
     pub done: u64,
-    /// Bytes in all.
+    /// The total bytes.
     pub total: u64,
 }
 
-/// What a store contains.
+/// The contents of a store, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Partitions that have a commit.
@@ -51,7 +51,7 @@ pub struct Contents {
 
 /// Copies the store in `folder`, which a host may serve meanwhile, to a new file that only this user can read.
 ///
-/// The copy is checked before it gets its name: a page that is damaged is found.
+/// The copy is checked before it gets its name, so a damaged page is found.
 ///
 /// # Errors
 /// When there is no store, the file exists, something is damaged, or the disk fails. The message says what to do.
@@ -67,7 +67,7 @@ pub fn backup(
     contents(&open_file(file)?).map_err(|error| describe(file, &error))
 }
 
-/// Makes a store from a backup, in a folder that is empty or missing, or has what a restore left that was killed.
+/// Makes a store from a backup, in a folder that is empty or missing, or that has the remains of a killed restore.
 ///
 /// # Errors
 /// When the file is not a backup or is damaged, or the folder contains something. The message says what to do.
@@ -84,7 +84,7 @@ pub fn restore(
     contents(&db).map_err(|error| describe(file, &error))
 }
 
-/// Succeeds when a file begins as a backup does: of another one, SQLite would say that it is damaged.
+/// Fails unless a file begins as a backup does: SQLite would call any other file damaged.
 fn require_database(file: &Path) -> Result<(), String> {
     let mut begin = [0; BEGIN.len()];
     let read = regular_file::open(file).and_then(|mut file| file.read_exact(&mut begin));
@@ -100,7 +100,7 @@ fn require_database(file: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks the store in `folder`, which a host may serve meanwhile: reads every page of it.
+/// Checks the store in `folder`, which a host may serve meanwhile, by reading every page of it.
 ///
 /// # Errors
 /// When there is no store, or something is damaged. The message says what to do.
@@ -110,7 +110,7 @@ pub fn inspect(folder: &Path) -> Result<Contents, String> {
     contents(&db).map_err(|error| describe(&database, &error))
 }
 
-/// Copies what a connection reads to a new file.
+/// Copies the database of a connection to a new file.
 pub(super) fn write(
     db: &Connection,
     file: &Path,
@@ -126,7 +126,7 @@ pub(super) fn write(
         _ => Path::new("."),
     };
     let beside = Unfinished::begin(folder).map_err(|error| cannot(&error))?;
-    // It is removed unless it gets its name. Only this user can read it.
+    // The file is removed unless it gets its name. Only this user can read it.
     let unfinished = NamedTempFile::new_in(beside.path()).map_err(|error| cannot(&error))?;
     copy(db, &unfinished, report).map_err(|error| cannot(&error))?;
     check(
@@ -148,11 +148,11 @@ fn copy(
     report: &mut dyn FnMut(Progress),
 ) -> rusqlite::Result<()> {
     let mut to = connect(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // A copy that is interrupted is thrown away, and what is written is synced below.
+    // An interrupted copy is thrown away, and what is written is synced below.
     to.pragma_update(None, "journal_mode", "OFF")?;
     to.pragma_update(None, "synchronous", "OFF")?;
-    // One snapshot for all steps, which a transaction has from its first read on. Without it, each commit of the host would
-    // make the copy begin anew.
+    // All steps need one snapshot, which a transaction has from its first read on. Without it, each commit of the host
+    // would restart the copy.
     let snapshot = db.unchecked_transaction()?;
     snapshot.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let page: Number = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
@@ -168,12 +168,12 @@ fn copy(
         if step == StepResult::Done {
             break;
         }
-        // A little at a time. All at once in the end would keep the disk from the host's syncs for as long as it takes; an
-        // error comes again then.
+        // Syncs a little at a time: one sync at the end would block the host's syncs for as long as it takes. An error
+        // recurs in the last sync.
         let _synced = file.as_file().sync_data();
     }
     drop(backup);
-    // One file that any program can read wherever it is, with no log beside it.
+    // Leaves one file without a log beside it, which any program can read wherever it is.
     to.pragma_update(None, "journal_mode", "DELETE")?;
     to.close().map_err(|(_, error)| error)
 }
@@ -186,8 +186,8 @@ pub(super) fn open(folder: &Path) -> Result<(PathBuf, Connection), String> {
 }
 
 fn open_file(file: &Path) -> Result<Connection, String> {
-    // For a message of its own. It must not be opened: closing it would end the locks that SQLite has on a store that this
-    // process has open.
+    // This gives a missing file a message of its own. The file must not be opened for it: closing it would release the
+    // locks that SQLite has on a store that this process has open.
     fs::metadata(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let db = connect(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let db = db.map_err(|error| describe(file, &error))?;

@@ -1,9 +1,8 @@
-//! Checkpoints: what commits have written to the write-ahead log is copied to the file, beside them.
+//! Checkpoints: copies what commits have written to the write-ahead log into the file, while commits continue.
 //!
-//! A commit appends to the log, `tillgate.db-wal`. A thread of lower priority copies what is there to the file, which
-//! stops no commit. Once all of a log that has grown is copied, SQLite begins it anew with the next commit. Under load
-//! there is always a little more in the log than was copied, so the writer copies the last bit itself, between two
-//! commits.
+//! A commit appends to the log, `tillgate.db-wal`. A thread of lower priority copies the log to the file, which stops
+//! no commit. Once all of a log that has grown is copied, SQLite restarts it with the next commit. Under load there is
+//! always a little more in the log than was copied, so the writer copies the rest itself, between two commits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,16 +18,17 @@ use super::database::{Database, describe};
 use super::requests::Request;
 use crate::priority;
 
-/// From so many pages on that are not copied, they are copied: 4 MiB.
+/// The number of pages left to copy at which they are copied: 4 MiB.
 const COPY_AT: i32 = 1_024;
 
-/// A log of so many pages is begun anew as soon as little of it is left to copy: 16 MiB...
+/// A log that has grown by this many pages is restarted as soon as little of it is left to copy: 16 MiB...
 const RESTART_AT: i32 = 4 * COPY_AT;
 
-/// ...which is this part of it: the larger it has grown, the longer a commit may wait for that.
+/// ...which means at most one in this many of its pages: the larger the log has grown, the longer a commit may wait for
+/// them.
 const LITTLE: i32 = 16;
 
-/// How often the writer is asked to try again while it cannot write.
+/// The interval at which the writer is asked to try again while it cannot write.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The thread that makes checkpoints.
@@ -38,7 +38,7 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Starts the thread. While `failed` is set, it also has the writer try again.
+    /// Starts the thread. While `failed` returns true, the thread also makes the writer try again.
     pub(super) fn start(
         database: &Database,
         failed: impl Fn() -> bool + Send + 'static,
@@ -57,7 +57,7 @@ impl Checkpoints {
                 if failed()
                     && let Some(writer) = writer.upgrade()
                 {
-                    // When its queue is full, it tries anyway.
+                    // When the writer's queue is full, it tries anyway.
                     let _full = writer.try_send(Request::Probe);
                 }
                 thread::park_timeout(RETRY);
@@ -69,7 +69,7 @@ impl Checkpoints {
         Ok(Self { thread, ended })
     }
 
-    /// The writer's part.
+    /// Returns the writer's part in checkpoints.
     pub(super) fn log_end(&self) -> LogEnd {
         LogEnd {
             thread: self.thread.thread().clone(),
@@ -81,12 +81,12 @@ impl Checkpoints {
     pub(super) fn end(self) {
         self.ended.store(true, Ordering::Release);
         self.thread.thread().unpark();
-        // The panic hook has reported a panic.
+        // The panic hook has already reported a panic.
         let _ended = self.thread.join();
     }
 }
 
-/// How many pages the log has, and how many of them are copied.
+/// Runs a checkpoint in a mode; returns how many pages the log has, and how many of them are copied.
 fn progress(db: &Connection, mode: CheckpointMode) -> Result<(i32, i32)> {
     db.wal_checkpoint_v2(Some(c"main"), mode)
 }
@@ -103,17 +103,17 @@ fn copy_if_due(db: &Connection) -> Result<()> {
 pub(super) struct LogEnd {
     /// The thread, which is woken when there is much to copy.
     thread: Thread,
-    /// How many pages the log had when the writer last copied the rest of it, until it is begun anew.
+    /// The number of pages in the log when the writer last copied the rest of it; 0 once the log is restarted.
     copied_at: i32,
 }
 
 impl LogEnd {
-    /// To be called after each commit: wakes the thread when there is much to copy, and copies the rest when the log is to
-    /// be begun anew.
+    /// Call this after each commit: it wakes the thread when there is much to copy, and copies the rest when the log
+    /// should restart.
     pub(super) fn after_commit(&mut self, db: &Connection) {
         match self.copy_if_due(db) {
             Ok(()) => {}
-            // The other thread is at it.
+            // The other thread is making a checkpoint.
             Err(Error::SqliteFailure(error, _)) if error.code == ErrorCode::DatabaseBusy => {}
             // The commit is durable in the log, whatever becomes of the checkpoint.
             Err(error) => tracing::debug!(%error, "a checkpoint failed; it is tried again"),
@@ -126,7 +126,7 @@ impl LogEnd {
         if pages < self.copied_at {
             self.copied_at = 0;
         }
-        // While a reader holds an old state, the log goes on although all of it is copied.
+        // While a reader holds an old snapshot, the log keeps growing although all of it is copied.
         let has_grown = pages - self.copied_at >= RESTART_AT;
         if has_grown && left <= pages / LITTLE {
             self.copied_at = pages;

@@ -14,11 +14,11 @@ use super::partitions::Partition;
 use super::{entries, jobs, logs};
 use crate::clock::Timestamp;
 
-/// How many expired outcomes are removed with the commits of one transaction: more than are added while so many commits
-/// share one, so that what is kept follows the rate of commits.
+/// The number of expired outcomes to remove with each transaction: more than it adds while fewer commits than this
+/// share it, so that the number kept follows the rate of commits.
 const EXPIRE_AT_ONCE: usize = 256;
 
-/// Applies a commit, unless a check or a lease of it does not hold.
+/// Applies a commit, unless one of its checks or leases does not hold.
 pub(super) fn apply(
     db: &Connection,
     commit: &Commit,
@@ -54,7 +54,7 @@ pub(super) fn apply(
     Ok(Ok(committed))
 }
 
-/// Applies an op; the position of its message when it is an append.
+/// Applies an op; returns the position of the message when it is an append.
 fn apply_op(
     db: &Connection,
     partition: i64,
@@ -90,7 +90,7 @@ fn apply_op(
     Ok(None)
 }
 
-/// What an earlier commit of the same id did, if it is remembered.
+/// Returns the effect of an earlier commit with the same id, if it is remembered.
 fn remembered(db: &Connection, partition: i64, id: CommitId) -> Result<Option<Committed>> {
     let mut find = db.prepare_cached(
         "SELECT revision, at, positions FROM commits WHERE partition = ? AND id = ?",
@@ -125,7 +125,7 @@ fn remember(db: &Connection, partition: i64, id: CommitId, committed: &Committed
     Ok(())
 }
 
-/// Forgets some of the oldest commits, of any partition, that need not be remembered any more.
+/// Forgets some of the oldest commits, of any partition, that no longer need to be remembered.
 pub(super) fn forget(db: &Connection, now: Timestamp) -> Result<()> {
     let last: Option<Number> = db
         .prepare_cached(

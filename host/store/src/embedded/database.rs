@@ -1,4 +1,4 @@
-//! The store's file: opening connections to it, checking it, and what its errors mean to an operator.
+//! Opens connections to the store's file, checks the file, and explains its errors to an operator.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use rusqlite::ffi::{self, ErrorCode};
 use rusqlite::{Connection, Error, OpenFlags};
 
-/// How long a connection waits for another process that has the file locked, such as a backup by `sqlite3`.
+/// The time a connection waits for another process that has the file locked, such as a backup by `sqlite3`.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// How many prepared statements a connection keeps: more than there are.
+/// The number of prepared statements that a connection keeps: more than there are.
 const STATEMENTS: usize = 64;
 
 /// The largest file that is checked when it is opened after an unclean end: 32 MiB, which takes a fraction of a second.
 const CHECK_BYTES: u64 = 32 << 20;
 
-/// A database has at least so many bytes: the smallest page of SQLite.
+/// The size of the smallest database, in bytes: the smallest page of SQLite.
 const SHORTEST: u64 = 512;
 
-/// A file of a store, and the part of the page cache that each connection to it may use.
+/// A file of a store, and the memory that the page caches of its connections share.
 #[derive(Clone, Debug)]
 pub(super) struct Database {
     pub(super) file: PathBuf,
@@ -26,10 +26,10 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Refuses a file that is too short to be a store: SQLite takes it for a new one and writes over it.
+    /// Refuses a file that is too short to be a store: SQLite would take it for a new one and overwrite it.
     ///
     /// # Errors
-    /// What is wrong, for the operator.
+    /// The message says what is wrong, for the operator.
     pub(super) fn refuse_rest_of_file(&self) -> Result<(), String> {
         match self.file.metadata() {
             Ok(file) if (1..SHORTEST).contains(&file.len()) => {
@@ -42,7 +42,7 @@ impl Database {
     /// Opens a connection that reads and writes.
     pub(super) fn writer(&self) -> rusqlite::Result<Connection> {
         let db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, self.cache_bytes / 2)?;
-        // Checkpoints are made beside commits (`checkpoints.rs`).
+        // Checkpoints run beside commits (`checkpoints.rs`).
         db.pragma_update(None, "wal_autocheckpoint", 0)?;
         Ok(db)
     }
@@ -63,10 +63,10 @@ impl Database {
         Ok(db)
     }
 
-    /// Reads everything once when the last process that had the store open did not close it, and the store is small.
+    /// Reads the whole store once when the last process that had it open did not close it, and the store is small.
     ///
     /// # Errors
-    /// What is damaged, for the operator.
+    /// The message says what is damaged, for the operator.
     pub(super) fn check_after_unclean_end(&self, db: &Connection) -> Result<(), String> {
         let size = |file: &Path| file.metadata().map_or(0, |file| file.len());
         let log = size(&log_of(&self.file));
@@ -77,14 +77,13 @@ impl Database {
     }
 }
 
-/// The write-ahead log beside a file.
+/// Returns the path of the write-ahead log beside a file.
 pub(super) fn log_of(file: &Path) -> PathBuf {
     let mut log = file.to_owned().into_os_string();
     log.push("-wal");
     log.into()
 }
 
-/// Opens a connection.
 pub(super) fn connect(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     db.busy_timeout(BUSY)?;
@@ -96,7 +95,7 @@ pub(super) fn connect(file: &Path, flags: OpenFlags) -> rusqlite::Result<Connect
 /// as well.
 ///
 /// # Errors
-/// What is damaged, for the operator.
+/// The message says what is damaged, for the operator.
 pub(super) fn check(db: &Connection, file: &Path, pragma: &str) -> Result<(), String> {
     let found: Result<String, Error> =
         db.query_row(&format!("PRAGMA {pragma}(1)"), [], |row| row.get(0));
@@ -107,10 +106,10 @@ pub(super) fn check(db: &Connection, file: &Path, pragma: &str) -> Result<(), St
     }
 }
 
-/// What an error means, for the operator.
+/// Explains an error to the operator.
 pub(super) fn describe(file: &Path, error: &Error) -> String {
     match error.sqlite_error() {
-        // SQLite gives the same error when the disk cannot read a page.
+        // SQLite returns the same error when the disk cannot read a page.
         Some(ffi::Error {
             code: ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase,
             ..
@@ -118,7 +117,7 @@ pub(super) fn describe(file: &Path, error: &Error) -> String {
             "{} is damaged or its disk fails, restore a backup unless it can be read again: {error}",
             file.display()
         ),
-        // The second: there is no room for `tillgate.db-shm`, which SQLite makes when it opens the file.
+        // The second means that there is no room for `tillgate.db-shm`, which SQLite creates when it opens the file.
         Some(
             ffi::Error {
                 code: ErrorCode::DiskFull,

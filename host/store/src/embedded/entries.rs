@@ -5,7 +5,6 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use super::super::contract::{Check, Entry, Page, Revision};
 use super::number::Number;
 
-/// Puts a value.
 pub(super) fn put(
     db: &Connection,
     partition: i64,
@@ -27,7 +26,6 @@ pub(super) fn delete(db: &Connection, partition: i64, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a check holds.
 pub(super) fn holds(db: &Connection, partition: i64, check: &Check) -> Result<bool> {
     let (Check::Absent(key) | Check::At(key, _)) = check;
     let found: Option<Number> = db
@@ -40,7 +38,7 @@ pub(super) fn holds(db: &Connection, partition: i64, check: &Check) -> Result<bo
     })
 }
 
-/// The entries of `keys`, in that order.
+/// Returns the entries of `keys`, in that order.
 pub(super) fn get(db: &Connection, partition: i64, keys: &[String]) -> Result<Vec<Option<Entry>>> {
     let mut find =
         db.prepare_cached("SELECT revision, value FROM entries WHERE partition = ? AND key = ?")?;
@@ -51,7 +49,7 @@ pub(super) fn get(db: &Connection, partition: i64, keys: &[String]) -> Result<Ve
     entries.collect()
 }
 
-/// Up to `max` entries whose key starts with `prefix` and comes after `after`.
+/// Returns up to `max` entries whose key starts with `prefix` and comes after `after`.
 pub(super) fn scan(
     db: &Connection,
     partition: i64,
@@ -60,7 +58,7 @@ pub(super) fn scan(
     max: usize,
 ) -> Result<Page> {
     let first = after.unwrap_or_default().max(prefix);
-    // SQLite reads a row when it is asked for the next, so what starts with something else ends the search.
+    // SQLite reads a row only when asked for it, so the first key with another prefix ends the search.
     let mut find = db.prepare_cached(
         "SELECT key, revision, value FROM entries WHERE partition = ? AND key >= ? ORDER BY key",
     )?;
@@ -83,7 +81,7 @@ pub(super) fn scan(
     Ok(page)
 }
 
-/// The entry whose revision is in column `first`, and whose value is in the next.
+/// Reads the entry whose revision is in column `first` and whose value is in the next.
 fn entry(row: &Row<'_>, first: usize) -> Result<Entry> {
     Ok(Entry {
         revision: row.get::<_, Number>(first)?.into(),

@@ -1,7 +1,8 @@
-//! The store's folder: creating it, and locking it for one process.
+//! Creates the store's folder, and locks it for one process.
 //!
-//! The folder and `tillgate.lock` are locked as long as the store is open; the file's content means nothing. `tillgate.db` is
-//! the store. While it is open, SQLite keeps `tillgate.db-wal` and `tillgate.db-shm` beside it.
+//! The folder and `tillgate.lock` are locked as long as the store is open; the content of `tillgate.lock` has no
+//! meaning. `tillgate.db` is the store. While it is open, SQLite keeps `tillgate.db-wal` and `tillgate.db-shm` beside
+//! it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -11,17 +12,17 @@ use std::time::{Duration, Instant};
 
 use crate::unfinished;
 
-/// The name of the store's file, and of the lock.
+/// The names of the store's file and of the lock.
 const DATABASE: &str = "tillgate.db";
 const LOCK: &str = "tillgate.lock";
 
-/// What SQLite has committed and not copied to the store's file yet.
+/// The log of what SQLite has committed but not yet copied to the store's file.
 const LOG: &str = "tillgate.db-wal";
 
-/// A file of the store before this one, which was never released.
+/// A file of the previous store, which was never released.
 const EARLIER: &str = "tillgate.redb";
 
-/// How long to wait for a folder that is locked, and how often to try.
+/// The time to wait for a locked folder, and the pause between attempts.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
@@ -36,7 +37,7 @@ impl Folder {
     /// Locks a folder; creates it when it is missing.
     ///
     /// # Errors
-    /// What is wrong, for the operator.
+    /// The message says what is wrong, for the operator.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         create_folder(path).map_err(|error| cannot("create", path, &error))?;
         let locks = lock(path)?;
@@ -54,10 +55,10 @@ impl Folder {
         })
     }
 
-    /// As [`Folder::open`], when nothing is in it.
+    /// Opens a folder as [`Folder::open`] does, but only if it is empty.
     ///
     /// # Errors
-    /// What is wrong, for the operator.
+    /// The message says what is wrong, for the operator.
     pub(super) fn open_empty(path: &Path) -> Result<Self, String> {
         let folder = Self::open(path)?;
         let files = fs::read_dir(path).map_err(|error| cannot("read", path, &error))?;
@@ -76,11 +77,11 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The store's file; an empty one, for this user only, when there is none. A log without its file is what is left of a
-    /// store: it is not begun anew beside it.
+    /// Returns the store's file, and creates an empty one, for this user only, when there is none. A log without its
+    /// file is what is left of a store: no new store is created beside it.
     ///
     /// # Errors
-    /// What is wrong, for the operator.
+    /// The message says what is wrong, for the operator.
     pub(super) fn database(&self) -> Result<PathBuf, String> {
         let file = database_in(&self.path);
         let length = |file: &Path| fs::metadata(file).map_or(0, |file| file.len());
@@ -101,12 +102,12 @@ impl Folder {
     }
 }
 
-/// The store's file in a folder.
+/// Returns the path of the store's file in a folder.
 pub(super) fn database_in(folder: &Path) -> PathBuf {
     folder.join(DATABASE)
 }
 
-/// The store's file in a folder, for those who must not make one.
+/// Returns the path of the store's file in a folder, for callers that must not create one.
 ///
 /// # Errors
 /// When there is none, or the folder cannot be read.
@@ -123,7 +124,7 @@ pub(crate) fn existing_database(folder: &Path) -> Result<PathBuf, String> {
 fn create_folder(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path
         .ancestors()
-        // The last of a relative path is empty: where this process is.
+        // The last ancestor of a relative path is empty: the current directory.
         .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
         .collect();
     if missing.is_empty() && path.is_dir() {
@@ -141,13 +142,13 @@ fn create_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Locks the folder and the file for it. The file alone is not enough: once it is removed, another process locks a new one.
-/// `tillgate.db` is not locked here: closing a descriptor of it would end the locks that SQLite has on it.
+/// Locks the folder and its lock file. The file alone is not enough: once it is removed, another process locks a new
+/// one. `tillgate.db` is not locked here: closing a descriptor of it would release the locks that SQLite has on it.
 fn lock(path: &Path) -> Result<[File; 2], String> {
     let file = private().open(path.join(LOCK));
     let file = file.map_err(|error| cannot("write", path, &error))?;
     let folder = File::open(path).map_err(|error| cannot("read", path, &error))?;
-    // Network file systems lock folders within one machine, or not at all.
+    // Network file systems lock folders only within one machine, or not at all.
     for (lock, is_needed) in [(&folder, false), (&file, true)] {
         match try_lock(lock) {
             Err(TryLockError::WouldBlock) => {
@@ -163,8 +164,8 @@ fn lock(path: &Path) -> Result<[File; 2], String> {
     Ok([folder, file])
 }
 
-/// Locks what no other process has locked. One that is ending, or one that was begun while the folder was open and has not
-/// become another program yet, may take a moment to let go.
+/// Takes a lock that no other process holds. A process that is ending, or one that was forked while the folder was open
+/// and has not yet become another program, may take a moment to release it.
 fn try_lock(lock: &File) -> Result<(), TryLockError> {
     let begin = Instant::now();
     loop {
@@ -177,7 +178,7 @@ fn try_lock(lock: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// Options for a file that only this user can read; it is created when it is missing.
+/// Returns options for a file that only this user can read; it is created when it is missing.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -1,4 +1,4 @@
-//! The formats of a store: which one a file has, and which ones this version knows.
+//! The formats of a store: the format of a file, and those that this version knows.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use super::database::describe;
 /// Marks a file as a store of this program (`PRAGMA application_id`): "Till".
 pub(super) const APPLICATION: i64 = 0x5469_6c6c;
 
-/// The formats of a store: `PRAGMA user_version` is the number of one, from 1 on.
+/// The formats of a store, numbered from 1 in `PRAGMA user_version`.
 pub(super) struct Formats {
-    /// Makes the tables of the newest.
+    /// The statements that create the tables of the newest format.
     pub(super) schema: &'static str,
-    /// What brings the tables of format 1 to format 2, those of 2 to 3, and so on.
+    /// The statements that upgrade the tables from format 1 to format 2, from 2 to 3, and so on.
     pub(super) upgrades: &'static [&'static str],
 }
 
@@ -29,10 +29,10 @@ impl Formats {
     }
 }
 
-/// The format of a store; `None` when the file is empty or its first start was interrupted.
+/// Returns the format of a store; `None` when the file is empty or its first start was interrupted.
 ///
 /// # Errors
-/// When it is not a store, or of a newer format than `newest`.
+/// When it is not a store, or has a newer format than `newest`.
 pub(super) fn format_of(
     db: &Connection,
     file: &Path,

@@ -17,7 +17,7 @@ fn find_queue(db: &Connection, partition: i64, name: &str) -> Result<Option<i64>
         .optional()
 }
 
-/// The number of a queue, which is made if there is none.
+/// Returns the number of a queue, which is created if it is missing.
 fn queue(db: &Connection, partition: i64, name: &str) -> Result<i64> {
     if let Some(queue) = find_queue(db, partition, name)? {
         return Ok(queue);
@@ -26,7 +26,7 @@ fn queue(db: &Connection, partition: i64, name: &str) -> Result<i64> {
         .query_row(params![partition, name], |row| row.get(0))
 }
 
-/// Puts a job, replacing an existing one of its id.
+/// Puts a job, replacing an existing one with its id.
 pub(super) fn enqueue(
     db: &Connection,
     partition: i64,
@@ -69,7 +69,7 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// The newest lease of a job, unless it was settled.
+/// Returns the newest lease of a job, unless it was settled.
 pub(super) fn lease(
     db: &Connection,
     partition: i64,
@@ -128,7 +128,7 @@ pub(super) fn claim(
     Ok(Claimed { jobs, next_due })
 }
 
-/// Up to `max` jobs of a queue that may be claimed now.
+/// Returns up to `max` jobs of a queue that may be claimed now.
 fn due(db: &Connection, queue: i64, now: Timestamp, max: usize) -> Result<Vec<QueuedJob>> {
     let mut find = db.prepare_cached(
         "SELECT id, due, attempt, body FROM jobs WHERE queue = ? AND due <= ? \
@@ -147,7 +147,7 @@ fn queued(row: &Row<'_>) -> Result<QueuedJob> {
     })
 }
 
-/// When the first job of a queue may be claimed.
+/// Returns the time at which the first job of a queue may be claimed.
 pub(super) fn next_due(db: &Connection, partition: i64, queue: &str) -> Result<Option<Timestamp>> {
     match find_queue(db, partition, queue)? {
         Some(queue) => first_due(db, queue),
@@ -155,9 +155,9 @@ pub(super) fn next_due(db: &Connection, partition: i64, queue: &str) -> Result<O
     }
 }
 
-/// How many jobs a queue has, counted up to `max`.
+/// Counts the jobs of a queue, up to `max`.
 pub(super) fn count(db: &Connection, partition: i64, queue: &str, max: usize) -> Result<usize> {
-    // That index has no bodies.
+    // The index `jobs_by_due` has no bodies.
     let count: i64 = db
         .prepare_cached(
             "SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_by_due \
@@ -175,7 +175,8 @@ fn first_due(db: &Connection, queue: i64) -> Result<Option<Timestamp>> {
     Ok(due.map(Timestamp::from))
 }
 
-/// Ends all leases, so that their jobs may be claimed now. A store has one process, and the one that held them has ended.
+/// Ends all leases, so that their jobs may be claimed now. A store has one process, and the one that held the leases
+/// has ended.
 pub(super) fn end_leases(db: &Connection, now: Timestamp) -> Result<()> {
     db.execute(
         "UPDATE jobs SET due = min(due, ?), lease = NULL WHERE lease IS NOT NULL",
@@ -184,14 +185,14 @@ pub(super) fn end_leases(db: &Connection, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The names of the queues of a partition.
+/// Returns the names of the queues of a partition.
 pub(super) fn queues(db: &Connection, partition: i64) -> Result<Vec<String>> {
     let mut find =
         db.prepare_cached("SELECT name FROM queues WHERE partition = ? ORDER BY name")?;
     find.query_map([partition], |row| row.get(0))?.collect()
 }
 
-/// Up to `max` jobs of a queue after one of them, ordered by due time, then by id.
+/// Returns up to `max` jobs of a queue after a given one, ordered by due time, then by id.
 pub(super) fn list(
     db: &Connection,
     partition: i64,
@@ -204,7 +205,7 @@ pub(super) fn list(
          WHERE queue = (SELECT id FROM queues WHERE partition = ? AND name = ?) \
          AND (due, id) > (?, ?) ORDER BY due, id LIMIT ?",
     )?;
-    // No id is empty, so this is before the first.
+    // No id is empty, so this comes before the first job.
     let (due, id) = after.map_or((Number(0), ""), |job| (job.due.into(), &job.id));
     let jobs = find.query_map(params![partition, queue, due, id, limit(max)], queued)?;
     jobs.collect()

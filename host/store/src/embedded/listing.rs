@@ -1,5 +1,5 @@
-//! A listing of a store in a folder, which a host may serve meanwhile: how much of what there is, without content. SQLite knows
-//! how long a value is without reading it.
+//! Lists how much of each kind a store in a folder holds, without content; a host may serve the store meanwhile. SQLite
+//! knows the length of a value without reading it.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const JOBS: &str = "
     SELECT q.name, count(DISTINCT q.partition), count(*), sum(length(j.body))
     FROM jobs j JOIN queues q ON j.queue = q.id GROUP BY 1";
 
-/// Lists what the store in `folder` has.
+/// Lists what the store in `folder` holds.
 ///
 /// # Errors
 /// When there is no store, or it cannot be read. The message says what to do.

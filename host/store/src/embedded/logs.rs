@@ -9,7 +9,7 @@ use super::super::portable::LogBounds;
 use super::number::Number;
 use crate::clock::Timestamp;
 
-/// The most bytes of bodies that a part of a trim drops: 4 MiB. SQLite frees a large body page by page.
+/// The bytes of bodies at which a part of a trim ends: 4 MiB. SQLite frees a large body page by page.
 const TRIM_BYTES: u64 = 4 << 20;
 
 /// A log of a partition.
@@ -75,7 +75,7 @@ fn insert(db: &Connection, log: i64, message: &Message) -> Result<()> {
     Ok(())
 }
 
-/// Up to `max` messages after a position.
+/// Returns up to `max` messages after a position.
 pub(super) fn read(
     db: &Connection,
     partition: i64,
@@ -91,7 +91,7 @@ pub(super) fn read(
         last: log.bounds.last,
         trimmed: log.bounds.trimmed,
     };
-    // A reader that is up to date mostly finds nothing new.
+    // A reader is usually up to date and finds nothing new.
     if after >= slice.last || max == 0 {
         return Ok(slice);
     }
@@ -115,7 +115,7 @@ fn message(row: &Row<'_>) -> Result<Message> {
     })
 }
 
-/// The publish time of the oldest message of a log.
+/// Returns the publish time of the oldest message of a log.
 pub(super) fn oldest(db: &Connection, partition: i64, log: &str) -> Result<Option<Timestamp>> {
     let Some(log) = find(db, partition, log)? else {
         return Ok(None);
@@ -127,8 +127,8 @@ pub(super) fn oldest(db: &Connection, partition: i64, log: &str) -> Result<Optio
     Ok(oldest.map(Timestamp::from))
 }
 
-/// Drops some of the oldest messages published before `before`, at most `max`; returns how many. Fewer only when they are
-/// large, so a caller goes on until none is dropped.
+/// Drops up to `max` of the oldest messages published before `before`; returns how many. It drops fewer than it could
+/// only when they are large, so a caller repeats it until none is left to drop.
 pub(super) fn trim(
     db: &Connection,
     partition: i64,
@@ -161,7 +161,7 @@ pub(super) fn trim(
         .execute(params![log.id, last])
 }
 
-/// The bounds of all logs of a partition, by name.
+/// Returns the bounds of all logs of a partition, by name.
 pub(super) fn bounds(db: &Connection, partition: i64) -> Result<Vec<(String, LogBounds)>> {
     let mut find = db.prepare_cached("SELECT name, last, trimmed FROM logs WHERE partition = ?")?;
     let bounds = find.query_map([partition], |row| {
@@ -174,7 +174,7 @@ pub(super) fn bounds(db: &Connection, partition: i64) -> Result<Vec<(String, Log
     bounds.collect()
 }
 
-/// Sets the bounds of a log, which is made if there is none; returns its number.
+/// Sets the bounds of a log, which is created if it is missing; returns its number.
 pub(super) fn set_bounds(
     db: &Connection,
     partition: i64,
@@ -196,7 +196,7 @@ pub(super) fn set_bounds(
     )
 }
 
-/// Imports those messages that are newer than the last of the log, so that a repeat imports none.
+/// Imports the messages that are newer than the last one of the log, so that a repeat imports none.
 pub(super) fn restore(
     db: &Connection,
     partition: i64,
@@ -214,7 +214,7 @@ pub(super) fn restore(
     set_bounds(db, partition, name, bounds).map(drop)
 }
 
-/// A number of rows as SQLite takes it.
+/// Converts a number of rows to SQLite's type.
 pub(super) fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }

@@ -1,11 +1,11 @@
 //! The embedded store: one folder, one process, durable; the default. A thin layer over SQLite.
 //!
-//! All changes go through one thread (`writer`): it applies all requests that wait in one transaction with one sync
-//! (group commit), and answers. Reads see the newest durable state on connections of their own and never wait for the
-//! writer (`readers`). What is in the write-ahead log is copied to the file beside the commits (`checkpoints`).
+//! All changes go through one thread (`writer`), which applies all waiting requests in one transaction with one sync
+//! (group commit), and answers them. Reads see the newest durable state on their own connections and never wait for the
+//! writer (`readers`). The write-ahead log is copied to the file while commits continue (`checkpoints`).
 //!
-//! The tables are in `schema.sql`; what is done to each is in the file of its name. `README.md` says what is promised,
-//! and by whom.
+//! The tables are in `schema.sql`; the operations on each are in the file of its name. `README.md` says what is
+//! promised, and by whom.
 
 pub mod backup;
 mod checkpoints;
@@ -55,7 +55,7 @@ use super::contract::{
 };
 use crate::clock::{Clock, Timestamp};
 
-/// How much memory SQLite's page caches may take in all, unless the store's URL says so: 64 MiB.
+/// The total memory that SQLite's page caches may take, unless the store's URL says otherwise: 64 MiB.
 pub(super) const DEFAULT_CACHE_BYTES: u64 = 64 << 20;
 
 /// The capacity of the writer's queue; further requests wait for room in it.
@@ -63,14 +63,15 @@ const QUEUE_CAPACITY: usize = 4_096;
 
 /// The most items that are read on the caller's thread; larger reads go to a thread that may block.
 ///
-/// A page in memory takes microseconds, less than handing it over; a page on disk takes as long as the disk takes.
+/// Reading a page in memory takes microseconds, less than handing the read over; reading a page on disk takes as long
+/// as the disk takes.
 const INLINE_ITEMS: usize = 32;
 
 /// A store in a folder.
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
-    /// `None` while the store is dropped, which ends the writer.
+    /// `None` while the store is being dropped, which ends the writer.
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<JoinHandle<()>>,
     checkpoints: Option<Checkpoints>,
@@ -79,9 +80,9 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `folder`, which is created when it is missing (mode 0700). All leases end.
+    /// Opens the store in `folder`, and creates the folder if it is missing (mode 0700). All leases end.
     ///
-    /// After a kill it also opens when the disk is full: read-only then, until it can be written.
+    /// After a kill, the store also opens when the disk is full; it is then read-only until it can be written.
     ///
     /// # Errors
     /// When the folder cannot be created or written, is damaged, or is open in another process. The message says which
@@ -90,7 +91,7 @@ impl EmbeddedStore {
         Self::open_with_cache(folder, DEFAULT_CACHE_BYTES, clock)
     }
 
-    /// As [`EmbeddedStore::open`], with so many bytes of memory for SQLite's page caches.
+    /// Opens the store as [`EmbeddedStore::open`] does, with `cache_bytes` of memory for SQLite's page caches.
     ///
     /// # Errors
     /// As [`EmbeddedStore::open`].
@@ -156,7 +157,7 @@ impl EmbeddedStore {
             .unwrap_or_else(|_| Err(WriteError::Unknown("its writer gave no answer".to_owned())))
     }
 
-    /// Reads about so many items of the newest durable state, without waiting for the writer.
+    /// Reads about `items` items of the newest durable state, without waiting for the writer.
     async fn read_from<T: Send + 'static>(
         &self,
         items: usize,
@@ -169,7 +170,7 @@ impl EmbeddedStore {
         let ended = |error: &dyn fmt::Display| Unavailable(format!("a read has ended: {error}"));
         let permit = Arc::clone(&self.readers.long).acquire_owned().await;
         let readers = Arc::clone(&self.readers);
-        // A read goes on when its caller does not wait any more, and so does its permit.
+        // A read continues when its caller no longer waits, and keeps its permit.
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
             readers.read(read)
@@ -238,10 +239,10 @@ impl Store for EmbeddedStore {
         max: usize,
     ) -> Result<usize, Unavailable> {
         let mut dropped = 0;
-        // In parts, so that commits come between and every transaction is bounded.
+        // The trim is in parts, so that commits can come in between and every transaction is bounded.
         while dropped < max {
             let part = (max - dropped).min(MAX_OPS);
-            // Mostly there is nothing to trim, which needs no write.
+            // Usually there is nothing to trim, which needs no write.
             let (in_partition, of_log) = (partition.clone(), log.to_owned());
             let oldest = self
                 .read_from(1, move |db| {
@@ -269,7 +270,7 @@ impl Store for EmbeddedStore {
         lease: Duration,
         max: usize,
     ) -> Result<Claimed, Unavailable> {
-        // Workers ask often and mostly find nothing due, which needs no write.
+        // Workers ask often and usually find nothing due, which needs no write.
         let (in_partition, of_queue) = (partition.clone(), queue.to_owned());
         let next_due = self
             .read_from(1, move |db| {
@@ -336,10 +337,10 @@ impl Drop for EmbeddedStore {
     fn drop(&mut self) {
         self.requests = None;
         if let Some(writer) = self.writer.take() {
-            // The panic hook has reported a panic of the writer.
+            // The panic hook has already reported a panic of the writer.
             let _ended = writer.join();
         }
-        // The last connection to be closed copies what is in the log.
+        // The last connection to close copies what is left in the log.
         if let Some(checkpoints) = self.checkpoints.take() {
             checkpoints.end();
         }
@@ -354,7 +355,6 @@ impl fmt::Debug for EmbeddedStore {
     }
 }
 
-/// The number of a partition.
 fn number(db: &Connection, partition: &Partition) -> rusqlite::Result<i64> {
     Ok(partitions::Partition::find(db, partition.as_str())?.id)
 }

@@ -1,11 +1,11 @@
-//! The numbers of the contract as SQLite keeps them: signed.
+//! The contract's numbers as SQLite stores them: signed.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use super::super::contract::{Lease, Position, Revision};
 use crate::clock::Timestamp;
 
-/// A number of a row. The greatest that SQLite keeps stands for everything beyond it, such as the end of time.
+/// A number in a row. The greatest that SQLite stores stands for everything beyond it, such as the end of time.
 #[derive(Clone, Copy)]
 pub(super) struct Number(pub(super) u64);
 

@@ -7,7 +7,7 @@ use super::super::portable::Counters;
 use super::logs::limit;
 use super::number::Number;
 
-/// A partition that has a row, or the number 0 while it has none: nothing refers to that number.
+/// A partition with its row, or with the number 0 while it has none: nothing refers to that number.
 #[derive(Default)]
 pub(super) struct Partition {
     pub(super) id: i64,
@@ -31,7 +31,7 @@ impl Partition {
         Ok(found.optional()?.unwrap_or_default())
     }
 
-    /// Sets the counters of a partition, which is made if there is none; returns its number.
+    /// Sets the counters of a partition, which is created if it is missing; returns its number.
     pub(super) fn set(db: &Connection, name: &str, counters: Counters) -> Result<i64> {
         db.prepare_cached(
             "INSERT INTO partitions (name, revision, at, lease) VALUES (?1, ?2, ?3, ?4) \
@@ -55,7 +55,7 @@ impl Partition {
     }
 }
 
-/// Up to `max` partitions that have a commit and come after `after`.
+/// Returns up to `max` partitions that have a commit and come after `after`.
 pub(super) fn list(
     db: &Connection,
     after: Option<&str>,

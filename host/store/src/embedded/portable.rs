@@ -11,7 +11,7 @@ use super::partitions::Partition;
 use super::requests::{Request, Restore};
 use super::{EmbeddedStore, entries, jobs, logs};
 
-/// So many items that they are read on a thread that may block.
+/// A number of items so large that they are read on a thread that may block.
 const MANY: usize = usize::MAX;
 
 #[async_trait]
@@ -60,7 +60,7 @@ pub(super) fn restore(db: &Connection, Restore { partition, part }: &Restore) ->
     let name = partition.as_str();
     let mut id = Partition::find(db, name)?.id;
     if id == 0 {
-        // Without a revision, so it is not listed yet.
+        // It has no revision, so it is not listed yet.
         id = Partition::set(db, name, Counters::default())?;
     }
     match part {

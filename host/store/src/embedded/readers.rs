@@ -1,4 +1,4 @@
-//! Reads: each on a snapshot of the newest durable state, on a connection of its own.
+//! Reads, each from a snapshot of the newest durable state on its own connection.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use tokio::sync::Semaphore;
 
 use super::database::Database;
 
-/// How many connections are kept between reads.
+/// The number of connections kept between reads.
 const IDLE: usize = 8;
 
-/// How many long reads run at once; more wait. Short ones are as many as the threads of the callers.
+/// The number of long reads that run at once; more wait. Short reads are limited only by the threads of the callers.
 const LONG: usize = 4;
 
 /// The connections that read.
@@ -39,7 +39,7 @@ impl Readers {
         db.prepare_cached("BEGIN")?.execute([])?;
         let found = read(&db)?;
         db.prepare_cached("COMMIT")?.execute([])?;
-        // A connection that failed is closed, and so is one too many.
+        // A connection that failed is closed, and so is one beyond `IDLE`.
         let _closed = self.idle.push(db);
         Ok(found)
     }

@@ -1,4 +1,5 @@
-//! Requests to the writer, and their answers: what is to be done, its outcome in the batch, and who waits for it.
+//! Requests to the writer, and their answers: the change to make, its outcome in the batch, and the caller that waits
+//! for it.
 //!
 //! A request is applied to the transaction of its batch (`writer.rs`) and answered once that is durable.
 
@@ -49,19 +50,19 @@ pub(super) struct Restore {
 /// A request of one kind: its arguments, its outcome and where the answer goes.
 pub(super) struct Pending<W, A> {
     pub(super) work: W,
-    /// The outcome in its batch; the answer once the batch is durable.
+    /// The outcome in its batch; it becomes the answer once the batch is durable.
     pub(super) outcome: Option<A>,
     answer: oneshot::Sender<Result<A, WriteError>>,
 }
 
-/// A finished batch, whose requests are answered when this is dropped.
+/// A finished batch. Its requests are answered when it is dropped.
 pub(super) struct FinishedBatch {
     pub(super) requests: Vec<Request>,
     pub(super) written: Result<(), WriteError>,
     pub(super) listeners: Arc<Listeners>,
 }
 
-/// Why a batch did not become durable.
+/// The reason a batch did not become durable.
 #[derive(Clone, Debug)]
 pub(super) enum WriteError {
     /// Nothing happened.
@@ -88,7 +89,7 @@ impl From<WriteError> for Unavailable {
 }
 
 impl Request {
-    /// About how many changes it makes, and of how many bytes.
+    /// Returns about how many changes it makes, and their bytes.
     pub(super) fn size(&self) -> (usize, usize) {
         match self {
             Self::Commit(pending) => (
@@ -97,13 +98,13 @@ impl Request {
             ),
             Self::Trim(pending) => (pending.work.max, 0),
             Self::Claim(pending) => (pending.work.max, 0),
-            // A part is as large as a batch may be.
+            // A part fills a batch.
             Self::Restore(_) => (MAX_OPS, 0),
             Self::Probe => (0, 0),
         }
     }
 
-    /// The partition whose listeners are to be notified.
+    /// Returns the partition whose listeners must be notified.
     fn changed(&self) -> Option<&Partition> {
         match self {
             Self::Commit(pending) => pending
@@ -127,8 +128,8 @@ impl Request {
 }
 
 impl Drop for FinishedBatch {
-    /// Notifies listeners and answers requests. In `drop`, since it must happen even when the runtime that is to do it
-    /// has shut down.
+    /// Notifies listeners and answers requests. This is in `drop` because it must happen even when the runtime that
+    /// should do it has shut down.
     fn drop(&mut self) {
         let mut notified = None;
         for request in &self.requests {
@@ -162,7 +163,7 @@ impl<W, A> Pending<W, A> {
         let outcome = written
             .clone()
             .and_then(|()| self.outcome.ok_or_else(not_tried));
-        // It fails when the caller no longer waits.
+        // Sending fails when the caller no longer waits.
         let _received = self.answer.send(outcome);
     }
 }

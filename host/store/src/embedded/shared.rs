@@ -1,4 +1,4 @@
-//! What the store and its threads share: whether it can be written, and who is notified of changes.
+//! The state that the store and its threads share: whether the store can be written, and who is notified of changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +11,10 @@ use super::database::describe;
 use crate::clock::{Clock, Timestamp};
 
 pub(super) struct Shared {
-    /// The store's file.
     pub(super) file: PathBuf,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) listeners: Arc<Listeners>,
-    /// Why the last write failed, if it did.
+    /// The reason the last write failed, if it did.
     failure: ArcSwapOption<Failure>,
 }
 
@@ -49,12 +48,12 @@ impl Shared {
         self.failure.load().is_some()
     }
 
-    /// What an error means, for the operator.
+    /// Explains an error to the operator.
     pub(super) fn describe(&self, error: &rusqlite::Error) -> String {
         describe(&self.file, error)
     }
 
-    /// A write failed.
+    /// Records that a write failed.
     pub(super) fn failed(&self, why: &str) {
         let since = self.failure.load().as_ref().map(|failure| failure.since);
         if since.is_none() {
@@ -66,9 +65,9 @@ impl Shared {
         })));
     }
 
-    /// A write succeeded.
+    /// Records that a write succeeded.
     pub(super) fn written(&self) {
-        // Almost always.
+        // This is almost always so.
         if !self.has_failed() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Making a file a store of the newest format: its tables, or what brings those of an older one up to date.
+//! Makes a file a store of the newest format: creates its tables, or upgrades those of an older format.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::database::describe;
 use super::formats::{APPLICATION, Formats, format_of};
 use crate::clock::Clock;
 
-/// Makes the file a store of the newest format; before an older one is changed, a backup of it is made beside it.
+/// Makes the file a store of the newest format. Before it changes an older one, it makes a backup beside it.
 ///
 /// # Errors
-/// When it is damaged, of a newer format, or not a store: what is wrong, for the operator.
+/// When it is damaged, has a newer format, or is not a store. The message says what is wrong, for the operator.
 pub(super) fn upgrade(
     db: &mut Connection,
     file: &Path,
@@ -22,7 +22,8 @@ pub(super) fn upgrade(
     let failed = |error: Error| describe(file, &error);
     let newest = formats.newest();
     let format = format_of(db, file, newest)?;
-    // Before the tables, since it cannot change within a transaction; and a restored backup has none.
+    // The journal mode comes before the tables, since it cannot change within a transaction; and a restored backup has
+    // no write-ahead log.
     let mode: String = db
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
         .map_err(failed)?;
@@ -45,7 +46,7 @@ pub(super) fn upgrade(
     change(db, format, formats).map_err(failed)
 }
 
-/// Makes the tables, or changes those of a format, in one transaction.
+/// Creates the tables, or upgrades those of an older format, in one transaction.
 fn change(db: &mut Connection, format: Option<usize>, formats: &Formats) -> rusqlite::Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     match format {

@@ -1,12 +1,12 @@
 //! The writer: the one thread that changes the store, and group commit.
 //!
-//! All requests that wait share one transaction and one sync. A request is answered when its transaction is durable and
-//! never before, whatever its outcome: a conflict may be with a commit that shares the transaction. A transaction that
-//! changes nothing syncs nothing.
+//! All waiting requests share one transaction and one sync. A request is answered only once its transaction is durable,
+//! whatever its outcome: a conflict may be with a commit in the same transaction. A transaction that changes nothing
+//! syncs nothing.
 //!
-//! After a failed write SQLite has rolled back, and the next transaction is a new attempt: the store works again once the
-//! cause is gone. When the sync of a transaction failed, it may be on disk or not: its requests are answered so, this
-//! process continues without it, and a commit that is repeated with the same id is applied once.
+//! After a failed write, SQLite has rolled back, and the next transaction is a new attempt: the store works again once
+//! the cause is gone. After a failed sync, the transaction may or may not be on disk: its requests are answered
+//! accordingly, this process continues without it, and a commit that is repeated with the same id is applied once.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -33,11 +33,11 @@ const MAX_BATCH_BYTES: usize = 16 << 20;
 pub(super) struct Writer {
     db: Connection,
     shared: Arc<Shared>,
-    /// Whether the leases of the last process have ended.
+    /// True once the leases of the last process have ended.
     leases_ended: bool,
 }
 
-/// Why a batch was not written, for the operator.
+/// The reason a batch was not written, for the operator.
 enum Failure {
     /// A statement failed, and nothing happened.
     Statement(String),
@@ -48,7 +48,7 @@ enum Failure {
 }
 
 impl Writer {
-    /// A writer, which has tried whether it can write.
+    /// Creates a writer, which tries at once whether it can write.
     pub(super) fn new(db: Connection, shared: Arc<Shared>) -> Self {
         let mut writer = Self {
             db,
@@ -59,7 +59,7 @@ impl Writer {
         writer
     }
 
-    /// Starts its thread, which serves requests until all senders are gone and all requests are answered.
+    /// Starts the thread, which serves requests until all senders are gone and all requests are answered.
     pub(super) fn start(
         mut self,
         mut waiting: mpsc::Receiver<Request>,
@@ -77,8 +77,8 @@ impl Writer {
         thread.map_err(|error| format!("the store's writer cannot start: {error}"))
     }
 
-    /// Writes a batch and answers its requests. When a request of many could not be applied, each is tried on its own: what
-    /// fails one must not fail the others.
+    /// Writes a batch and answers its requests. When a statement fails in a batch of several requests, each request is
+    /// tried on its own: a failing request must not fail the others.
     fn finish(&mut self, mut requests: Vec<Request>) {
         let written = match self.write(&mut requests) {
             Err(Failure::Statement(_)) if requests.len() > 1 => {
@@ -104,7 +104,7 @@ impl Writer {
         });
     }
 
-    /// Applies requests in one transaction, and keeps their outcomes in them.
+    /// Applies requests in one transaction, and stores their outcomes in them.
     fn write(&mut self, requests: &mut [Request]) -> Result<(), Failure> {
         let why = |error: &Error| self.shared.describe(error);
         let tx = self
@@ -135,7 +135,7 @@ impl Writer {
     }
 }
 
-/// The first request and those that wait behind it, within limits.
+/// Collects the first request and those that wait behind it, within the limits of a batch.
 fn batch(first: Request, waiting: &mut mpsc::Receiver<Request>) -> Vec<Request> {
     let (mut changes, mut bytes) = first.size();
     let mut batch = vec![first];
@@ -150,7 +150,7 @@ fn batch(first: Request, waiting: &mut mpsc::Receiver<Request>) -> Vec<Request> 
     batch
 }
 
-/// Applies a request to the transaction, and keeps its outcome in it.
+/// Applies a request to the transaction, and stores its outcome in it.
 fn apply(db: &Connection, request: &mut Request, now: Timestamp) -> rusqlite::Result<()> {
     match request {
         Request::Commit(pending) => {
@@ -173,7 +173,7 @@ fn apply(db: &Connection, request: &mut Request, now: Timestamp) -> rusqlite::Re
             portable::restore(db, &pending.work)?;
             pending.outcome = Some(());
         }
-        // Writes the first page as it is.
+        // Rewrites the first page unchanged.
         Request::Probe => {
             let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
             db.pragma_update(None, "user_version", format)?;
@@ -182,8 +182,8 @@ fn apply(db: &Connection, request: &mut Request, now: Timestamp) -> rusqlite::Re
     Ok(())
 }
 
-/// Whether a commit that failed is known to have changed nothing: what it wrote is incomplete. After any other error, such
-/// as that of a sync, it may be on disk.
+/// Returns whether a failed commit is known to have changed nothing, since what it wrote is incomplete. After any other
+/// error, such as a failed sync, it may be on disk.
 fn is_known(error: &Error) -> bool {
     error.sqlite_error().is_some_and(|error| {
         matches!(error.code, ErrorCode::DiskFull | ErrorCode::DatabaseBusy)

@@ -1,4 +1,4 @@
-//! What a partition of the store in memory contains, and what each operation does to it.
+//! The contents of a partition of the in-memory store, and the operations on them.
 //!
 //! Pure: no clock, no lock, no listeners.
 
@@ -27,7 +27,7 @@ pub(super) struct Contents {
     pub(super) queues: BTreeMap<String, BTreeMap<String, StoredJob>>,
     /// The outcomes of recent commits.
     pub(super) remembered: HashMap<CommitId, Committed>,
-    /// Their ids by publish time, which is unique to a commit: the order in which they expire.
+    /// Their ids by publish time, which is unique to a commit, in the order in which they expire.
     by_age: BTreeMap<Timestamp, CommitId>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Log {
 
 #[derive(Debug)]
 pub(super) struct StoredJob {
-    /// When it may be claimed: when it is due, or when its lease ends.
+    /// The time at which it may be claimed: when it is due, or when its lease ends.
     pub(super) due: Timestamp,
     pub(super) lease: Option<Lease>,
     pub(super) attempt: u32,
@@ -59,7 +59,7 @@ impl Contents {
         commit.lost_lease(newest)?.map_or(Ok(()), Err)
     }
 
-    /// Whether a check holds for the current entries.
+    /// Returns whether a check holds for the current entries.
     fn holds(&self, check: &Check) -> bool {
         match check {
             Check::Absent(key) => !self.entries.contains_key(key),
@@ -100,7 +100,7 @@ impl Contents {
         }
     }
 
-    /// Applies an op; the position of its message when it is an append.
+    /// Applies an op; returns the position of the message when it is an append.
     fn apply_op(&mut self, op: &Op) -> Option<Position> {
         match op {
             Op::Put { key, value } => {

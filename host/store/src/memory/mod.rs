@@ -1,7 +1,7 @@
-//! The store in memory: the plainest implementation of the contract, for tests and for a first try.
+//! The in-memory store: the simplest implementation of the contract, for tests and for a first try.
 //!
-//! Maps under one lock, no index beyond what the contract's order needs, no thread; everything is lost when the process
-//! ends. It is the reference: where another store behaves differently, that store is wrong.
+//! It has maps under one lock, no index beyond what the contract's order needs, and no thread; everything is lost when
+//! the process ends. It is the reference: where another store behaves differently, that store is wrong.
 
 mod contents;
 mod portable;
@@ -31,7 +31,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl MemoryStore {
         self.partitions.lock()
     }
 
-    /// Ends all leases, as a store does that is opened by its only process.
+    /// Ends all leases, as a store with a single process does when it is opened.
     #[cfg(test)]
     pub(super) fn end_leases(&self) {
         let now = self.clock.now();
@@ -54,7 +54,7 @@ impl MemoryStore {
         }
     }
 
-    /// Reads from a partition; the default when it does not exist.
+    /// Reads from a partition; returns the default when the partition does not exist.
     fn with_partition<T: Default>(
         &self,
         partition: &Partition,
@@ -66,7 +66,7 @@ impl MemoryStore {
             .unwrap_or_default()
     }
 
-    /// Changes a partition without a commit; the default when it does not exist.
+    /// Changes a partition without a commit; returns the default when the partition does not exist.
     fn with_partition_mut<T: Default>(
         &self,
         partition: &Partition,

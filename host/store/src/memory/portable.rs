@@ -1,4 +1,4 @@
-//! Export and import for the store in memory.
+//! Export and import for the in-memory store.
 
 use async_trait::async_trait;
 

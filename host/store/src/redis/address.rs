@@ -1,4 +1,4 @@
-//! The address of a server, as it stands in a URL. Pure.
+//! The address of a server, as written in a URL. Pure.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads `host`, `host:port` or `[address]:port`.
+    /// Parses `host`, `host:port` or `[address]:port`.
     pub(super) fn read(text: &str, default_port: u16) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {

@@ -1,10 +1,10 @@
-//! Batching: commits that wait for the same partition share a request, a script and an fsync.
+//! Batching: commits waiting for the same partition share a request, a script and an fsync.
 //!
-//! One request of a partition is in flight. Commits that arrive meanwhile go with the next one, together with the next
-//! commits of those who were just answered: with an fsync for each request, few large ones are fastest. A second request
-//! is sent beside the first only when a full batch waits. Commits share a batch only when they touch no key and no job in
-//! common, so that each can be decided on the state before all of them; the server runs two requests one after the
-//! other. A commit that is alone is sent at once.
+//! Each partition has one request in flight. Commits that arrive meanwhile go with the next one, together with the next
+//! commits of the callers just answered: with an fsync for each request, a few large requests are fastest. A second
+//! request is sent beside the first only when a full batch waits. Commits share a batch only when they touch no key and
+//! no job in common, so that each can be decided on the state before all of them; the server runs two requests one
+//! after the other. A commit that is alone is sent at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -18,14 +18,14 @@ use super::super::contract::{Check, Commit, CommitError, MAX_OPS, Op, Partition}
 use super::commit::Outcome;
 use super::shared::{STALLED_AFTER, Shared};
 
-/// The most commits, and the most bytes, of a batch.
+/// The most commits and the most bytes in a batch.
 const MAX_BATCH: usize = 128;
 const MAX_BATCH_BYTES: usize = 256 << 10;
 
-/// The most requests of a partition that are in flight.
+/// The most requests of a partition in flight.
 const MAX_IN_FLIGHT: usize = 2;
 
-/// The commits that wait, and what they are sent with.
+/// The waiting commits, and what is needed to send them.
 pub(super) struct Batcher {
     shared: Arc<Shared>,
     /// The queues of the partitions that have a request in flight.
@@ -33,7 +33,7 @@ pub(super) struct Batcher {
     hasher: RandomState,
 }
 
-/// The commits of a partition that wait, and how many requests are in flight.
+/// The waiting commits of a partition, and the number of its requests in flight.
 #[derive(Default)]
 struct Queue {
     pending: VecDeque<Pending>,
@@ -54,7 +54,7 @@ impl Batcher {
         }
     }
 
-    /// Sends a commit, alone or in a batch; also when the caller stops waiting for the outcome.
+    /// Sends a commit, alone or in a batch, even if the caller stops waiting for the outcome.
     pub(super) async fn commit(self: &Arc<Self>, commit: Commit) -> Outcome {
         let (answer, answered) = oneshot::channel();
         let partition = commit.partition.clone();
@@ -91,7 +91,7 @@ impl Batcher {
                 _ => None,
             });
             for (answer, outcome) in answers.into_iter().zip(outcomes) {
-                // It fails when the caller no longer waits.
+                // Sending fails when the caller no longer waits.
                 let _received = answer.send(outcome);
             }
             self.wait_for_more(&partition).await;
@@ -99,7 +99,7 @@ impl Batcher {
             if let Some(why) = failure
                 && begin.elapsed() >= STALLED_AFTER
             {
-                // Those that waited meanwhile would wait as long again.
+                // The commits that waited in the meantime would wait as long again.
                 while !batch.is_empty() {
                     for pending in batch {
                         let unavailable = CommitError::Unavailable(why.clone());
@@ -111,8 +111,8 @@ impl Batcher {
         }
     }
 
-    /// Yields to the callers that were just answered while each yield brings more commits, so that these join the batch that
-    /// waits.
+    /// Yields to the callers just answered as long as each yield brings more commits, so that these join the waiting
+    /// batch.
     async fn wait_for_more(&self, partition: &Partition) {
         let waiting = || {
             let queues = self.lock();
@@ -129,7 +129,8 @@ impl Batcher {
         }
     }
 
-    /// Takes the next batch from a queue, in the order of arrival; when none waits, one request fewer is in flight.
+    /// Takes the next batch from a queue, in the order of arrival; when no commit waits, one request fewer is in
+    /// flight.
     fn next_batch(&self, partition: &Partition) -> Vec<Pending> {
         let mut queues = self.lock();
         let mut batch = Vec::new();
@@ -158,8 +159,8 @@ impl Batcher {
         batch
     }
 
-    /// Hashes of the keys and jobs that a commit reads or writes, and of its id. A collision only keeps two commits out of
-    /// the same batch.
+    /// Returns hashes of the keys and jobs that a commit reads or writes, and of its id. A collision only keeps two
+    /// commits out of the same batch.
     fn touches(&self, commit: &Commit) -> Vec<u64> {
         let keys = commit.checks.iter().map(|check| match check {
             Check::Absent(key) | Check::At(key, _) => (key.as_str(), ""),

@@ -1,4 +1,5 @@
-//! What servers report about a cluster: its slots, its members, and how it has changed; and the errors that redirect.
+//! Parses what servers report about a cluster: its slots, its members, and how it has changed; and the errors that
+//! redirect.
 //!
 //! Pure; `router.rs` and `link.rs` send the requests.
 
@@ -20,7 +21,7 @@ pub(super) struct Range {
     id: String,
 }
 
-/// What changes when a server is promoted, is added, or leaves.
+/// The numbers that change when a server is promoted, is added, or leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct View {
     /// The newest epoch that the server has heard of: every election begins one, and most masters vote in it before a
@@ -34,7 +35,7 @@ pub(super) struct MasterList {
     pub(super) masters: Vec<Address>,
     /// The newest epoch that one of the members has won.
     pub(super) epoch: u64,
-    /// Whether the server that was asked has slots.
+    /// True if the server that was asked has slots.
     pub(super) has_slots: bool,
 }
 
@@ -81,14 +82,14 @@ pub(super) fn view(info: &str) -> Option<View> {
     })
 }
 
-/// Whether a server executes requests to its slots, according to its reply to `CLUSTER INFO`: one that has just started
-/// waits until it knows that it still is their master.
+/// Returns whether a server executes requests to its slots, according to its reply to `CLUSTER INFO`: one that has just
+/// started waits until it knows that it is still their master.
 pub(super) fn serves(info: &str) -> bool {
     fields(info).any(|field| field == ("cluster_state", "ok"))
 }
 
-/// Parses the replies to `CLUSTER NODES` and `CLUSTER SLOTS`: every master that serves a slot, and those that may be given
-/// one. The addresses of the former are those that clients are to use.
+/// Parses the replies to `CLUSTER NODES` and `CLUSTER SLOTS`: every master that serves a slot, and those that may be
+/// given one. Masters that serve slots have the addresses that clients should use.
 pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<MasterList> {
     let ranges = slot_ranges(slots, asked)?;
     let is_name = |range: &Range| range.master.host.parse::<IpAddr>().is_err();
@@ -105,7 +106,7 @@ pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<Mas
         };
         list.epoch = list.epoch.max(epoch.parse().ok()?);
         let flagged = |flag| flags.split(',').any(|of_node| of_node == flag);
-        // Slots in brackets are those that are being moved.
+        // Slots in brackets are being moved.
         let serves = slots.iter().any(|range| !range.starts_with('['));
         list.has_slots |= serves && flagged("myself");
         let gone = flagged("fail") || flagged("noaddr");
@@ -124,7 +125,7 @@ pub(super) fn members(nodes: &str, slots: &Value, asked: &Address) -> Option<Mas
     Some(list)
 }
 
-/// Parses `IP:PORT@BUS-PORT,HOST,...`. The host name counts where clients are to use names.
+/// Parses `IP:PORT@BUS-PORT,HOST,...`. The host name counts where clients should use names.
 fn address(at: &str, names: bool, asked: &Address) -> Option<Address> {
     let (ip, rest) = at.split_once('@')?;
     let (ip, port) = ip.rsplit_once(':')?;
@@ -138,18 +139,18 @@ fn address(at: &str, names: bool, asked: &Address) -> Option<Address> {
     Some(Address { host, port })
 }
 
-/// Whether a server is a master, according to its reply to `INFO replication`.
+/// Returns whether a server is a master, according to its reply to `INFO replication`.
 pub(super) fn is_master(info: &str) -> bool {
     fields(info).any(|field| field == ("role", "master"))
 }
 
-/// Whether a server has just started and refuses requests, according to its reply to `INFO persistence`.
+/// Returns whether a server has just started and refuses requests, according to its reply to `INFO persistence`.
 pub(super) fn is_loading(info: &str) -> bool {
     fields(info).any(|field| field == ("loading", "1"))
 }
 
 impl RequestError {
-    /// The server that a `MOVED` or `ASK` error redirects to.
+    /// Returns the server that a `MOVED` or `ASK` error redirects to.
     pub(super) fn redirect(&self) -> Option<Address> {
         let Self::Rejected(error) = self else {
             return None;
@@ -164,7 +165,7 @@ impl RequestError {
     }
 }
 
-/// Whether the cause of an error passes by itself, so that the request can be sent again.
+/// Returns whether the cause of an error goes away by itself, so that the request can be sent again.
 pub(super) fn is_transient(code: &str) -> bool {
     matches!(
         code,
@@ -188,7 +189,7 @@ mod tests {
         Value::BulkString(text.as_bytes().to_vec())
     }
 
-    /// A reply to `CLUSTER SLOTS` in which one server has all slots.
+    /// Returns a reply to `CLUSTER SLOTS` in which one server has all slots.
     fn slots(host: &str, id: &str) -> Value {
         let master = Value::Array(vec![text(host), Value::Int(7000), text(id)]);
         Value::Array(vec![Value::Array(vec![

@@ -1,4 +1,4 @@
-//! Commits as requests to run `commit.lua`, and its reply as their outcomes.
+//! Turns commits into requests to run `commit.lua`, and its reply into their outcomes.
 //!
 //! The script decides every check and every settle before it writes anything. `commit_arguments.rs` encodes its arguments.
 
@@ -31,15 +31,15 @@ const FIXED_KEYS: [&str; 9] = [
     "ids:2",
 ];
 
-/// Outcomes are remembered by period, each until the next period has ended: for at least [`REMEMBER`], even by hosts
-/// whose clocks differ somewhat.
+/// The period by which outcomes are remembered, each until the next period has ended: for at least [`REMEMBER`], even
+/// by hosts whose clocks differ somewhat.
 const PERIOD: Duration = REMEMBER.saturating_add(Duration::from_secs(60));
 
 /// The reply of the script.
 pub(super) enum CommitReply {
     /// Each commit has an outcome.
     Done(Vec<Outcome>),
-    /// They are the first of their partition, which is not in the index yet. Nothing happened.
+    /// The commits are the first of their partition, which is not in the index yet. Nothing happened.
     Unlisted,
     /// The deadline had passed. Nothing happened.
     Late,
@@ -82,7 +82,7 @@ impl<'a> CommitScript<'a> {
         }
     }
 
-    /// The request to run the script. `listed` says that the partition is in the index.
+    /// Returns the request to run the script. `listed` says that the partition is in the index.
     pub(super) fn request(&self, keyspace: &Keyspace, now: Timestamp, listed: bool) -> Request {
         let partition = self
             .commits
@@ -114,8 +114,8 @@ impl<'a> CommitScript<'a> {
         }
     }
 
-    /// The reply is the revision before the commits, the publish time of the first that takes effect, and for each commit
-    /// without effect its index and why. The revisions and times of the others are consecutive.
+    /// Parses the revision before the commits, the publish time of the first that takes effect, and for each commit
+    /// without effect its index and the reason. The revisions and times of the others are consecutive.
     fn outcomes(&self, reply: &[Value]) -> Option<Vec<Outcome>> {
         let [Value::Int(revision), Value::Int(at), Value::Array(refusals)] = reply else {
             return None;
@@ -142,14 +142,15 @@ impl<'a> CommitScript<'a> {
         Some(outcomes.collect())
     }
 
-    /// The outcomes when the reply cannot be parsed.
+    /// Returns the outcomes for a reply that cannot be parsed.
     fn unknown(&self) -> Vec<Outcome> {
         let unknown = CommitError::Unknown(reply::UNEXPECTED.to_owned());
         vec![Err(unknown); self.commits.len()]
     }
 }
 
-/// The outcome of a commit without effect: an earlier one of its id took effect, or a check or a settle failed.
+/// Returns the outcome of a commit without effect: an earlier one with its id took effect, or a check or a settle
+/// failed.
 fn without_effect(commit: &Commit, why: &str, detail: &str) -> Option<Outcome> {
     Some(match why {
         "repeated" => {

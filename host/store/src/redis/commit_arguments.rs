@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 /// The indexes of the keys of logs and queues among the script's keys, from 1.
 pub(super) struct KeyIndexes<'a> {
     pub(super) logs: BTreeMap<&'a str, usize>,
-    /// The first of each queue's keys.
+    /// The index of each queue's first key.
     pub(super) queues: BTreeMap<&'a str, usize>,
 }
 
@@ -32,18 +32,18 @@ enum JobAfter<'a> {
 }
 
 impl KeyIndexes<'_> {
-    /// The stream of a log.
+    /// Returns the index of a log's stream.
     fn log(&self, log: &str) -> usize {
         // Every log and queue of the commits has an index.
         self.logs.get(log).copied().unwrap_or_default()
     }
 
-    /// The first key of a queue.
+    /// Returns the index of a queue's first key.
     fn queue(&self, queue: &str) -> usize {
         self.queues.get(queue).copied().unwrap_or_default()
     }
 
-    /// The claims of a queue, the last of its keys.
+    /// Returns the index of a queue's claims, the last of its keys.
     fn claims(&self, queue: &str) -> usize {
         self.queue(queue) + 2
     }
@@ -90,7 +90,7 @@ impl Arguments {
         arguments
     }
 
-    /// The layout as an array in MessagePack, which Lua decodes on every server.
+    /// Encodes the layout as an array in MessagePack, which Lua decodes on every server.
     pub(super) fn layout(&self) -> Bytes {
         const ARRAY_32: u8 = 0xdd;
         const UINT_32: u8 = 0xce;

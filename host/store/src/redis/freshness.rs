@@ -1,4 +1,5 @@
-//! Until when hints are complete, and since when they are not: what a sweep over the masters (`hints.rs`) has shown.
+//! Records up to when hints are complete, and since when they are not, as the sweeps over the masters (`hints.rs`)
+//! show.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -7,27 +8,28 @@ use super::super::contract::Health;
 use crate::clock::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 
-/// After how long without a complete sweep the store counts as unavailable: a single sweep may be late.
+/// The time without a complete sweep after which the store counts as unavailable: a single sweep may be late.
 const AWAY_AFTER: Duration = Duration::from_secs(2);
 
-/// What the last sweeps have shown.
+/// The results of the last sweeps.
 #[derive(Debug)]
 pub(super) struct Freshness {
-    /// When the last complete sweep was sent, in microseconds; 0 before the first. Read by every decision.
+    /// The time at which the last complete sweep was sent, in microseconds; 0 before the first. Every decision reads
+    /// it.
     as_of: AtomicU64,
     sweeps: Mutex<Sweeps>,
 }
 
 #[derive(Debug)]
 struct Sweeps {
-    /// When the last complete one was sent: the instant, and what the clock showed.
+    /// The time at which the last complete sweep was sent: the instant, and what the clock showed.
     complete: (Instant, Timestamp),
-    /// Why a later one was not complete.
+    /// The reason a later sweep was not complete.
     failure: Option<String>,
 }
 
 impl Freshness {
-    /// Nothing is known yet.
+    /// Creates a state in which nothing is known yet.
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
             as_of: AtomicU64::new(0),
@@ -38,16 +40,16 @@ impl Freshness {
         }
     }
 
-    /// A sweep that was sent then was complete. Returns whether the one before was not.
+    /// Records that a sweep sent at this time was complete. Returns whether the one before was not.
     pub(super) fn complete(&self, (instant, sent): (Instant, Timestamp)) -> bool {
         let mut sweeps = self.lock();
         sweeps.complete = (instant, sent);
-        // Also when the clock was set back: a later moment would be one that is still to come.
+        // This holds even if the clock was set back: a later moment would be one that is still to come.
         self.as_of.store(sent.0, Ordering::Release);
         sweeps.failure.take().is_some()
     }
 
-    /// A sweep was not complete.
+    /// Records that a sweep was not complete.
     pub(super) fn failed(&self, why: String) {
         self.lock().failure = Some(why);
     }

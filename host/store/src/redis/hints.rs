@@ -1,11 +1,11 @@
-//! Hints from other hosts, and until when they are complete.
+//! Hints from other hosts, and the time up to which they are complete.
 //!
 //! A host has a link to each master (`link.rs`) and asks all of them four times a second: a sweep. A sweep is complete
-//! when every master has answered and every answer shows that there are no others. Then every hint of a commit that
-//! was acknowledged before the sweep was sent has been taken in, on whichever master it was made. When a link is new or was
-//! lost, hints may be missing: at the next complete sweep all listeners are notified first. After the first complete sweep
-//! that follows others all are woken, so that a listener that could not read meanwhile reads at once. `README.md` says why this
-//! holds through failovers and moving slots, and where its limits are.
+//! when every master has answered and every answer shows that there are no others. Then every hint of a commit that was
+//! acknowledged before the sweep was sent has been taken in, whichever master made the commit. When a link is new or
+//! was lost, hints may be missing, so the next complete sweep first notifies all listeners. The first complete sweep
+//! after an incomplete one wakes all of them, so that a listener that could not read in the meantime reads at once.
+//! `README.md` says why this holds through failovers and moving slots, and where its limits are.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Weak};
@@ -22,13 +22,13 @@ use super::router::Router;
 use super::shared::Shared;
 use super::url::Topology;
 
-/// How often all masters are asked.
+/// The interval at which all masters are asked.
 const SWEEP_EVERY: Duration = Duration::from_millis(250);
 
-/// How long to wait between two sweeps, at least.
+/// The shortest pause between two sweeps.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
 
-/// Of so many hints, and as many before them, it is remembered that they have been taken in.
+/// The number of newest hints remembered as taken in; as many before them are remembered too.
 const MAX_RECENT: usize = 4_096;
 
 /// Listens until the store is dropped.
@@ -64,21 +64,22 @@ pub(super) async fn listen(shared: Weak<Shared>) {
 struct Listener {
     links: BTreeMap<Address, Link>,
     recent: Arc<Mutex<Recent>>,
-    /// Whether hints may be missing: a link is new or was lost.
+    /// True if hints may be missing: a link is new or was lost.
     missing: bool,
-    /// Whether the last sweep opened a link, which the next one asks.
+    /// True if the last sweep opened a link, which the next one asks.
     opened: bool,
 }
 
-/// Which masters must answer.
+/// The masters that must answer.
 struct Required {
     masters: BTreeSet<Address>,
-    /// Why there may be others.
+    /// The reason there may be others.
     doubt: Option<String>,
 }
 
 impl Listener {
-    /// Asks every master once, and says why the sweep is not complete. Then opens and drops links as is required.
+    /// Asks every master once, then opens and drops links as required. Fails with the reason when the sweep is not
+    /// complete.
     async fn sweep(&mut self, shared: &Arc<Shared>) -> Result<(), String> {
         let topology = &shared.router.url().topology;
         let asking = self.links.iter_mut().map(|(address, link)| async {
@@ -89,7 +90,7 @@ impl Listener {
         let (mut answered, mut failure) = (BTreeMap::new(), None);
         for (address, answer) in answers {
             match answer {
-                // The name of the only server may have come to mean another one.
+                // The name of the only server may now lead to another one.
                 Ok(false) if *topology == Topology::Single => self.drop_link(&address),
                 Ok(is_master) => drop(answered.insert(address, is_master)),
                 Err(LinkError::Late(why)) => failure = Some(why),
@@ -116,7 +117,8 @@ impl Listener {
         Err(failure.unwrap_or_else(|| why.to_owned()))
     }
 
-    /// The masters that the members of a cluster know that have answered; while none has, those that the router finds.
+    /// Returns the masters that the members of a cluster know, as far as these have answered; while none has, those
+    /// that the router finds.
     async fn members(&self, answered: &BTreeMap<Address, bool>, router: &Router) -> Required {
         let all: Vec<(&Address, &Members)> = self
             .links
@@ -124,7 +126,7 @@ impl Listener {
             .filter(|(address, _)| answered.contains_key(address))
             .filter_map(|(address, link)| Some((address, link.members()?)))
             .collect();
-        // One that no other knows has been removed, or cut off and replaced: what it knows does not count.
+        // A member that no other knows has been removed, or cut off and replaced: what it knows does not count.
         let known = |of: &Address| {
             let mut others = all.iter().filter(|(other, _)| *other != of);
             all.len() == 1 || others.any(|(_, members)| members.list.masters.contains(of))
@@ -142,7 +144,7 @@ impl Listener {
             if !members.settled() {
                 required.doubt = Some(format!("{address}: a master is being elected"));
             } else if Some(members.view.epoch) < newest {
-                // It may take itself for the master still, and answer reads.
+                // It may still take itself for the master, and answer reads.
                 required.doubt = Some(format!("{address}: it has not heard of the newest master"));
             } else if members.is_down() {
                 required.doubt = Some(format!("{address}: it does not serve its slots yet"));
@@ -205,8 +207,8 @@ impl Listener {
         self.missing |= self.links.remove(address).is_some();
     }
 
-    /// Makes up for hints that may be missing: once requests go to the masters that are listened to, everything may have
-    /// changed.
+    /// Makes up for hints that may be missing: once requests go to masters that are listened to, notifies all listeners
+    /// that everything may have changed.
     async fn make_up(&mut self, shared: &Shared) -> Result<(), String> {
         for master in shared.router.discover_masters().await? {
             if !self.links.contains_key(&master) {
@@ -221,7 +223,7 @@ impl Listener {
     }
 }
 
-/// The masters that the URL or the Sentinels name; `None` in a cluster, whose members say so.
+/// Returns the masters that the URL or the Sentinels name; `None` in a cluster, whose members name them.
 async fn named(router: &Router) -> Option<Required> {
     match (&router.url().topology, router.sentinels()) {
         (Topology::Cluster, _) => None,
@@ -239,16 +241,18 @@ async fn named(router: &Router) -> Option<Required> {
     }
 }
 
-/// Hints that have been taken in. In a cluster each arrives on every link: its servers pass on what is published.
+/// Hints that have been taken in. In a cluster, each hint arrives on every link, since servers pass on what is
+/// published.
 #[derive(Default)]
 struct Recent {
     newest: HashSet<Vec<u8>>,
     older: HashSet<Vec<u8>>,
 }
 
-/// Takes in a hint: the name of a partition, a line feed, and what tells one change from the others.
+/// Takes in a hint: the name of a partition, a line feed, and what distinguishes this change from others.
 fn take_in(shared: &Shared, recent: &Mutex<Recent>, hint: Vec<u8>) {
-    // Locked until the listeners are notified: a link whose hint is skipped may count as having notified them.
+    // This stays locked until the listeners are notified: a link whose hint is skipped may count as having notified
+    // them.
     let mut recent = recent.lock();
     if recent.newest.contains(&hint) || recent.older.contains(&hint) {
         return;

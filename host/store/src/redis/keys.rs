@@ -7,16 +7,16 @@ use bytes::{Buf, Bytes};
 
 use super::super::contract::{Entry, Partition, Position, Revision};
 
-/// How many slots a cluster has.
+/// The number of slots in a cluster.
 pub(super) const SLOTS: u16 = 16_384;
 
-/// How many positions each microsecond has, a power of two and more than a commit has messages.
+/// The number of positions in each microsecond: a power of two, and more than a commit has messages.
 const POSITIONS_PER_MOMENT: u64 = 1_024;
 
 /// The kinds of keys of a queue, in the order that `commit.lua` expects.
 pub(super) const QUEUE_KEYS: [&str; 3] = ["due", "jobs", "claims"];
 
-/// Values with more bytes have their revision stored separately too, so that a check need not read them.
+/// The size in bytes above which a value's revision is also stored separately, so that a check need not read the value.
 pub(super) const LARGE_VALUE: usize = 4 << 10;
 
 /// The keys of one store.
@@ -35,25 +35,24 @@ pub(super) struct PartitionKeys {
 }
 
 impl Keyspace {
-    /// The keys of the store with a prefix: letters, digits, `-` and `_`.
+    /// Creates the keys of the store with a prefix: letters, digits, `-` and `_`.
     pub(super) fn new(prefix: &str) -> Self {
         Self {
             prefix: prefix.to_owned(),
         }
     }
 
-    /// The keys of a partition.
     pub(super) fn partition(&self, partition: &Partition) -> PartitionKeys {
         PartitionKeys::new(format!("{}:{}", self.prefix, partition.as_str()))
     }
 
-    /// The key of the index of all partitions, and its slot.
+    /// Returns the key of the index of all partitions, and its slot.
     pub(super) fn partitions(&self) -> (Bytes, u16) {
         let keys = PartitionKeys::new(self.prefix.clone());
         (keys.key("partitions"), keys.slot)
     }
 
-    /// The channel on which the names of partitions are published when they change.
+    /// Returns the channel on which the names of partitions are published when they change.
     pub(super) fn channel(&self) -> String {
         format!("{}:hints", self.prefix)
     }
@@ -67,18 +66,18 @@ impl PartitionKeys {
         }
     }
 
-    /// A key that every partition has.
+    /// Returns a key that every partition has.
     pub(super) fn key(&self, kind: &str) -> Bytes {
         format!("{}{kind}", self.tag).into()
     }
 
-    /// A key of a log or a queue.
+    /// Returns a key of a log or a queue.
     pub(super) fn key_of(&self, kind: &str, name: &str) -> Bytes {
         format!("{}{kind}:{name}", self.tag).into()
     }
 }
 
-/// The slot of a hash tag: CRC-16/XMODEM, as the cluster specification requires.
+/// Computes the slot of a hash tag by CRC-16/XMODEM, as the cluster specification requires.
 fn slot(tag: &[u8]) -> u16 {
     let crc = tag.iter().fold(0_u16, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {
@@ -88,7 +87,7 @@ fn slot(tag: &[u8]) -> u16 {
     crc % SLOTS
 }
 
-/// The position of a message, from the publish time of its commit and its index among the commit's messages.
+/// Computes the position of a message from the publish time of its commit and its index among the commit's messages.
 pub(super) fn position(at: u64, index: u64) -> Position {
     Position(
         at.saturating_mul(POSITIONS_PER_MOMENT)
@@ -96,7 +95,6 @@ pub(super) fn position(at: u64, index: u64) -> Position {
     )
 }
 
-/// The stream id of a position.
 pub(super) fn stream_id(position: Position) -> String {
     format!(
         "{}-{}",
@@ -105,19 +103,18 @@ pub(super) fn stream_id(position: Position) -> String {
     )
 }
 
-/// The position of a stream id.
+/// Parses a stream id into its position.
 pub(super) fn position_of(id: &str) -> Option<Position> {
     let (at, index) = id.split_once('-')?;
     Some(position(at.parse().ok()?, index.parse().ok()?))
 }
 
-/// An entry as it is stored in `values`: its revision, a space, its value.
+/// Encodes an entry as it is stored in `values`: its revision, a space, its value.
 pub(super) fn encode_entry(entry: &Entry) -> Vec<u8> {
     let revision = entry.revision.0.to_string();
     [revision.as_bytes(), b" ", &entry.value].concat()
 }
 
-/// The entry of a stored value.
 pub(super) fn decode_entry(mut stored: Bytes) -> Option<Entry> {
     let space = stored.iter().position(|byte| *byte == b' ')?;
     let revision = str::from_utf8(stored.get(..space)?).ok()?.parse().ok()?;

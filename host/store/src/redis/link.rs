@@ -1,9 +1,9 @@
 //! A link to one master: a connection on which hints arrive in order with the replies to requests.
 //!
 //! A commit's script publishes on the server that runs it, and a server writes to a connection in the order of what it
-//! does. The client library hands over what was published as it reads it, before it completes a reply that it reads later.
-//! So once a request is answered, every hint that was published on that server before the request was sent has been
-//! taken in.
+//! does. The client library hands over a published message as it reads it, before it completes a reply that it reads
+//! later. So once a request is answered, every hint that was published on that server before the request was sent has
+//! been taken in.
 
 use std::time::{Duration, Instant};
 
@@ -19,17 +19,17 @@ use super::cluster::{self, MasterList, View};
 use super::node::without_arguments;
 use super::url::Topology;
 
-/// How long a connection may take to open, and a request to be answered.
+/// The time limit for opening a connection, and for an answer to a request.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// After how long without an answer a link counts as broken. A server that only stalls answers later, in order.
+/// The time without an answer after which a link counts as broken. A server that only stalls answers later, in order.
 const BROKEN_AFTER: Duration = Duration::from_secs(5);
 
-/// After so many requests a server of a cluster is asked for all members again, although its view is unchanged: nodes that
-/// were swapped between two requests leave their number as it was.
+/// The number of requests after which a server of a cluster is asked for all members again, although its view is
+/// unchanged: nodes that were swapped between two requests leave their number as it was.
 const LIST_EVERY: u32 = 20;
 
-/// How long an election may last. After that it has failed, and no master has its epoch.
+/// The longest an election may last. After that it has failed, and no master has its epoch.
 const ELECTION: Duration = Duration::from_secs(2);
 
 /// A link to one master.
@@ -37,7 +37,7 @@ pub(super) struct Link {
     address: Address,
     connection: MultiplexedConnection,
     answered: Instant,
-    /// In a cluster: what the server knows of it.
+    /// In a cluster: the members that the server knows.
     members: Option<Members>,
 }
 
@@ -45,16 +45,16 @@ pub(super) struct Link {
 pub(super) struct Members {
     pub(super) view: View,
     pub(super) list: MasterList,
-    /// Until when the view may be that of an election without a result; `None` when it has one.
+    /// The time until which the view may be that of an election without a result; `None` when it has one.
     election: Option<Instant>,
-    /// Whether the server executes requests to its slots.
+    /// True if the server executes requests to its slots.
     serves: bool,
     requests: u32,
 }
 
-/// Why a request on a link was not answered.
+/// The reason a request on a link was not answered.
 pub(super) enum LinkError {
-    /// Not in time, or by an error: hints still arrive in order.
+    /// No answer came in time, or it was an error: hints still arrive in order.
     Late(String),
     /// The connection has ended: hints may be lost.
     Broken(String),
@@ -104,8 +104,8 @@ impl Link {
         })
     }
 
-    /// One small request, whose answer shows that every hint published on the server before it has been taken in. Returns
-    /// whether the server is a master; in a cluster, [`Self::members`] says that.
+    /// Sends one small request, whose answer shows that every hint published on the server before it has been taken in.
+    /// Returns whether the server is a master; in a cluster, [`Self::members`] tells that.
     pub(super) async fn ask(&mut self, topology: &Topology) -> Result<bool, LinkError> {
         let asking = async {
             if *topology == Topology::Cluster {
@@ -134,12 +134,12 @@ impl Link {
         Err(LinkError::Broken(format!("{}: {failure}", self.address)))
     }
 
-    /// What the server knew of the cluster when it answered last.
+    /// Returns what the server knew of the cluster when it last answered.
     pub(super) const fn members(&self) -> Option<&Members> {
         self.members.as_ref()
     }
 
-    /// Whether the server is a master; `None` while it has just started and refuses other requests.
+    /// Returns whether the server is a master; `None` while it has just started and refuses other requests.
     async fn ask_role(&mut self) -> RedisResult<Option<bool>> {
         let info: String = redis::cmd("INFO")
             .arg("replication")
@@ -149,7 +149,7 @@ impl Link {
         Ok((!cluster::is_loading(&info)).then(|| cluster::is_master(&info)))
     }
 
-    /// Asks a member of a cluster whether its view is unchanged; when it is not, for all members.
+    /// Asks a member of a cluster whether its view is unchanged; when it has changed, asks for all members.
     async fn ask_member(&mut self) -> RedisResult<()> {
         let known = self.members.take();
         if let Some(members) = &known
@@ -169,7 +169,7 @@ impl Link {
                 return Ok(());
             }
         }
-        // The view first: what changes after it was read changes the next one.
+        // The view is read first: a change after that shows in the next view.
         let (info, nodes, slots): (String, String, Value) = redis::pipe()
             .cmd("CLUSTER")
             .arg("INFO")
@@ -199,18 +199,18 @@ impl Link {
 }
 
 impl Members {
-    /// Whether no election may be going on.
+    /// Returns false while an election may be going on.
     pub(super) fn settled(&self) -> bool {
         self.election.is_none_or(|end| end <= Instant::now())
     }
 
-    /// Whether the server refuses requests to slots that it has.
+    /// Returns whether the server refuses requests to slots that it has.
     pub(super) const fn is_down(&self) -> bool {
         self.list.has_slots && !self.serves
     }
 }
 
-/// What was published, if a push is that.
+/// Returns the published message, if a push is one.
 fn message(push: PushInfo) -> Option<Vec<u8>> {
     match (push.kind, push.data.into_iter().nth(1)) {
         (PushKind::Message, Some(message)) => Vec::from_redis_value(message).ok(),

@@ -1,5 +1,5 @@
-//! A listing of a store on Redis, which hosts may serve meanwhile: how much of what there is, without content. Counts come from
-//! the indexes, so it costs a server two short scripts for each partition, and not more with more entries.
+//! Lists how much of each kind a store on Redis holds, without content; hosts may serve the store meanwhile. Counts
+//! come from the indexes, so each partition costs a server two short scripts, however many entries it has.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::scripts::{self, Request};
 use super::shared::Shared;
 use crate::inspection::{Item, Kind, Listing};
 
-/// How many partitions are looked at, at most.
+/// The most partitions to look at.
 const MAX_PARTITIONS: usize = 5_000;
 
-/// How many partitions are listed at once.
+/// The number of partitions to list at once.
 const PAGE: usize = 500;
 
-/// From how many items the bytes of a kind are estimated.
+/// The number of items from which the bytes of a kind are estimated.
 const SAMPLE: usize = 10;
 
-/// How much there is of each kind.
+/// The amounts of each kind.
 type Kinds = BTreeMap<(Item, String), Kind>;
 
-/// Lists what the store has.
+/// Lists what the store holds.
 pub(super) async fn list(shared: &Shared) -> Result<Listing, Unavailable> {
     let (mut listing, mut kinds) = (Listing::default(), Kinds::new());
     let (mut after, mut seen) = (None, 0);
@@ -48,7 +48,7 @@ pub(super) async fn list(shared: &Shared) -> Result<Listing, Unavailable> {
     Ok(listing)
 }
 
-/// Adds what a partition has.
+/// Adds what a partition holds.
 async fn add_partition(
     shared: &Shared,
     partition: &Partition,
@@ -86,7 +86,7 @@ async fn add_partition(
     Ok(())
 }
 
-/// What the script has found: an item, its kind, how many, and their bytes.
+/// Parses what the script has found: an item, its kind, how many, and their bytes.
 fn counts(reply: Value) -> Option<Vec<(Item, String, u64, u64)>> {
     type Found = Vec<(String, u64, u64)>;
     let (entries, messages, jobs): (Found, Found, Found) = redis::from_redis_value(reply).ok()?;

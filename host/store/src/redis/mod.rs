@@ -1,11 +1,11 @@
-//! The store on Redis: one server, a master that Sentinels name, or a cluster; for one to many hosts.
+//! The store on Redis: one server, a master that Sentinels name, or a cluster; for one or more hosts.
 //!
-//! Each operation is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash tag
-//! (`keys`). Commits that wait are sent together (`batcher`). Which server a request goes to, and that nothing is sent
-//! twice, is up to `router` and `node`; `README.md` beside them documents the keys and how the servers must be
-//! configured. Needs Redis or Valkey 7 or later.
+//! Each operation is one command or one Lua script (`redis/*.lua`), atomic within a partition, whose keys share a hash
+//! tag (`keys`). Waiting commits are sent together (`batcher`). `router` and `node` choose the server for a request and
+//! send nothing twice; `README.md` beside them documents the keys and how the servers must be configured. The store
+//! needs Redis or Valkey 7 or later.
 //!
-//! The times of commits, leases and due jobs are the host's; hosts need synchronized clocks (NTP). Publish times increase
+//! Commits, leases and due jobs use the host's time, so hosts need synchronized clocks (NTP). Publish times increase
 //! whatever the clocks do.
 
 mod address;
@@ -109,7 +109,7 @@ impl RedisStore {
     }
 }
 
-/// What the parts of a store share. Connects to no server.
+/// Creates what the parts of a store share, without connecting to a server.
 fn share(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Shared, String> {
     let runtime = Handle::current();
     Ok(Shared {
@@ -122,7 +122,7 @@ fn share(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Shared, String> {
     })
 }
 
-/// How the masters of a store are set up. Must be called within a Tokio runtime.
+/// Returns the masters of a store and their setup. Must be called within a Tokio runtime.
 ///
 /// # Errors
 /// When one cannot be reached, or the store cannot work on it. The message says what to do.
@@ -130,7 +130,7 @@ pub async fn servers(url: &RedisUrl, clock: Arc<dyn Clock>) -> Result<Vec<Server
     preflight::servers(&share(url, clock)?).await
 }
 
-/// Lists what a store has. Must be called within a Tokio runtime.
+/// Lists what a store holds. Must be called within a Tokio runtime.
 ///
 /// # Errors
 /// When a server cannot be reached, or does not permit it.
@@ -255,7 +255,7 @@ impl Store for RedisStore {
     ) -> Result<usize, Unavailable> {
         let keys = self.shared.keyspace.partition(partition);
         let mut dropped = 0;
-        // In parts, so that other requests come between.
+        // The trim is in parts, so that other requests can come in between.
         while dropped < max {
             let part = (max - dropped).min(TRIM_PAGE);
             let names = vec![keys.key_of("log", log), keys.key("trimmed")];

@@ -1,7 +1,7 @@
-//! One server and the connection to it, which is opened when it is needed and dropped when it breaks.
+//! One server and the connection to it, which is opened when needed and dropped when it breaks.
 //!
-//! Nothing here repeats a request: the sender learns whether it was never sent, or sent and not answered. One connection
-//! carries the requests of all callers at once.
+//! Nothing here repeats a request: the sender learns whether it was never sent, or was sent and not answered. One
+//! connection carries the requests of all callers at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::address::Address;
 use super::replicated::{self, Pool, Wait};
 use super::scripts::Request;
 
-/// How long a connection may take to open.
+/// The time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long to wait after a failed connection before the next is tried.
+/// The wait after a failed connection before the next attempt.
 const CONNECT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Why a request has no result.
+/// The reason a request has no result.
 #[derive(Clone, Debug)]
 pub(super) enum RequestError {
     /// Nothing happened: the request was not sent, or no server took it.
@@ -42,12 +42,12 @@ pub(super) enum RequestError {
 pub(super) struct Node {
     address: Address,
     client: Client,
-    /// Where connections live: the runtime of one that asks may end before the others are done.
+    /// The runtime that connections live on: a caller's own runtime may end before other callers are done.
     runtime: Handle,
     connection: ArcSwapOption<Connection>,
     /// The connections of requests that wait for replicas.
     replicated: Pool<(Connection, Wait)>,
-    /// When and why the last attempt to connect failed. Locked while a connection is opened.
+    /// The time and the cause of the last failed attempt to connect. Locked while a connection is opened.
     last_failure: Mutex<Option<(Instant, String)>>,
 }
 
@@ -107,7 +107,7 @@ impl Node {
         reply
     }
 
-    /// Sends a request once; its reply comes once replicas have what was written.
+    /// Sends a request once; its reply comes after replicas have what was written.
     async fn send_replicated(
         &self,
         request: &Request,
@@ -154,7 +154,7 @@ impl Node {
         }
     }
 
-    /// The reply to what was sent.
+    /// Waits for the reply to what was sent.
     async fn reply<T>(
         &self,
         longest: Duration,
@@ -172,7 +172,7 @@ impl Node {
         )))
     }
 
-    /// Whether there is a connection, which may be broken.
+    /// Returns whether there is a connection, which may be broken.
     pub(super) fn is_connected(&self) -> bool {
         self.connection.load().is_some()
     }
@@ -261,16 +261,17 @@ impl Connection {
         Ok((connection, wait))
     }
 
-    /// Until when a request may be executed, by the server's clock: an upper bound of what it shows now, since part of the
-    /// time that it took to read the clock is counted twice, and how long the reply may take.
+    /// Returns the time by the server's clock until which a request may be executed: an upper bound of what the clock
+    /// shows now, since part of the time it took to read the clock is counted twice, plus the time that the reply may
+    /// take.
     fn deadline(&self, request: &Request) -> u64 {
         let now = self.clock.1.saturating_add(micros(self.clock.0.elapsed()));
         now.saturating_add(micros(request.timeout))
     }
 }
 
-/// What a server refuses, without the arguments of a command that it does not know: it repeats them, and a password may be
-/// among them.
+/// Formats what a server refuses, without the arguments of a command that it does not know: it repeats them, and a
+/// password may be among them.
 pub(super) fn without_arguments(error: &impl fmt::Display) -> String {
     let text = error.to_string();
     let before = text.split_once(", with args beginning with");
@@ -282,7 +283,7 @@ fn micros(span: Duration) -> u64 {
 }
 
 impl RequestError {
-    /// The code of the server's error.
+    /// Returns the code of the server's error.
     pub(super) fn code(&self) -> Option<&str> {
         match self {
             Self::Rejected(error) => error.code(),

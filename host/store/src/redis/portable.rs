@@ -163,14 +163,14 @@ fn put_jobs(partition: &PartitionKeys, queue: &str, jobs: &[QueuedJob]) -> [Cmd;
     let mut due = begin("ZADD", "due");
     for job in jobs {
         bodies.arg(&job.id).arg(job.body.as_ref());
-        // Lease 0 is no lease.
+        // Lease 0 means no lease.
         claims.arg(&job.id).arg(format!("0 {}", job.attempt));
         due.arg(job.due.0).arg(&job.id);
     }
     [named, bodies, claims, due]
 }
 
-/// The arguments of `restore.lua`.
+/// Encodes the arguments of `restore.lua`.
 fn arguments(messages: Vec<Message>) -> Vec<Bytes> {
     let mut arguments: Vec<Bytes> = Vec::new();
     for message in messages {
@@ -188,7 +188,7 @@ fn arguments(messages: Vec<Message>) -> Vec<Bytes> {
     arguments
 }
 
-/// The counters of a partition, and its logs and queues.
+/// Reads the counters of a partition, and its logs and queues.
 pub(super) async fn metadata_of(
     shared: &Shared,
     partition: &Partition,

@@ -1,8 +1,8 @@
-//! Preflight checks: how the servers are configured when the store is opened, what is unsafe and what to do.
+//! Preflight checks of the servers' configuration when the store is opened: what is unsafe, and what to do.
 //!
-//! A server that refuses what the store is made of is refused. With `--require-durable-store`, so is a store that could lose
-//! acknowledged commits, or whose settings are hidden, as those of managed servers are, unless its URL vouches for them;
-//! everything else is only logged. `tillgate doctor` says it too.
+//! A server that refuses what the store needs is refused. With `--require-durable-store`, so is a store that could lose
+//! acknowledged commits, or whose settings are hidden, as those of managed servers are, unless its URL vouches for
+//! them; everything else is only logged. `tillgate doctor` reports it too.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ pub(super) async fn check(shared: &Shared, durable: bool) -> Result<(), String> 
     Ok(())
 }
 
-/// Every master, as it is set up.
+/// Returns every master with its setup.
 pub(super) async fn servers(shared: &Shared) -> Result<Vec<Server>, String> {
     let url = shared.router.url();
     let masters = shared
@@ -83,15 +83,15 @@ pub(super) async fn servers(shared: &Shared) -> Result<Vec<Server>, String> {
     Ok(servers)
 }
 
-/// What a server reports about itself.
+/// The report of a server about itself.
 struct ServerInfo {
-    /// `INFO`.
+    /// The reply to `INFO`.
     info: HashMap<String, String>,
-    /// `CONFIG GET` of what is checked here; empty where it is not allowed.
+    /// The reply to `CONFIG GET` for the settings checked here; empty where it is not allowed.
     config: HashMap<String, String>,
-    /// `CLUSTER INFO`; empty outside a cluster.
+    /// The reply to `CLUSTER INFO`; empty outside a cluster.
     cluster: HashMap<String, String>,
-    /// Its clock.
+    /// The time by its clock.
     time: Timestamp,
 }
 
@@ -235,13 +235,13 @@ impl ServerInfo {
     }
 }
 
-/// Fails when a server does not run scripts, or does not send what is published beside its replies (RESP3), as some proxies and
-/// managed servers do not.
+/// Fails when a server does not run scripts, or does not send published messages beside its replies (RESP3), as some
+/// proxies and managed servers do not.
 async fn check_understands(shared: &Shared, node: &Node) -> Result<(), String> {
     let address = node.address();
     for (with_source, command) in [(true, "EVAL"), (false, "EVALSHA")] {
         let probe = Request::script(&scripts::PROBE, Vec::new(), Vec::new());
-        // One that is reading its data answers later.
+        // A server that is still reading its data answers later.
         if let Err(error) = node.send(&probe, with_source, false).await
             && !error.code().is_some_and(is_transient)
         {
@@ -273,7 +273,7 @@ async fn send(node: &Node, command: &[&str]) -> Result<Value, RequestError> {
     node.send(&Request::command(request), false, false).await
 }
 
-/// Lines of `name:value`.
+/// Parses lines of `name:value`.
 fn fields(text: &Value) -> HashMap<String, String> {
     let text: String = redis::from_redis_value(text.clone()).unwrap_or_default();
     info::fields(&text)

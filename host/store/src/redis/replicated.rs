@@ -1,7 +1,7 @@
-//! Requests whose reply comes once replicas have what was written: the request and `WAIT`, in one round trip.
+//! Requests whose reply comes after replicas have what was written: the request and `WAIT`, in one round trip.
 //!
 //! `WAIT` holds up everything behind it on its connection, so each of these connections carries one request at a time.
-//! Where the server can tell and writes to disk itself, replicas have it once it is on their disks too (`WAITAOF`).
+//! Where the server has `WAITAOF` and itself writes to disk, the replicas must have it on their disks too.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::info::fields;
 
-/// How long replicas may take.
+/// The time limit for the replicas.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The most connections to one server.
 const MAX_CONNECTIONS: usize = 16;
 
-/// Connections that no request uses, and how many more there may be.
+/// The idle connections, and permits for those in use.
 pub(super) struct Pool<C> {
     idle: Mutex<Vec<C>>,
     permits: Semaphore,
 }
 
-/// What a server has replicas wait with.
+/// The condition that a server waits for.
 #[derive(Clone, Copy)]
 pub(super) enum Wait {
-    /// Until it is in their memory.
+    /// What was written is in the replicas' memory.
     Memory,
-    /// Until it is on their disks and on its own.
+    /// What was written is on the replicas' disks and on the server's own.
     Disk,
 }
 
@@ -41,7 +41,7 @@ impl<C> Pool<C> {
         }
     }
 
-    /// Waits until there may be one more connection in use; the idle one to use, if there is one.
+    /// Waits until one more connection may be in use; returns an idle one to use, if there is one.
     pub(super) async fn take(&self) -> Option<(SemaphorePermit<'_>, Option<C>)> {
         let permit = self.permits.acquire().await.ok()?;
         Some((permit, self.lock().pop()))
@@ -61,7 +61,7 @@ impl<C> Pool<C> {
 }
 
 impl Wait {
-    /// What a server is able to wait for.
+    /// Detects what a server can wait for.
     pub(super) async fn detect(connection: &mut MultiplexedConnection) -> RedisResult<Self> {
         let (known, info): (Vec<Value>, String) = redis::pipe()
             .cmd("COMMAND")
@@ -90,7 +90,7 @@ impl Wait {
         pipeline.add_command(command);
     }
 
-    /// Checks its reply: why the request is not known to have been replicated.
+    /// Checks the reply to the command; fails with the reason the request is not known to have been replicated.
     pub(super) fn check(self, reply: Value, replicas: u32) -> Result<(), String> {
         let counts: RedisResult<(u32, u32)> = match self {
             Self::Memory => redis::from_redis_value(reply).map(|replicas| (1, replicas)),

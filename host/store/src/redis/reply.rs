@@ -1,4 +1,4 @@
-//! The replies of the scripts that read, parsed into the types of the contract.
+//! Parses the replies of servers, except those to commits (`commit.rs`), into the types of the contract.
 //!
 //! Every function returns `None` for a reply that has an unexpected format.
 
@@ -10,20 +10,20 @@ use super::super::portable::QueuedJob;
 use super::keys::{decode_entry, position_of};
 use crate::clock::Timestamp;
 
-/// What is wrong with a reply that cannot be parsed.
+/// The error message for a reply that cannot be parsed.
 pub(super) const UNEXPECTED: &str = "the server's reply has an unexpected format";
 
-/// The error for a reply that cannot be parsed.
+/// Returns the error for a reply that cannot be parsed.
 pub(super) fn unexpected() -> Unavailable {
     Unavailable(UNEXPECTED.to_owned())
 }
 
-/// Entries, nil for those that do not exist.
+/// Parses entries; those that do not exist are nil.
 pub(super) fn entries(reply: Value) -> Option<Vec<Option<Entry>>> {
     array(reply)?.into_iter().map(entry).collect()
 }
 
-/// Whether there are more, then alternating keys and entries.
+/// Parses whether there are more, then alternating keys and entries.
 pub(super) fn page(reply: Value) -> Option<(bool, Vec<(String, Entry)>)> {
     let mut values = array(reply)?.into_iter();
     let more = values.next()? == Value::Int(1);
@@ -36,7 +36,7 @@ pub(super) fn page(reply: Value) -> Option<(bool, Vec<(String, Entry)>)> {
     Some((more, entries))
 }
 
-/// The newest position, the newest that was trimmed, and messages.
+/// Parses the newest position, the newest that was trimmed, and messages.
 pub(super) fn slice(reply: Value) -> Option<(Position, Position, Vec<Message>)> {
     let [last, trimmed, messages] = <[Value; 3]>::try_from(array(reply)?).ok()?;
     let messages = array(messages)?.into_iter().map(message);
@@ -47,7 +47,6 @@ pub(super) fn slice(reply: Value) -> Option<(Position, Position, Vec<Message>)> 
     ))
 }
 
-/// How many there are.
 pub(super) fn count(reply: Value) -> Option<usize> {
     match reply {
         Value::Int(count) => usize::try_from(count).ok(),
@@ -55,7 +54,7 @@ pub(super) fn count(reply: Value) -> Option<usize> {
     }
 }
 
-/// How many messages were dropped, and whether there may be more.
+/// Parses how many messages were dropped, and whether there may be more.
 pub(super) fn trimmed(reply: Value) -> Option<(usize, bool)> {
     match array(reply)?.as_slice() {
         [Value::Int(dropped), Value::Int(ended)] => {
@@ -65,7 +64,7 @@ pub(super) fn trimmed(reply: Value) -> Option<(usize, bool)> {
     }
 }
 
-/// The claimed jobs; `Some(None)` when the deadline had passed.
+/// Parses the claimed jobs; returns `Some(None)` when the deadline had passed.
 pub(super) fn claimed(reply: Value) -> Option<Option<Claimed>> {
     let mut parts = array(reply)?.into_iter();
     if text(parts.next()?)? == "late" {
@@ -99,7 +98,7 @@ pub(super) fn claimed(reply: Value) -> Option<Option<Claimed>> {
     Some(Some(Claimed { jobs, next_due }))
 }
 
-/// Jobs of a queue, ordered by due time.
+/// Parses jobs of a queue, ordered by due time.
 pub(super) fn queued_jobs(reply: Value) -> Option<Vec<QueuedJob>> {
     let jobs = array(reply)?.into_iter().map(|job| {
         let [id, due, attempt, body] = <[Value; 4]>::try_from(array(job)?).ok()?;
@@ -113,7 +112,6 @@ pub(super) fn queued_jobs(reply: Value) -> Option<Vec<QueuedJob>> {
     jobs.collect()
 }
 
-/// Names.
 pub(super) fn names(reply: Value) -> Option<Vec<String>> {
     array(reply)?.into_iter().map(text).collect()
 }
@@ -125,7 +123,7 @@ fn entry(value: Value) -> Option<Option<Entry>> {
     }
 }
 
-/// A stream entry: `time`, `body`, then attributes, each name prefixed with `a:`.
+/// Parses a stream entry: `time`, `body`, then attributes, each name prefixed with `a:`.
 fn message(entry: Value) -> Option<Message> {
     let [id, fields] = <[Value; 2]>::try_from(array(entry)?).ok()?;
     let mut fields = array(fields)?.into_iter();
@@ -144,7 +142,7 @@ fn message(entry: Value) -> Option<Message> {
     })
 }
 
-/// A bound of a log; nil before the first message.
+/// Parses a bound of a log; nil before the first message.
 fn bound(id: Value) -> Option<Position> {
     match id {
         Value::Nil => Some(Position::default()),
@@ -152,7 +150,7 @@ fn bound(id: Value) -> Option<Position> {
     }
 }
 
-/// A score is a double: exact until the year 2255, and the greatest timestamp when it exceeds the range.
+/// Parses a score, a double: exact until the year 2255, and the greatest timestamp when it exceeds the range.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

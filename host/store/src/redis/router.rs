@@ -1,10 +1,10 @@
-//! Routing: finds the server for a request, which is the only one, the master that Sentinels name, or the owner of the
+//! Routing: finds the server for a request, be it the only one, the master that Sentinels name, or the owner of the
 //! slot in a cluster.
 //!
-//! The client library's own cluster routing is not used, since it sends any request again when its connection breaks; a
-//! commit must be repeated only by its caller, under its id. A request that a server did not execute (`MOVED`, `ASK`,
-//! `TRYAGAIN`, `LOADING`, ...) is sent to the right server for a while; one that was sent and not answered is
-//! [`RequestError::Unknown`].
+//! The client library's own cluster routing is not used, since it resends any request whose connection breaks; a commit
+//! must be repeated only by its caller, under its id. A request that a server did not execute (`MOVED`, `ASK`,
+//! `TRYAGAIN`, `LOADING`, ...) is retried on the right server for a while; one that was sent and not answered fails
+//! with [`RequestError::Unknown`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,13 +29,13 @@ use super::sentinels::{Named, Sentinels};
 use super::url::{RedisUrl, Topology};
 use crate::regular_file;
 
-/// How long a request is retried on servers that do not execute it.
+/// The time for which a request is retried on servers that do not execute it.
 const RETRY_FOR: Duration = Duration::from_secs(1);
 
-/// How long to wait between these attempts.
+/// The wait between these attempts.
 const BACKOFF: Duration = Duration::from_millis(25);
 
-/// How long discovering the owners of slots may take.
+/// The time limit for discovering the owners of slots.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Routes requests to the servers of a store.
@@ -46,7 +46,7 @@ pub(super) struct Router {
     sentinels: Option<Sentinels>,
     nodes: Mutex<HashMap<Address, Arc<Node>>>,
     owners: ArcSwap<Owners>,
-    /// When the owners were last discovered. Locked during a discovery.
+    /// The time at which the owners were last discovered. Locked during a discovery.
     discovered: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Router {
 type Owners = BTreeMap<u16, (u16, Arc<Node>)>;
 
 impl Router {
-    /// Reads the URL and the certificates; connects to no server. Connections will live on the runtime.
+    /// Reads the URL and the certificates without connecting to a server. Connections will live on the runtime.
     ///
     /// # Errors
     /// When the file of certificates cannot be read or contains none.
@@ -97,7 +97,7 @@ impl Router {
         &self.url
     }
 
-    /// The Sentinels, if they name the master.
+    /// Returns the Sentinels, if they name the master.
     pub(super) const fn sentinels(&self) -> Option<&Sentinels> {
         self.sentinels.as_ref()
     }
@@ -150,7 +150,7 @@ impl Router {
                         self.discover(Instant::now()).await;
                     }
                     error => {
-                        // The next request discovers first which servers are there now.
+                        // The next request first discovers which servers are there now.
                         self.invalidate_owners();
                         return Err(error);
                     }
@@ -159,7 +159,7 @@ impl Router {
         }
     }
 
-    /// All masters, each once.
+    /// Returns all masters, each once.
     pub(super) async fn masters(&self) -> Result<Vec<Arc<Node>>, String> {
         self.owner(0).await?;
         let mut masters: Vec<Arc<Node>> = Vec::new();
@@ -171,7 +171,7 @@ impl Router {
         Ok(masters)
     }
 
-    /// The addresses of all masters with slots, asked for anew.
+    /// Discovers the masters with slots again, and returns their addresses.
     pub(super) async fn discover_masters(&self) -> Result<Vec<Address>, String> {
         self.discover(Instant::now()).await;
         let masters = self.masters().await?;
@@ -189,7 +189,7 @@ impl Router {
         })
     }
 
-    /// Opens a new connection to the owner of a slot for the next request, since the server's clock has jumped.
+    /// Makes the next request to the owner of a slot open a new connection, since the server's clock has jumped.
     pub(super) fn reconnect(&self, slot: u16) {
         if let Some(owner) = owner(&self.owners.load(), slot) {
             owner.reconnect();
@@ -220,8 +220,8 @@ impl Router {
         *discovered = Some(Instant::now());
     }
 
-    /// The master that the Sentinels name and that says that it is one: a Sentinel learns late of a failover that another
-    /// one leads.
+    /// Returns the master that the Sentinels name and that says it is one: a Sentinel learns late of a failover that
+    /// another Sentinel leads.
     async fn ask_sentinels(&self, sentinels: &Sentinels) -> Option<Owners> {
         let Named {
             masters, failure, ..
@@ -247,7 +247,7 @@ impl Router {
         None
     }
 
-    /// The owners according to the first server of the cluster that answers.
+    /// Returns the owners according to the first server of the cluster that answers.
     async fn ask_cluster(&self) -> Option<Owners> {
         let mut known: Vec<Arc<Node>> = Vec::new();
         known.extend(
@@ -257,7 +257,7 @@ impl Router {
                 .filter_map(|seed| self.node(seed).ok()),
         );
         known.extend(self.nodes.lock().values().cloned());
-        // One that hangs is not asked first each time.
+        // A server that hangs is then not asked first each time.
         known.sort_by_key(|node| !node.is_connected());
         for node in known {
             let mut command = redis::cmd("CLUSTER");
@@ -273,7 +273,7 @@ impl Router {
         None
     }
 
-    /// The owners in a reply to `CLUSTER SLOTS`.
+    /// Parses the owners in a reply to `CLUSTER SLOTS`.
     fn owners(&self, reply: &Value, asked: &Address) -> Option<Owners> {
         let mut owners = Owners::new();
         for range in cluster::slot_ranges(reply, asked)? {
@@ -282,7 +282,7 @@ impl Router {
         (!owners.is_empty()).then_some(owners)
     }
 
-    /// The server that another one redirects to; without a host name it is on that one's host.
+    /// Returns the server that another one redirects to; without a host name, it is on the redirecting server's host.
     fn redirected(
         &self,
         mut address: Address,
@@ -305,7 +305,7 @@ impl Router {
         Ok(node)
     }
 
-    /// A client of a server, for a connection of one's own.
+    /// Creates a client of a server, for a connection of the caller's own.
     pub(super) fn client(&self, address: &Address) -> Result<Client, String> {
         self.new_client(address, self.login())
     }

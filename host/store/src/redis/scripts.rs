@@ -1,4 +1,4 @@
-//! The Lua scripts, one for each operation that is not a single command of Redis, and requests to servers.
+//! The Lua scripts, one for each operation that is not a single Redis command, and requests to servers.
 //!
 //! A script is run by its digest (`EVALSHA`); a server that does not have it gets its source (`EVAL`) and keeps it
 //! (`router.rs`).
@@ -27,15 +27,14 @@ pub(super) static RESTORE: LazyLock<Script> =
 pub(super) static LISTING: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("listing.lua")));
 
-/// Does nothing: whether a server runs scripts.
+/// Does nothing; it shows whether a server runs scripts.
 pub(super) static PROBE: LazyLock<Script> =
     LazyLock::new(|| Script::new("#!lua flags=no-writes\nreturn 1"));
 
-/// How long a reply may take, and how much longer for each MiB that is sent.
+/// The time limit for a reply, and its extension for each MiB that is sent.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const TIMEOUT_PER_MEBIBYTE: Duration = Duration::from_millis(250);
 
-/// A script.
 pub(super) struct Script {
     source: &'static str,
     digest: String,
@@ -51,9 +50,9 @@ impl Script {
 /// A request to a server.
 pub(super) struct Request {
     work: Work,
-    /// How long the reply may take.
+    /// The time limit for the reply.
     pub(super) timeout: Duration,
-    /// How many replicas must have everything that was written before the reply.
+    /// The number of replicas that must have everything that was written before the reply.
     pub(super) replicas: u32,
 }
 
@@ -67,8 +66,8 @@ enum Work {
 }
 
 impl Request {
-    /// A request to run a script. Its first argument is added when it is sent: the deadline by the server's clock, after
-    /// which its caller does not wait any more, and a script that writes does nothing.
+    /// Creates a request to run a script. Sending adds its first argument: the deadline by the server's clock, after
+    /// which its caller no longer waits, and a script that writes does nothing.
     pub(super) fn script(script: &'static Script, keys: Vec<Bytes>, arguments: Vec<Bytes>) -> Self {
         let bytes: usize = arguments.iter().map(Bytes::len).sum();
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
@@ -83,7 +82,7 @@ impl Request {
         }
     }
 
-    /// A request to run a command of Redis.
+    /// Creates a request to run a Redis command.
     pub(super) const fn command(command: Cmd) -> Self {
         Self {
             timeout: TIMEOUT,
@@ -92,13 +91,13 @@ impl Request {
         }
     }
 
-    /// The same request, whose reply comes once so many replicas have what was written.
+    /// Makes the reply come only once this many replicas have what was written.
     pub(super) fn replicated(mut self, replicas: u32) -> Self {
         self.replicas = replicas;
         self
     }
 
-    /// The command to send. `with_source` sends the source of a script instead of its digest.
+    /// Returns the command to send. `with_source` sends the source of a script instead of its digest.
     pub(super) fn to_command(&self, deadline: u64, with_source: bool) -> Cmd {
         match &self.work {
             Work::Command(command) => command.clone(),

@@ -1,7 +1,7 @@
-//! Sentinels: which server each of them names as the master.
+//! Asks the Sentinels which server each of them names as the master.
 //!
-//! Each is asked over a connection of its own, which is kept. They learn of a failover one after the other, the one that
-//! leads it first.
+//! Each is asked over its own connection, which is kept. They learn of a failover one after the other, starting with
+//! the one that leads it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::address::Address;
 
-/// How long a Sentinel may take to answer.
+/// The time limit for an answer from a Sentinel.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The Sentinels that the URL names.
@@ -28,13 +28,13 @@ struct Sentinel {
     connection: Mutex<Option<MultiplexedConnection>>,
 }
 
-/// What the Sentinels answered.
+/// The answers of the Sentinels.
 pub(super) struct Named {
-    /// Each server that is named, the one that most of them name first.
+    /// Each named server, the one named by most first.
     pub(super) masters: Vec<Address>,
-    /// Why one of them named none.
+    /// The reason one of them named none.
     pub(super) failure: Option<String>,
-    /// Whether most of them answered.
+    /// True if most of them answered.
     pub(super) by_most: bool,
 }
 

@@ -1,4 +1,5 @@
-//! What the store, its batcher and its hint listener share: the servers, the keys, and requests that several of them make.
+//! The state that the store, its batcher and its hint listener share: the servers, the keys, and requests that several
+//! of them make.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,21 +19,21 @@ use super::router::Router;
 use super::scripts::{self, Request};
 use crate::clock::Clock;
 
-/// After how many bytes of contents a request reads no further: 4 MiB. The last item may exceed it.
+/// The bytes of contents at which a request reads no further: 4 MiB. The last item may exceed it.
 pub(super) const PAGE_BYTES: usize = 4 << 20;
 
-/// How often a request is sent whose reply asks to send it again: the partition was not listed, or the deadline had
-/// passed.
+/// The number of times to send a request whose reply asks to send it again: the partition was not listed, or the
+/// deadline had passed.
 pub(super) const ATTEMPTS: usize = 4;
 
 /// A server that takes this long to fail a request is not responding: nothing more is sent to it for now.
 pub(super) const STALLED_AFTER: Duration = Duration::from_millis(500);
 
-/// Why a request is given up after [`ATTEMPTS`] missed deadlines.
+/// The reason for giving up a request after [`ATTEMPTS`] missed deadlines.
 pub(super) const CLOCK_JUMPS: &str = "its server's clock jumps";
 
 pub(super) struct Shared {
-    /// Where the store's own tasks run: they go on when the runtime of one who asks for something ends.
+    /// The runtime of the store's own tasks, which continue when a caller's runtime ends.
     pub(super) runtime: Handle,
     pub(super) router: Router,
     pub(super) keyspace: Keyspace,
@@ -42,7 +43,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Sends a request that is harmless to repeat, once more when its connection breaks.
+    /// Sends a request that is harmless to repeat, and once more if its connection breaks.
     pub(super) async fn send_idempotent(
         &self,
         slot: u16,
@@ -107,7 +108,7 @@ impl Shared {
         self.send_idempotent(slot, &request).await.map(drop)
     }
 
-    /// Up to `max` names of the index after one.
+    /// Returns up to `max` names of the index of all partitions, after a given one.
     pub(super) async fn listed(
         &self,
         after: Option<&str>,
@@ -129,7 +130,7 @@ impl Shared {
         reply::names(reply).ok_or_else(reply::unexpected)
     }
 
-    /// The partition of a name of the index, if a commit of it took effect.
+    /// Returns the partition of a name in the index, if one of its commits took effect.
     pub(super) async fn existing(&self, name: &str) -> Result<Option<Partition>, Unavailable> {
         let Some(partition) = Partition::new(name) else {
             return Ok(None);

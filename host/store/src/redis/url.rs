@@ -1,7 +1,7 @@
 //! The URL of a store on Redis: the servers, the login, and the prefix of the keys.
 //!
-//! It is never displayed with a login. No fault of it repeats a part of it: in one that is malformed, a password may stand
-//! anywhere.
+//! The URL is never displayed with a login. No error message repeats a part of it: in a malformed URL, a password may
+//! be anywhere.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,25 +22,25 @@ const PREFIX: &str = "tillgate";
 /// The most replicas that a commit can wait for.
 const MAX_REPLICAS: u32 = 16;
 
-/// How the servers are organized.
+/// The organization of the servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// One server.
     Single,
-    /// Sentinels name the master of this service.
+    /// The master of this service, which Sentinels name.
     Sentinel(String),
-    /// A cluster, of which some servers are named.
+    /// A cluster; the URL names some of its servers.
     Cluster,
 }
 
 /// The URL of a store on Redis.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisUrl {
-    /// How the servers are organized.
+    /// The organization of the servers.
     pub topology: Topology,
     /// The server, the Sentinels, or some servers of the cluster; never empty.
     pub addresses: Vec<Address>,
-    /// Whether connections use TLS.
+    /// True if connections use TLS.
     pub tls: bool,
     /// A PEM file of certificate authorities to trust; the system's when `None`.
     pub ca: Option<PathBuf>,
@@ -52,9 +52,9 @@ pub struct RedisUrl {
     pub database: i64,
     /// The prefix of all keys.
     pub prefix: String,
-    /// How many replicas have a commit before it is acknowledged.
+    /// The number of replicas that have a commit before it is acknowledged.
     pub replicas: u32,
-    /// Whether the operator vouches for `appendfsync always` on servers that hide their settings.
+    /// True if the operator vouches for `appendfsync always` on servers that hide their settings.
     pub vouches: bool,
     /// The ACL user of the Sentinels.
     pub sentinel_user: Option<String>,
@@ -63,11 +63,11 @@ pub struct RedisUrl {
 }
 
 impl RedisUrl {
-    /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?NAME=VALUE&...]`. `None` when the scheme is not one of
-    /// Redis.
+    /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,...][/PATH][?NAME=VALUE&...]`. Returns `None` when the scheme is
+    /// not one of Redis.
     ///
     /// # Errors
-    /// What is wrong with the URL, without its password.
+    /// The message says what is wrong with the URL, without its password.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let (scheme, rest) = text.split_once("://")?;
         let (tls, kind) = match scheme.split_once('+').unwrap_or((scheme, "")) {

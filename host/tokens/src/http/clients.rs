@@ -48,7 +48,6 @@ const OVERLAP: QueryParameter<Duration> = QueryParameter {
     read: body::overlap,
 };
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let read = Access::With(P::ClientsRead);

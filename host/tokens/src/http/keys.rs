@@ -12,7 +12,6 @@ use tillgate_http::{Access, Audited, Operation, Reply, Request, Route, Tag, Take
 
 use crate::Tokens;
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let none = Takes::Nothing;
     let (read, rotate) = (Access::With(P::KeysRead), Access::With(P::KeysRotate));

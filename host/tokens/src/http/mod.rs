@@ -1,5 +1,5 @@
-//! The routes of the token service (`tokens.md`): the public ones here and in `oauth.rs` (the token endpoint), those for
-//! administrators in a file for each resource. The domain says who may act on which tenant.
+//! The routes of the token service (`tokens.md`): the public ones are here and in `oauth.rs` (the token endpoint),
+//! those for administrators in one file per resource. The domain decides who may act on which tenant.
 
 mod clients;
 mod keys;
@@ -34,7 +34,7 @@ use super::issue::Metadata;
 use super::registration::Registered;
 use super::{JWKS_MAX_AGE, Tokens, body};
 
-/// Examples of the bodies of its operations, by their ids.
+/// Examples of the bodies of the operations, by operation id.
 pub const EXAMPLES: &str = include_str!("examples.json");
 
 #[async_trait]
@@ -58,7 +58,7 @@ struct AnsweredCaller<'a> {
     tenant_id: &'a TenantId,
 }
 
-/// The routes.
+/// Returns the routes of the token service.
 pub fn routes() -> Vec<Route<Arc<Tokens>>> {
     let public = Access::Public;
     let none = Takes::Nothing;
@@ -107,7 +107,7 @@ pub fn routes() -> Vec<Route<Arc<Tokens>>> {
     routes
 }
 
-/// The caller's tenant and permissions, so that the page offers only what the caller may do.
+/// Returns the caller's tenant and permissions, so that the page offers only what the caller may do.
 async fn get_caller(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     let caller = request.caller()?;
     tokens.require_existing_tenant(caller).await?;
@@ -128,7 +128,7 @@ async fn register(tokens: Arc<Tokens>, request: Request) -> Result<Audited> {
     Ok(reply.audited(registered.line()))
 }
 
-/// An answer with a secret, which no cache may store.
+/// Marks an answer that has a secret, so that no cache stores it.
 fn secret(reply: Reply) -> Reply {
     reply.with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
@@ -145,12 +145,12 @@ fn no_content() -> Reply {
     Reply::empty(StatusCode::NO_CONTENT)
 }
 
-/// The answer to a write: JSON with its entity tag.
+/// Returns the answer to a write: JSON with its entity tag.
 fn write_reply(status: StatusCode, stored: &impl Serialize) -> Result<Reply> {
     Ok(Reply::of(status, stored)?.tagged(etag::of_json(stored)?))
 }
 
-/// A document that may be read without a token, and cached for a while.
+/// Answers with a document that may be read without a token and cached for a while.
 fn public(request: &Request, document: &PublicDocument) -> Reply {
     let json = || Reply::json(StatusCode::OK, document.json.clone());
     let reply = request.answer(document.etag.clone(), json);

@@ -44,7 +44,6 @@ enum ErrorCode {
     ServerError,
 }
 
-/// The route of the token endpoint.
 pub(super) fn route() -> Route<Arc<Tokens>> {
     let body = Takes::Anything(MAX_FORM);
     Route::new(
@@ -75,7 +74,8 @@ async fn issue_token(tokens: Arc<Tokens>, request: Request) -> Result<Reply> {
     }
 }
 
-/// An error of HTTP itself: another method, a body that is too large or too slow, an answer that is not acceptable.
+/// Answers an error of HTTP itself: a wrong method, a body that is too large or too slow, an answer that is not
+/// acceptable.
 fn http_error(code: Code, detail: &str, _: Uuid) -> Reply {
     let status = StatusCode::from_u16(code.status).unwrap_or_default();
     error(status, ErrorCode::InvalidRequest, detail)
@@ -87,7 +87,7 @@ fn uncached(reply: Reply) -> Reply {
         .with(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
-/// The credentials of the one `Authorization` header.
+/// Returns the credentials of the `Authorization` header, unless there is more than one.
 fn credentials(headers: &HeaderMap) -> Option<BasicCredentials> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
     let header = all.next()?.to_str().ok()?;
@@ -160,7 +160,7 @@ fn error(status: StatusCode, error: ErrorCode, description: &str) -> Reply {
     uncached(Reply::json(status, body.into()))
 }
 
-/// The characters that a description may have: RFC 6749, 5.2.
+/// Replaces a character that a description may not have (RFC 6749, 5.2).
 const fn description_char(c: char) -> char {
     match c {
         '"' => '\'',
@@ -184,7 +184,7 @@ fn retry_later(status: StatusCode, description: &str, wait: Duration) -> Reply {
     reply.with(RETRY_AFTER, u64::try_from(seconds).unwrap_or(1).into())
 }
 
-/// An error of the token endpoint, which is no problem document.
+/// Describes an error of the token endpoint, which is not a problem document.
 fn fails(operation: Operation, status: u16, meaning: &'static str) -> Operation {
     operation.answers(status, meaning, schema_of::<ErrorAnswer>)
 }
@@ -230,7 +230,6 @@ fn describe_issue() -> Operation {
     fails(operation, 503, "The store is unavailable.").with_header("Retry-After", after)
 }
 
-/// The form of a token request.
 fn form_schema(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "TokenRequest", |_| {
         json_schema!({

@@ -1,4 +1,4 @@
-//! Parameters that several routes have: how they are read, and what the API's documents say of them.
+//! Parameters that several routes share: reading and describing them.
 
 use schemars::{Schema, SchemaGenerator};
 use tillgate_api::schema::tenant_id;
@@ -8,13 +8,13 @@ use tillgate_http::{Operation, Request};
 
 use crate::members::name_schema;
 
-/// A header of an answer with a secret.
+/// The header of an answer that has a secret.
 pub(super) const NO_STORE: (&str, &str) = ("Cache-Control", "`no-store`: the answer has a secret.");
 
 pub(super) const ENTITY_TAG: (&str, &str) =
     ("ETag", "The version of what is answered, for `If-Match`.");
 
-/// The tenant of the path.
+/// Reads the tenant from the path.
 pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {
     TenantId::new(request.param(0)?).ok_or_else(|| Error::invalid("$.tenantId", TENANT_RULE))
 }
@@ -23,7 +23,7 @@ pub(super) fn with_tenant(operation: Operation) -> Operation {
     operation.path("tenantId", "The id of the tenant.", tenant_id)
 }
 
-/// The schema of a name, with an example.
+/// Returns the schema of a name, with an example.
 pub(super) fn name_such_as(generator: &mut SchemaGenerator, example: &str) -> Schema {
     let mut name = name_schema(generator);
     name.insert("examples".to_owned(), [example].as_slice().into());

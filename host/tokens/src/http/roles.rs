@@ -20,7 +20,6 @@ use crate::{Tokens, body};
 const ROLES: &str = "/v1/roles";
 const ROLE: &str = "/v1/roles/{roleId}";
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let read = Access::Either(&[P::RolesWrite, P::ClientsRead, P::TemplatesRead]);

@@ -1,4 +1,4 @@
-//! Software statements, for administrators. A statement's text is answered once, when it is created.
+//! Software statements, for administrators. A statement's text is answered only once, when it is created.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{ListPage, Tokens, body};
 const STATEMENTS: &str = "/v1/tenants/{tenantId}/software-statements";
 const STATEMENT: &str = "/v1/tenants/{tenantId}/software-statements/{jti}";
 
-/// The bytes of a page of 1,000 statements of at most 8 KiB, as they are read and answered.
+/// The bytes of a page of 1,000 statements of at most 8 KiB each, while they are read and answered.
 const PAGE: usize = 24 << 20;
 
 const CURSOR: QueryParameter<String> = QueryParameter::cursor(uuid, |text| {
@@ -43,7 +43,6 @@ struct StatementText {
     software_statement: String,
 }
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let create = Access::With(P::StatementsCreate);

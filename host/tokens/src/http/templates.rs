@@ -1,4 +1,4 @@
-//! Registration templates, of a tenant or global.
+//! Registration templates of a tenant, and the global ones.
 
 use std::sync::Arc;
 
@@ -23,10 +23,9 @@ const TEMPLATE: &str = "/v1/tenants/{tenantId}/templates/{softwareId}/{softwareV
 /// The bytes that are reserved before the size of the templates is known.
 const SMALL: usize = 64 << 10;
 
-/// The bytes of memory for each byte of templates in a list: as it is stored, read and answered.
+/// The bytes of memory for each byte of templates in a list: stored, read and answered.
 const LIST: usize = 3;
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let create = Access::With(P::TemplatesCreate);
@@ -69,7 +68,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     ]
 }
 
-/// The tenant of the path, or `None` for `_`, which stands for the global templates.
+/// Returns the tenant of the path, or `None` for `_`, which stands for the global templates.
 fn owner_of(request: &Request) -> Result<Option<TenantId>> {
     if request.param(0)? == NO_TENANT {
         return Ok(None);
@@ -82,7 +81,7 @@ fn software_of(request: &Request) -> Result<Software> {
     Software::new(id, version).ok_or_else(|| unknown_template(id, version))
 }
 
-/// What the audit log says of a template.
+/// Returns the audit line of a template.
 fn line(owner: Option<TenantId>, software: &Software) -> Line {
     Line {
         key: Some(key(owner.as_ref(), software)),

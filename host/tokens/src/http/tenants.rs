@@ -19,7 +19,6 @@ use crate::{Tokens, body};
 const TENANTS: &str = "/v1/tenants";
 const TENANT: &str = "/v1/tenants/{tenantId}";
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Tokens>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let access = Access::With(P::TenantsWrite);

@@ -1,8 +1,8 @@
 //! The keys of an issuer, read from its JWK set (RFC 7517). Keys are read one by one, so that a damaged or unknown key
 //! does not affect the others.
 //!
-//! Only public keys for signatures count: a secret (`oct`), a key with a private member, another `use` or a weak modulus
-//! is left out. Pure.
+//! Only public keys for signatures count: a secret (`oct`), a key with a private member, another `use` or a weak
+//! modulus is left out. This module is pure.
 
 use std::str::FromStr;
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::jws::Jws;
 
-/// The most keys of a set that are read.
+/// The most keys that are read from a set.
 const MAX_KEYS: usize = 100;
 
-/// The least length of an RSA modulus in base64url digits: 2048 bits.
+/// The shortest RSA modulus, in base64url digits: 2048 bits.
 const MIN_MODULUS: usize = 342;
 
 const RSA: &[Algorithm] = &[
@@ -41,10 +41,10 @@ struct Key {
 }
 
 impl KeySet {
-    /// Reads a JWK set; answers how many of its keys were left out as well.
+    /// Reads a JWK set. Also returns how many of its keys were left out.
     ///
     /// # Errors
-    /// A sentence about a text that is not a set, or has no usable key.
+    /// A sentence that says why the text is not a set, or that it has no usable key.
     pub(super) fn read(json: &[u8]) -> Result<(Self, usize), String> {
         #[derive(Deserialize)]
         struct Set {
@@ -66,19 +66,19 @@ impl KeySet {
         Ok((Self(keys), left_out))
     }
 
-    /// Whether a key has this id.
+    /// Returns whether a key has this id.
     pub(super) fn has(&self, kid: &str) -> bool {
         self.0.iter().any(|key| key.kid == kid)
     }
 
-    /// The algorithm with this name, if one of the keys may sign with it.
+    /// Returns the algorithm with this name, if one of the keys may sign with it.
     pub(super) fn algorithm(&self, name: &str) -> Option<Algorithm> {
         let algorithm = Algorithm::from_str(name).ok()?;
         let used = self.0.iter().any(|key| key.algorithms.contains(&algorithm));
         used.then_some(algorithm)
     }
 
-    /// Whether a key with this id signed a token. Several keys of different types may have the same id.
+    /// Returns whether a key with this id signed a token. Several keys of different types may have the same id.
     pub(super) fn verify(&self, kid: &str, algorithm: Algorithm, jws: &Jws<'_>) -> bool {
         let (signature, text) = (jws.signature, jws.signed.as_bytes());
         let mut keys = self.0.iter();
@@ -93,7 +93,7 @@ impl KeySet {
 
 impl Key {
     fn read(value: Value) -> Option<Self> {
-        // A key that was published with its private half is no secret any more.
+        // A key that was published with its private half is no longer secret.
         if value.get("d").is_some() || value.get("k").is_some() {
             return None;
         }

@@ -1,8 +1,8 @@
 //! Tokens of users, issued by trusted issuers (`tokens.md`, "Verifying a caller", "IAM user tokens").
 //!
-//! The issuer is found by the `iss` of a token before the signature is checked, and only the keys of that issuer are then
-//! tried: a key of one issuer never verifies a token of another, whatever their key ids. A token of an issuer that is not
-//! configured causes no request. Keys are read in `key_set.rs` and fetched in `source.rs`; `user.rs` reads the claims.
+//! The `iss` of a token selects the issuer before the signature is checked, and only the keys of that issuer are then
+//! tried: a key of one issuer never verifies a token of another, whatever their key ids. A token of an issuer that is
+//! not configured causes no request. `key_set.rs` reads keys, `source.rs` fetches them, and `user.rs` reads the claims.
 
 mod key_set;
 mod source;
@@ -23,11 +23,10 @@ use self::user::ClaimMapping;
 pub(super) use self::user::User;
 use super::jws::{Header, Jws, Validity, refuse};
 
-/// How long a verified token is trusted without checking its signature again: a key that its issuer has withdrawn verifies
-/// nothing after this.
+/// The time for which a verified token is trusted without checking its signature again. After it, a key that its issuer
+/// has withdrawn verifies nothing.
 const TRUST: Duration = Duration::from_secs(5 * 60);
 
-/// All trusted issuers.
 #[derive(Debug)]
 pub(super) struct TrustedIssuers(Vec<TrustedIssuer>);
 
@@ -41,7 +40,7 @@ pub(super) struct TrustedIssuer {
 }
 
 impl TrustedIssuers {
-    /// The configured issuers; starts to fetch their keys.
+    /// Starts to fetch the keys of the configured issuers.
     ///
     /// # Errors
     /// [`Error::Bug`] naming the issuer whose keys cannot be read from their file, or whose URL is malformed.
@@ -69,13 +68,14 @@ impl TrustedIssuers {
         Ok(Self(issuers))
     }
 
-    /// The issuer of this name, if it is trusted.
+    /// Returns the issuer with this name, if it is trusted.
     pub(super) fn find(&self, issuer: &str) -> Option<&TrustedIssuer> {
         self.0.iter().find(|trusted| trusted.issuer == issuer)
     }
 }
 
-/// The trusted issuers whose keys cannot be read from their files, each with why: a host does not start then.
+/// Returns the trusted issuers whose keys cannot be read from their files, with the reasons. A host does not start
+/// then.
 pub async fn issuers_without_keys(configured: &[config::TrustedIssuer]) -> Vec<String> {
     let mut without = Vec::new();
     for trusted in configured {
@@ -87,7 +87,7 @@ pub async fn issuers_without_keys(configured: &[config::TrustedIssuer]) -> Vec<S
 }
 
 impl TrustedIssuer {
-    /// The user that a token names, and when the token is valid.
+    /// Returns the user that a token names, and when the token is valid.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] saying why it names none.
@@ -121,12 +121,12 @@ impl TrustedIssuer {
         Ok((self.claims.user(&self.issuer, claims)?, validity))
     }
 
-    /// Until when a token that is verified now is trusted.
+    /// Returns the time until which a token that is verified now is trusted.
     pub(super) fn trusts_until(&self, now: Timestamp) -> Timestamp {
         now.plus(TRUST)
     }
 
-    /// Whether the token is for one of the audiences that are configured for the issuer.
+    /// Returns whether the token is for one of the issuer's configured audiences.
     fn is_audience(&self, claims: Node<'_, '_>) -> bool {
         let ours = |node: Node<'_, '_>| {
             let named = node.text();
@@ -141,7 +141,7 @@ impl TrustedIssuer {
     }
 }
 
-/// `exp`, and `nbf` where it is there: whole seconds.
+/// Reads `exp` and, if present, `nbf` as whole seconds.
 fn validity(claims: Node<'_, '_>) -> Option<Validity> {
     let seconds = |node: Node<'_, '_>| match node.scalar() {
         Scalar::Integer(seconds) => u64::try_from(*seconds).ok(),

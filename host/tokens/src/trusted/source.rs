@@ -1,8 +1,8 @@
-//! Where the keys of an issuer come from, a URL or a file, and when they are fetched again.
+//! The source of an issuer's keys, a URL or a file, and when they are fetched again.
 //!
-//! They are fetched at the start, when they are five minutes old, and when a token names an unknown key. All requests that
-//! need a fetch share one, and there is none within 30 seconds after the start of the last one, even if that failed
-//! (`tokens.md`, "IAM user tokens"). A fetch that fails, or brings no usable key, leaves the keys as they are.
+//! Keys are fetched at the start, when they are five minutes old, and when a token names an unknown key. All requests
+//! that need a fetch share one, and none starts within 30 seconds after the start of the last one, even if that failed
+//! (`tokens.md`, "IAM user tokens"). A fetch that fails or brings no usable key leaves the keys as they are.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use tokio::task::AbortHandle;
 
 use super::key_set::KeySet;
 
-/// With what a source begins that is a file.
+/// The prefix of a source that is a file.
 const FILE: &str = "file:";
 
-/// How long after the start of a fetch there is no other.
+/// The shortest time between the starts of two fetches.
 const COOL_DOWN: Duration = Duration::from_secs(30);
 
-/// How old keys become before they are fetched again.
+/// The age at which keys are fetched again.
 const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// How long a fetch may take.
+/// The longest time that a fetch may take.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long a token whose key is cached waits for newer keys.
+/// The longest time that a token whose key is cached waits for newer keys.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// The largest JWK set: 256 KiB.
@@ -41,7 +41,7 @@ const MAX_SET: usize = 256 << 10;
 /// The keys of an issuer, as they were last fetched.
 #[derive(Debug)]
 pub(super) struct IssuerKeys {
-    /// As the log names it.
+    /// The name of the issuer in the log.
     issuer: String,
     source: Source,
     clock: Arc<dyn Clock>,
@@ -61,14 +61,14 @@ enum Source {
     File(PathBuf),
 }
 
-/// The last fetch, which may still run, and when it began.
+/// The last fetch, which may still be running, and when it began.
 #[derive(Default)]
 struct LastFetch {
     began: Option<Timestamp>,
     fetch: Option<(AbortHandle, Fetch)>,
 }
 
-/// Ready when a fetch has ended; many may wait for it.
+/// A future that is ready when a fetch has ended; many may wait for it.
 type Fetch = Shared<BoxFuture<'static, ()>>;
 
 impl std::fmt::Debug for LastFetch {
@@ -101,7 +101,7 @@ impl IssuerKeys {
         Ok(keys)
     }
 
-    /// Reads a file of keys as a start does; a URL is not asked.
+    /// Reads a file of keys as a start does, but fetches nothing from a URL.
     pub(super) async fn check_file(source: &str) -> Result<(), String> {
         if !source.starts_with(FILE) {
             return Ok(());
@@ -110,7 +110,7 @@ impl IssuerKeys {
         KeySet::read(&text).map(drop)
     }
 
-    /// The keys, when one of this id is among them; fetches them when that may help.
+    /// Returns the keys if one of them has this id; fetches them first if that may help.
     pub(super) async fn of(self: &Arc<Self>, kid: &str, now: Timestamp) -> Option<Arc<KeySet>> {
         let cached = || {
             self.cached
@@ -131,7 +131,7 @@ impl IssuerKeys {
         cached().map(|cached| Arc::clone(&cached.keys))
     }
 
-    /// The fetch that runs, or a new one if one is due. It continues when the requests that wait for it are cancelled.
+    /// Returns the running fetch, or a new one if one is due. It goes on if the requests waiting for it are cancelled.
     fn fetch(self: &Arc<Self>, now: Timestamp) -> Option<Fetch> {
         let mut last = self.last_fetch.lock();
         if let Some((task, running)) = &last.fetch
@@ -185,7 +185,7 @@ impl CachedKeys {
 impl Source {
     fn new(source: &str) -> Result<Self, String> {
         if let Some(path) = source.strip_prefix(FILE) {
-            // `file:///path` is a URL, `file:path` is short for a relative one.
+            // `file:///path` is a URL; `file:path` is short for a relative path.
             let path = path
                 .strip_prefix("//")
                 .filter(|path| path.starts_with('/'))
@@ -195,7 +195,7 @@ impl Source {
         let url: Url = source
             .parse()
             .map_err(|cause| format!("its jwks is not a URL: {cause}"))?;
-        // Without TLS an attacker in the network could replace the keys: only this machine may be dialled then.
+        // Without TLS, an attacker on the network could replace the keys, so only this machine may be contacted.
         let destinations = match url.scheme() {
             "https" => Destinations::Any,
             _ => Destinations::Loopback,

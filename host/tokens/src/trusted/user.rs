@@ -1,6 +1,6 @@
-//! A user's tenant, roles and permissions, read from the claims of a token. Pure.
+//! A user's tenant, roles and permissions, read from the claims of a token. This module is pure.
 //!
-//! The permissions of the roles are looked up at every request, not here, so that a change of a role takes effect at once.
+//! The permissions of the roles are looked up on every request, so that a change of a role takes effect at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use tillgate_engine::json::{Node, Scalar};
 use crate::jws::refuse;
 use crate::registry::Registry;
 
-/// The longest `sub`: OpenID Connect Core, section 2.
+/// The longest `sub`, in bytes (OpenID Connect Core, section 2).
 const MAX_SUBJECT: usize = 255;
 
-/// The claims that may have the name of a person (OpenID Connect Core, section 5.1), the best first.
+/// The claims that may name a person (OpenID Connect Core, section 5.1), the best first.
 const NAMES: [&str; 3] = ["name", "preferred_username", "email"];
 
 /// A user whose token was verified.
@@ -32,7 +32,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// The user as a caller, with the permissions that their roles have now.
+    /// Returns the user as a caller, with the permissions that their roles have now.
     pub(crate) fn caller(&self, registry: &Registry) -> Caller {
         let platform = registry.is_platform(&self.tenant);
         let of_roles = registry.roles().of(&self.roles, platform);
@@ -52,14 +52,14 @@ impl User {
     }
 }
 
-/// Which claims of an issuer's tokens mean what.
+/// The meaning of the claims of an issuer's tokens.
 #[derive(Debug)]
 pub(super) struct ClaimMapping {
     tenant_claim: String,
     permissions_claim: Option<String>,
     groups_claim: Option<String>,
     groups: BTreeMap<String, Vec<String>>,
-    /// The tenants that the issuer may name; empty: all but the platform's.
+    /// The tenants that the issuer may name; if empty, all except the platform's.
     tenants: Vec<String>,
     platform: TenantId,
 }
@@ -76,7 +76,7 @@ impl ClaimMapping {
         }
     }
 
-    /// The user that the claims of an issuer's token name.
+    /// Returns the user that the claims of an issuer's token name.
     pub(super) fn user(&self, issuer: &str, claims: Node<'_, '_>) -> Result<User> {
         let Some(subject) = claims.member("sub").and_then(text).filter(is_subject) else {
             return refuse("the token's sub is missing or malformed");
@@ -131,7 +131,7 @@ fn text<'d>(node: Node<'d, '_>) -> Option<&'d str> {
     node.text().map(AsRef::as_ref)
 }
 
-/// The name of the person. None is missed for being strange: what opens nothing must not keep anyone out.
+/// Returns the name of the person. An invalid one is left out: a name grants nothing, so it must not keep anyone out.
 fn display_name(claims: Node<'_, '_>) -> Option<DisplayName> {
     let texts = NAMES.iter().filter_map(|name| claims.member(name));
     texts.filter_map(text).find_map(DisplayName::new)
@@ -141,7 +141,7 @@ fn is_subject(text: &&str) -> bool {
     (1..=MAX_SUBJECT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// The claim with this name, or the one that a JSON pointer leads to (`/realm_access/roles`).
+/// Returns the claim with this name, or the one that a JSON pointer leads to (`/realm_access/roles`).
 fn claim<'d, 'a>(claims: Node<'d, 'a>, name: &str) -> Option<Node<'d, 'a>> {
     let Some(pointer) = name.strip_prefix('/') else {
         return claims.member(name);
@@ -151,7 +151,7 @@ fn claim<'d, 'a>(claims: Node<'d, 'a>, name: &str) -> Option<Node<'d, 'a>> {
     })
 }
 
-/// The names in a claim: an array of strings, or one string with spaces between them, as in `scope`.
+/// Returns the names in a claim: an array of strings, or one string separated by spaces, as in `scope`.
 fn names<'d>(node: Node<'d, '_>) -> Vec<&'d str> {
     match node.scalar() {
         Scalar::Array => node.children().filter_map(text).collect(),

@@ -1,4 +1,4 @@
-//! What the answer to an attempt means, or that there was none. Pure.
+//! Interprets the answer to an attempt, or its absence. Pure.
 
 use std::time::Duration;
 
@@ -13,18 +13,17 @@ use crate::events::delivery::{Attempt, Failure, FailureKind};
 /// The most bytes of an answer that the journal shows.
 const MAX_EXCERPT: usize = 1 << 10;
 
-/// The most bytes of an answer that are looked at: enough to see all of a secret of 1 KiB that begins in what is shown, at
+/// The most bytes of an answer that are examined: enough to see all of a secret of 1 KiB that begins in the excerpt, at
 /// eight bytes for each of its own.
 pub(super) const MAX_PREFIX: usize = MAX_EXCERPT + (8 << 10);
 
-/// The most bytes of a redirect's target that are told.
+/// The most bytes of a redirect's target that are reported.
 const MAX_LOCATION: usize = 200;
 
-/// The result of an attempt.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptResult {
     pub(crate) attempt: Attempt,
-    /// How long the receiver asks to be left alone.
+    /// The pause that the receiver asks for.
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -39,7 +38,7 @@ impl AttemptResult {
     }
 }
 
-/// The result of an attempt that was answered.
+/// Returns the result of an attempt that was answered.
 pub(super) fn classify(
     at: Timestamp,
     took: Duration,
@@ -64,7 +63,7 @@ pub(super) fn classify(
     }
 }
 
-/// What the journal shows of an answer: its beginning, or its length alone if it repeats a credential.
+/// Returns what the journal shows of an answer: its beginning, or only its length if it repeats a credential.
 fn shown(answer: &[u8], secrets: &Secrets) -> String {
     let mut text = String::from_utf8_lossy(answer).into_owned();
     if secrets.are_in(&text) {
@@ -76,7 +75,7 @@ fn shown(answer: &[u8], secrets: &Secrets) -> String {
     text
 }
 
-/// The result of an attempt that got no answer.
+/// Returns the result of an attempt that got no answer.
 pub(super) fn unanswered(
     at: Timestamp,
     took: Duration,
@@ -95,7 +94,7 @@ pub(super) fn unanswered(
     }
 }
 
-/// Why there is no answer.
+/// Returns the reason why there is no answer.
 pub(super) const fn kind_of(cause: &EgressError) -> FailureKind {
     match cause {
         EgressError::Refused(_) => FailureKind::RefusedAddress,
@@ -108,7 +107,7 @@ pub(super) const fn kind_of(cause: &EgressError) -> FailureKind {
     }
 }
 
-/// Only four statuses say that the receiver has taken the event.
+/// Returns the failure that an answer means. Only four statuses say that the receiver has taken the event.
 fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
     let status = head.status;
     let (kind, message) = match status {
@@ -136,11 +135,11 @@ fn failure(head: &Head, secrets: &Secrets) -> Option<Failure> {
     Some(Failure { kind, message })
 }
 
-/// Whole seconds; no other form is followed.
+/// Reads whole seconds; other forms are ignored.
 fn retry_after(value: &HeaderValue) -> Option<Duration> {
     let text = value.to_str().ok()?.trim();
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // A number that is too large for a duration is bounded like any other that is too large.
+    // A number that is too large for a duration is capped like any other that is too large.
     is_number.then(|| Duration::from_secs(text.parse::<u32>().unwrap_or(u32::MAX).into()))
 }
 

@@ -1,4 +1,4 @@
-//! One attempt at a delivery: the limiter of its webhook admits it or puts it off, its records are read, its event is sent.
+//! One attempt at a delivery: its webhook's limiter admits or defers it, its records are read, its event is sent.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
     {
         Ok(place) => place,
         Err(deferral) => {
-            // Others of the webhook do not wait for the commit.
+            // Other deliveries of the webhook need not wait for the commit.
             drop(permit);
             return claim.defer(deferral).await;
         }
@@ -49,8 +49,8 @@ pub(super) async fn attempt(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> 
     conclude(claim, webhook, &mut delivery, failing, &result).await
 }
 
-/// What an attempt takes, in one read: the delivery, its event, and since when every attempt at the webhook has failed.
-/// `None` when the delivery or its event is gone.
+/// Reads at once what an attempt needs: the delivery, its event, and since when every attempt at the webhook has
+/// failed. Returns `None` when the delivery or its event is gone.
 async fn read(
     claim: &Claim<'_>,
     webhook: &Webhook,

@@ -1,7 +1,7 @@
-//! How many deliveries wait for a webhook that is disabled, or that fails.
+//! Counts the deliveries that wait for a webhook that is disabled or failing.
 //!
-//! They are counted when the health of webhooks is read, and up to a bound: otherwise every commit would have to
-//! change a count. Of a webhook that works, hardly any wait.
+//! They are counted, up to a bound, when the health of webhooks is read: otherwise every commit would have to change a
+//! count. Hardly any wait for a webhook that works.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,25 +15,25 @@ use super::hold::waiting_prefix;
 use crate::events::delivery::Delivery;
 use crate::events::delivery_id::DELIVERY;
 
-/// How many deliveries are counted that wait for webhooks that are disabled: of one webhook, and of all.
+/// The most deliveries counted for disabled webhooks: for one webhook, and for all.
 const MAX_HELD: usize = 1_000;
 const MAX_ALL_HELD: usize = 10_000;
 
-/// How many deliveries are looked at for the webhooks that fail.
+/// The most deliveries examined for failing webhooks.
 const MAX_EXAMINED: usize = 2_000;
 
-/// How many are read at once.
+/// The most deliveries read at once.
 const PAGE: usize = 200;
 
-/// How many deliveries of a webhook wait, as far as they were counted.
+/// The deliveries that wait for a webhook, as far as they were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Backlog {
     pub(super) waiting: usize,
-    /// Whether there may be more.
+    /// `true` if there may be more.
     pub(super) is_cut: bool,
 }
 
-/// The deliveries that wait for webhooks that are disabled: those that are held, or will be once they are due.
+/// Counts the deliveries that wait for disabled webhooks: those that are held, or will be once they are due.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -63,8 +63,8 @@ async fn held_of(records: &Records, webhook: Uuid, max: usize) -> Result<Backlog
     Ok(backlog)
 }
 
-/// The deliveries that wait for webhooks that fail, each since a time. They were accepted since then, or so long before
-/// (`span`) as a delivery is tried.
+/// Counts the deliveries that wait for failing webhooks, each failing since a time. They were accepted since then, or
+/// up to `span` before, which is how long a delivery is tried.
 ///
 /// # Errors
 /// When the store is unavailable.

@@ -1,23 +1,23 @@
-//! The bearer tokens that were signed, by audience: one signature serves an hour of deliveries. Bounded.
+//! A bounded cache of signed bearer tokens, by audience: one signature serves an hour of deliveries.
 //!
-//! Each audience has an entry with a lock of its own: the first delivery that finds no usable token signs one while the
-//! others to that audience wait for it. Which key signs, and when, is the identity provider's.
+//! Each audience has an entry with its own lock: the first delivery that finds no usable token signs one while the
+//! others to that audience wait for it. The identity provider decides which key signs, and when.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Mutex as Lock;
 
-/// How many audiences a generation holds: twice as many are cached at most.
+/// The most audiences in a generation; the cache has two generations.
 const GENERATION: usize = 4_096;
 
-/// How long before it expires a token is renewed, in seconds (`webhooks.md`, "A delivery").
+/// The time before its expiry at which a token is renewed, in seconds (`webhooks.md`, "A delivery").
 const RENEWED_BEFORE: u64 = 5 * 60;
 
-/// A token that was signed. Times are seconds since the epoch.
+/// A signed token. Times are seconds since the epoch.
 #[derive(Debug)]
 pub(crate) struct Bearer {
-    /// The key that signed it.
+    /// The id of the key that signed it.
     pub(crate) kid: String,
     pub(crate) token: Arc<str>,
     pub(crate) issued: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Bearer {
 }
 
 impl Bearer {
-    /// Whether deliveries may be sent with it while this key signs. A clock that was set back does not make it last
+    /// Returns whether deliveries may use it while the key `kid` signs. Setting the clock back does not make it last
     /// longer.
     pub(crate) fn is_usable(&self, kid: &str, now: u64) -> bool {
         self.kid == kid && self.issued <= now && now.saturating_add(RENEWED_BEFORE) < self.expires
@@ -35,11 +35,10 @@ impl Bearer {
 /// The token of one audience.
 pub(crate) type Entry = Lock<Option<Bearer>>;
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct BearerCache(Mutex<Generations>);
 
-/// When the young ones are many, they become the old ones, and those that were not used since are dropped.
+/// A full young generation becomes the old one, and entries of the old one that were not used since are dropped.
 #[derive(Debug, Default)]
 struct Generations {
     young: HashMap<Arc<str>, Arc<Entry>>,
@@ -47,13 +46,11 @@ struct Generations {
 }
 
 impl BearerCache {
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         let generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         generations.young.len() + generations.old.len()
     }
 
-    /// The entry of an audience.
     pub(crate) fn entry(&self, audience: &str) -> Arc<Entry> {
         let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = generations.young.get(audience) {

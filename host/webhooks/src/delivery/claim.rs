@@ -1,4 +1,4 @@
-//! The job of a delivery that this host has claimed. One commit settles it, together with what follows from it.
+//! This host's claim on the job of a delivery. One commit settles the job, together with what follows from it.
 
 use tillgate_base::data::records::{Change, Records, Versioned};
 use tillgate_base::error::{Error, Result};
@@ -12,7 +12,6 @@ use crate::Webhooks;
 use crate::events::delivery::{Delivery, Job, LATER};
 use crate::events::delivery_id::DeliveryId;
 
-/// See the module's documentation.
 pub(crate) struct Claim<'w> {
     pub(super) webhooks: &'w Webhooks,
     pub(super) records: Records,
@@ -23,10 +22,10 @@ pub(crate) struct Claim<'w> {
 }
 
 impl<'w> Claim<'w> {
-    /// A job that was claimed.
+    /// Reads a claimed job.
     ///
     /// # Errors
-    /// [`Error::Bug`] for one that is not a delivery's.
+    /// [`Error::Bug`] when it is not a delivery's job.
     pub(crate) fn read(webhooks: &'w Webhooks, work: Work) -> Result<Self> {
         let damaged = || Error::Bug(format!("{} is not a delivery", work.job.id));
         let tenant = TenantId::of_partition(&work.partition).ok_or_else(damaged)?;
@@ -50,7 +49,7 @@ impl<'w> Claim<'w> {
         self.records.get(&self.id.key()).await
     }
 
-    /// Puts the delivery off: nothing of it changes but when it is tried.
+    /// Defers the delivery: only the time of its next attempt changes.
     pub(super) async fn defer(&self, deferral: Deferral) -> Result<()> {
         let mut change = Change::default();
         let job = Job {
@@ -62,7 +61,7 @@ impl<'w> Claim<'w> {
         self.settle(change).await
     }
 
-    /// Ends the job with a change; it goes on where the change puts it on a queue.
+    /// Ends the job with a change. The job continues if the change puts it on a queue.
     pub(super) async fn settle(&self, change: Change) -> Result<()> {
         let mut whole = Change::default();
         self.work.settle(&mut whole);

@@ -1,5 +1,5 @@
-//! The end of an attempt, in one commit: the delivery with the attempt, its job settled or due again, the counts of its
-//! webhook, and since when every attempt at the webhook has failed.
+//! Concludes an attempt in one commit: the delivery with the attempt, its job settled or due again, its webhook's
+//! counts, and since when every attempt at the webhook has failed.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use super::next::{NextStep, jittered, next_step, reason_to_disable};
 use crate::events::delivery::{Delivery, Job, LATER, Status};
 use crate::registry::webhook::Webhook;
 
-/// For how long every attempt at a webhook must have failed for a success to release what waits for it. What is released and
-/// fails again keeps its schedule, and is not released before its time by that.
+/// The time for which every attempt at a webhook must have failed before a success releases what waits for it. A
+/// released delivery that fails again keeps its schedule, and is not released early again.
 const MIN_OUTAGE: Duration = Duration::from_secs(60);
 
-/// Writes the result of an attempt, and disables the webhook where that follows from it.
+/// Writes the result of an attempt, and disables the webhook if the result calls for it.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -56,7 +56,7 @@ pub(super) async fn conclude(
         change.enqueue(LATER, &claim.work.job.id, at, job);
     }
     match step {
-        // What was released is released again only after an attempt at its scheduled time.
+        // A released delivery is released again only after an attempt at its scheduled time.
         NextStep::Retry(_) if scheduled.is_none() => {
             change.put_bytes(&waiting, Bytes::from_static(b"{}"));
         }
@@ -82,7 +82,7 @@ pub(super) async fn conclude(
     };
     let recorder = &webhooks.recorder;
     match recorder.write(&claim.records, change, Some(counted)).await {
-        // Its job was replaced meanwhile, by a replay: the attempt was made all the same.
+        // A replay replaced its job in the meantime, but the attempt was made all the same.
         Err(Error::Conflict(..)) => add_attempt(claim, result).await?,
         written => written?,
     }
@@ -97,7 +97,7 @@ pub(super) async fn conclude(
     }
 }
 
-/// Adds an attempt to a delivery whose job was replaced while it was made.
+/// Adds an attempt to a delivery whose job was replaced during the attempt.
 async fn add_attempt(claim: &Claim<'_>, result: &AttemptResult) -> Result<()> {
     let key = claim.id.key();
     let plan = async || {

@@ -1,7 +1,6 @@
-//! How many deliveries and failed attempts there were, by webhook and hour.
+//! Counts deliveries and failed attempts by webhook and hour.
 //!
-//! Each host has counts of its own, so that no other host writes them; they are added up when they are read
-//! (`health.rs`).
+//! Each host has its own counts, so that no other host writes them; they are added up when they are read (`health.rs`).
 
 use std::collections::HashMap;
 
@@ -10,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
-/// How many counts are in memory at most.
+/// The most counts in memory.
 const MAX_COUNTED: usize = 50_000;
 
-/// The records of counts: `{hour}/{webhook}/{host}`.
+/// The key prefix of counts; `{hour}/{webhook}/{host}` follows.
 pub(crate) const COUNTS: &str = "webhook-counts/";
 
 /// The counts of a webhook in an hour.
@@ -23,7 +22,7 @@ pub(crate) struct Counts {
     pub(crate) failed: u64,
 }
 
-/// An attempt that is to be counted.
+/// An attempt to count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     pub(crate) webhook: Uuid,
@@ -31,10 +30,10 @@ pub(crate) struct Counted {
     pub(crate) has_succeeded: bool,
 }
 
-/// The counts of this host since it was started, of this hour and the one before.
+/// The counts of this host since it started, for this hour and the one before.
 #[derive(Debug)]
 pub(super) struct HostCounts {
-    /// Tells the counts of this host from those of others, and of itself before it was restarted.
+    /// Tells the counts of this host from those of others, and from its own before a restart.
     host: Uuid,
     counts: HashMap<(u64, Uuid), Counts>,
     newest_hour: u64,
@@ -49,12 +48,11 @@ impl HostCounts {
         }
     }
 
-    /// How many counts are in memory.
     pub(super) fn size(&self) -> usize {
         self.counts.len()
     }
 
-    /// Counts attempts; answers the records that have changed, by key.
+    /// Counts attempts; returns the changed records by key.
     pub(super) fn add(&mut self, all: impl Iterator<Item = Counted>) -> HashMap<String, Counts> {
         let mut changed = HashMap::new();
         for counted in all {
@@ -64,7 +62,7 @@ impl HostCounts {
                 self.counts.retain(|(of, _), _| of + 1 >= hour);
             }
             if self.counts.len() >= MAX_COUNTED && !self.counts.contains_key(&(hour, webhook)) {
-                // What is stored stays, and is added up with the records of another host, which this one is from here on.
+                // The stored counts stay; this host goes on under a new id, and reading adds up both.
                 self.counts.clear();
                 self.host = Uuid::new_v4();
             }
@@ -81,17 +79,16 @@ impl HostCounts {
     }
 }
 
-/// The hour of a time, since the epoch.
+/// Returns the hour of a time, since the epoch.
 pub(crate) const fn hour_of(at: Timestamp) -> u64 {
     at.seconds() / 3_600
 }
 
-/// The prefix of the counts of an hour.
 pub(crate) fn hour_prefix(hour: u64) -> String {
     format!("{COUNTS}{hour:010}/")
 }
 
-/// The hour and the webhook of a record's key.
+/// Returns the hour and the webhook in a record's key.
 pub(super) fn read_key(key: &str) -> Option<(u64, Uuid)> {
     let (hour, rest) = key.strip_prefix(COUNTS)?.split_once('/')?;
     let (webhook, _) = rest.split_once('/')?;

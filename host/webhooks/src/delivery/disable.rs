@@ -1,4 +1,4 @@
-//! Disabling a webhook whose receiver is gone or fails for too long, and telling the tenant's other webhooks.
+//! Disables a webhook whose receiver is gone or has failed for too long, and tells the tenant's other webhooks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,19 +18,18 @@ use crate::registry::cache::wanting;
 use crate::registry::event_type::WEBHOOK_EVENTS;
 use crate::registry::webhook::{Disabled, DisabledReason, Webhook, webhook_key};
 
-/// The record of a webhook at which every attempt has failed lately.
+/// The record of a webhook at which every recent attempt has failed.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Failing {
     pub(crate) since: Timestamp,
 }
 
-/// The key of that record.
 pub(crate) fn failing_key(webhook: Uuid) -> String {
     format!("webhook-failing/{webhook}")
 }
 
 impl Webhooks {
-    /// Disables a webhook, after an attempt at a delivery.
+    /// Disables a webhook after an attempt at a delivery.
     pub(super) async fn disable(
         &self,
         tenant: &TenantId,

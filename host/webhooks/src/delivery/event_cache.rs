@@ -1,5 +1,5 @@
-//! The events of deliveries that are in flight: each is in memory once, however many deliveries of it are sent at the same
-//! time.
+//! A cache of the events of deliveries in flight: each event is in memory once, however many of its deliveries are sent
+//! at the same time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::events::event::Event;
 
-/// See the module's documentation. It has no bound of its own: there are as many as deliveries are in flight.
+/// It needs no bound of its own: it has as many events as deliveries are in flight.
 #[derive(Debug)]
 pub(crate) struct EventCache(Mutex<Events>);
 
@@ -22,17 +22,17 @@ impl Default for EventCache {
 }
 
 impl EventCache {
-    /// How many there are, with some that are unused.
+    /// Returns the number of events, including some that are unused.
     pub(crate) fn count(&self) -> usize {
         self.lock().len()
     }
 
-    /// An event, when a delivery of it is in flight.
+    /// Returns an event if one of its deliveries is in flight.
     pub(crate) fn get(&self, tenant: &TenantId, key: Uuid) -> Option<Arc<Event>> {
         self.lock().get(&(tenant.clone(), key))?.upgrade()
     }
 
-    /// Adds an event, unless it is there already; answers the one that is there.
+    /// Adds an event unless it is there already; returns the one that is there.
     pub(crate) fn get_or_insert(&self, tenant: &TenantId, key: Uuid, event: Event) -> Arc<Event> {
         let mut events = self.lock();
         let is_used = |event: &Weak<Event>| event.strong_count() > 0;

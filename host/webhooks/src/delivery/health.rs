@@ -1,5 +1,5 @@
-//! The health of webhooks at a glance: what was delivered and what failed in the last day, the circuit breaker, and since
-//! when nothing has come through, and how much waits for those that take nothing.
+//! The health of webhooks at a glance: what was delivered and what failed in the last day, the circuit breaker, since
+//! when nothing has come through, and how many deliveries wait for those that take nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::limiter::BreakerState;
 use crate::Webhooks;
 use crate::registry::cache::Webhooks as Registered;
 
-/// How many hours are shown.
+/// The number of hours shown.
 const HOURS: u64 = 24;
 
 /// The health of a webhook, as it is answered.
@@ -69,7 +69,7 @@ struct Hour {
 
 type HourCounts = BTreeMap<(Uuid, u64), Counts>;
 
-/// The health of a tenant's webhooks, by id.
+/// Returns the health of a tenant's webhooks, by id.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -107,7 +107,7 @@ pub(crate) async fn of_all(webhooks: &Webhooks, tenant: &TenantId) -> Result<Vec
     Ok(health.collect())
 }
 
-/// Since when every attempt at a webhook has failed, of those where that is so.
+/// Returns the failing webhooks, and since when every attempt at each has failed.
 async fn failing(records: &Records, all: &Registered) -> Result<BTreeMap<Uuid, Timestamp>> {
     let keys: Vec<String> = all.keys().map(|id| failing_key(*id)).collect();
     let mut failing = BTreeMap::new();
@@ -120,7 +120,7 @@ async fn failing(records: &Records, all: &Registered) -> Result<BTreeMap<Uuid, T
     Ok(failing)
 }
 
-/// How many deliveries wait, of webhooks that are disabled or fail.
+/// Counts the deliveries that wait for webhooks that are disabled or failing.
 async fn backlogs(
     webhooks: &Webhooks,
     records: &Records,
@@ -144,7 +144,7 @@ fn hours(newest: u64) -> impl Iterator<Item = u64> {
     (0..HOURS).rev().map(move |ago| newest.saturating_sub(ago))
 }
 
-/// The counts of all hosts together.
+/// Returns the counts of all hosts together.
 async fn counts(webhooks: &Webhooks, tenant: &TenantId, newest: u64) -> Result<HourCounts> {
     let records = webhooks.app.records(tenant.partition());
     let mut counts = HourCounts::new();

@@ -1,4 +1,5 @@
-//! Deliveries that are not sent: held while their webhook is disabled, for a limited time, and given up once it is deleted.
+//! Deliveries that are not sent: held for a limited time while their webhook is disabled, and given up once it is
+//! deleted.
 
 use std::time::Duration;
 
@@ -13,32 +14,32 @@ use crate::events::delivery::{FailureKind, LATER, Status};
 use crate::events::delivery_id::DeliveryId;
 use crate::registry::webhook::{Webhook, webhook_key};
 
-/// After how long a change of a webhook has reached every host.
+/// The time in which a change of a webhook reaches every host.
 const PROPAGATION: Duration = Duration::from_secs(1);
 
-/// The queue of webhooks whose waiting deliveries are released, since they take deliveries again.
+/// The queue of webhooks that take deliveries again, whose waiting deliveries are released.
 pub(crate) const RELEASES: &str = "webhook-releases";
 
-/// The keys that say that deliveries of a webhook are held, or wait for their next attempt: `{delivery}`.
+/// Returns the key prefix of a webhook's deliveries that are held or wait for their next attempt; `{delivery}` follows.
 pub(crate) fn waiting_prefix(webhook: Uuid) -> String {
     format!("webhook-held/{webhook}/")
 }
 
-/// The key that says that a delivery is held, or waits for its next attempt.
+/// Returns the key that marks a delivery as held or waiting for its next attempt.
 pub(crate) fn waiting_key(webhook: Uuid, delivery: DeliveryId) -> String {
     format!("{}{delivery}", waiting_prefix(webhook))
 }
 
-/// Holds a delivery of a webhook that is disabled.
+/// Holds a delivery of a disabled webhook.
 pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     let key = webhook_key(webhook.id);
     let stored = claim.records.get::<Webhook>(&key).await?;
     let Some(stored) = stored.filter(|stored| !stored.record.is_enabled()) else {
-        // It has just been enabled or removed, and the memory of this host does not show it yet.
+        // The webhook was just enabled or removed, and this host's cache does not show it yet.
         return look_again(claim).await;
     };
     let mut change = Change::default();
-    // Enabling the webhook releases its held deliveries, and would miss one that is held only afterwards.
+    // Enabling the webhook releases its held deliveries, and would miss one that is held only later.
     change.expect(&key, Some(&stored));
     let Some(mut delivery) = claim.delivery().await? else {
         return claim.settle(Change::default()).await;
@@ -64,7 +65,7 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     }
     change.put(&claim.id.key(), &delivery.record)?;
     match claim.settle(change).await {
-        // The webhook was changed meanwhile. If the job is another host's by now, this fails likewise.
+        // The webhook has changed in the meantime. If another host has the job by now, this fails as well.
         Err(Error::Conflict(..)) => return look_again(claim).await,
         settled => settled?,
     }
@@ -76,7 +77,7 @@ pub(super) async fn hold(claim: &Claim<'_>, webhook: &Webhook) -> Result<()> {
     Ok(())
 }
 
-/// Leaves a delivery for later, when memory shows what its webhook has become.
+/// Defers a delivery until the cache shows the new state of its webhook.
 async fn look_again(claim: &Claim<'_>) -> Result<()> {
     let deferral = Deferral {
         until: claim.now().plus(PROPAGATION),
@@ -85,7 +86,7 @@ async fn look_again(claim: &Claim<'_>) -> Result<()> {
     claim.defer(deferral).await
 }
 
-/// Gives up a delivery of a webhook that was deleted.
+/// Gives up a delivery whose webhook was deleted.
 pub(super) async fn give_up(claim: &Claim<'_>) -> Result<()> {
     let Some(mut delivery) = claim.delivery().await? else {
         return claim.settle(Change::default()).await;

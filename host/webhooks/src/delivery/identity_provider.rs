@@ -1,11 +1,11 @@
-//! The identity provider: who this service is to receivers (`webhooks.md`, "A delivery").
+//! The identity provider: the identity of this service to receivers (`webhooks.md`, "A delivery").
 //!
-//! It signs the bearer tokens of deliveries with a ring of keys of its own (`keys/`) and publishes their certificates.
-//! Receivers may keep these for an hour, so a new key waits for an hour before it signs. A token is signed once for an
+//! It signs the bearer tokens of deliveries with its own ring of keys (`keys/`) and publishes their certificates.
+//! Receivers may keep these for an hour, so a new key waits an hour before it signs. A token is signed once per
 //! audience and sent with every delivery to it until shortly before it expires (`bearer_cache.rs`).
 //!
-//! The partition [`PARTITION`] has one record, `keys`, and one queue, `webhook-keys`, whose one job removes what is left
-//! of keys that were replaced.
+//! The partition [`PARTITION`] has one record, `keys`, and one queue, `webhook-keys`, whose only job removes what is
+//! left of replaced keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +27,9 @@ use super::bearer_cache::{Bearer, BearerCache};
 
 const PARTITION: &str = "identity-provider";
 
-/// How long receivers may cache the certificates (`webhooks.md`, "A delivery").
+/// The time for which receivers may cache the certificates (`webhooks.md`, "A delivery").
 pub(crate) const CERTIFICATES_MAX_AGE: Duration = Duration::from_secs(3_600);
 
-/// How long a bearer token is valid.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// The ring of the keys that sign bearer tokens.
@@ -45,13 +44,13 @@ const KEYS: RingConfig = RingConfig {
     certificate_name: Some("Tillgate webhooks"),
 };
 
-/// What a snapshot keeps: receivers go on verifying while the store is unavailable.
+/// The contents of a snapshot, so that receivers can verify while the store is unavailable.
 const SNAPSHOT: Contents = Contents {
     prefixes: &[KEYS.record],
     redact: |_, record| StoredKeys::public_halves(&record),
 };
 
-/// See the module's documentation.
+/// The identity of this service to receivers.
 #[derive(Debug)]
 pub struct IdentityProvider {
     clock: Arc<dyn Clock>,
@@ -77,7 +76,7 @@ struct BearerClaims<'a> {
 }
 
 impl IdentityProvider {
-    /// Reads the keys, generates the first one on an empty store, and keeps what is in memory fresh.
+    /// Reads the keys, generates the first one in an empty store, and keeps those in memory fresh.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -104,18 +103,18 @@ impl IdentityProvider {
         })
     }
 
-    /// How many bearer tokens are in memory.
+    /// Returns the number of bearer tokens in memory.
     pub(crate) fn bearers(&self) -> usize {
         self.bearers.count()
     }
 
-    /// The bearer token of deliveries to an audience. Deliveries that ask while it is being signed get the same one.
+    /// Returns the bearer token for an audience. Deliveries that ask while it is being signed get the same one.
     ///
     /// # Errors
     /// When the store is unavailable.
     pub async fn bearer(&self, audience: &str) -> Result<Arc<str>> {
         let now = self.clock.now();
-        // No host may sign with a key that another one has replaced meanwhile.
+        // No host may sign with a key that another one has replaced in the meantime.
         self.ring.ensure_fresh(now).await?;
         let key = self.ring.keys.signing()?;
         let entry = self.bearers.entry(audience);
@@ -150,7 +149,7 @@ impl IdentityProvider {
         }
     }
 
-    /// The certificates of the keys, by key id.
+    /// Returns the certificates of the keys, by key id.
     ///
     /// # Errors
     /// [`tillgate_base::error::Error::Bug`] when no key is valid.
@@ -158,7 +157,7 @@ impl IdentityProvider {
         self.ring.keys.certificates()
     }
 
-    /// The keys, the newest last.
+    /// Returns the keys, newest last.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -166,11 +165,11 @@ impl IdentityProvider {
         self.ring.keys.states().await
     }
 
-    /// Publishes a new key, which signs once every cache of the certificates has it. Answers the key, and what the audit
-    /// log says of it.
+    /// Publishes a new key, which signs once every cache of the certificates has it. Returns the key and its line for
+    /// the audit log.
     ///
     /// # Errors
-    /// [`tillgate_base::error::Error::Conflict`] while a new key is waiting already.
+    /// [`tillgate_base::error::Error::Conflict`] while a new key is already waiting.
     pub async fn rotate_keys(&self) -> Result<(KeyState, Line)> {
         let rotated = self.ring.keys.rotate().await?;
         self.ring.catch_up().await?;
@@ -178,8 +177,8 @@ impl IdentityProvider {
     }
 }
 
-/// The id of the service account: as configured, or made from its address, so that it is the same on every host and does
-/// not change.
+/// Returns the id of the service account: as configured, or derived from its address, so that it is the same on every
+/// host and does not change.
 fn service_account_id(settings: &config::Webhooks) -> String {
     if !settings.service_account_id.is_empty() {
         return settings.service_account_id.clone();
@@ -189,7 +188,7 @@ fn service_account_id(settings: &config::Webhooks) -> String {
     number.unwrap_or_default().to_string()
 }
 
-/// The keys, kept as fresh as the store.
+/// The keys, kept up to date with the store.
 #[derive(Debug)]
 struct FreshRing {
     keys: Arc<Keys>,
@@ -197,7 +196,7 @@ struct FreshRing {
 }
 
 impl FreshRing {
-    /// Has old keys removed from now on.
+    /// Registers the queue that removes old keys.
     fn register(self: &Arc<Self>, runner: &Runner) {
         let partition = self.subscription.partition().clone();
         let queue = Queue::new(self.keys.queue(), Scope::Partition(partition));

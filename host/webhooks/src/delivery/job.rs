@@ -1,4 +1,4 @@
-//! The job of a delivery: an attempt is made, unless its webhook is gone or disabled.
+//! The job of a delivery: makes an attempt, unless the webhook is gone or disabled.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::claim::Claim;
 use super::hold::{give_up, hold};
 use crate::Webhooks;
 
-/// Does the job of a delivery.
+/// Runs the job of a delivery.
 ///
 /// # Errors
-/// When the store is unavailable; [`Error::Conflict`](tillgate_base::error::Error::Conflict) when the job is another host's by
-/// now.
+/// When the store is unavailable; [`Error::Conflict`](tillgate_base::error::Error::Conflict) when another host has the
+/// job by now.
 pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let claim = Claim::read(&webhooks, work)?;
     let mut all = webhooks.caches.of(&webhooks.app, &claim.tenant).await?;
     if !all.contains_key(&claim.job.webhook) {
-        // It may have been created on another host just now.
+        // Another host may have just created it.
         webhooks
             .caches
             .catch_up(&webhooks.app, &claim.tenant)

@@ -1,4 +1,4 @@
-//! The metrics of deliveries: their outcomes, how long attempts took, and what is in memory for them.
+//! The metrics of deliveries: their outcomes, the durations of attempts, and what is in memory for them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use super::answer::AttemptResult;
 use crate::Webhooks;
 use crate::events::delivery::Status;
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct DeliveryMetrics {
     delivered: Counter,
@@ -47,7 +46,7 @@ impl DeliveryMetrics {
         }
     }
 
-    /// An attempt was made, and this became of the delivery.
+    /// Counts the outcome of a delivery after an attempt, and records how long the attempt took.
     pub(crate) fn attempted(&self, status: Status, result: &AttemptResult) {
         let durations = if result.has_succeeded() {
             &self.successes
@@ -63,12 +62,12 @@ impl DeliveryMetrics {
         count.inc();
     }
 
-    /// A delivery is held.
+    /// Counts a delivery that is held.
     pub(crate) fn held(&self) {
         self.held.inc();
     }
 
-    /// A delivery was given up without an attempt.
+    /// Counts a delivery that was given up without an attempt.
     pub(crate) fn given_up(&self) {
         self.given_up.inc();
     }

@@ -1,9 +1,11 @@
-//! Delivering: the job of a delivery (`job.rs`, `claim.rs`, `hold.rs`), its attempt (`attempt.rs`) within what its webhook
-//! takes (`limiter/`), the request (`sender.rs`, `event_cache.rs`) and what proves who sent it (`identity_provider.rs`,
-//! `bearer_cache.rs`), what the answer means (`answer.rs`, `redaction.rs`), what follows from it (`next.rs`, `disable.rs`),
-//! and the commit that says so (`conclude.rs`, `recorder.rs`, `counts.rs`).
+//! Delivers events: the job of a delivery (`job.rs`, `claim.rs`, `hold.rs`), its attempt (`attempt.rs`) within the
+//! limits of its webhook (`limiter/`), the request (`sender.rs`, `event_cache.rs`) and the proof of who sent it
+//! (`identity_provider.rs`, `bearer_cache.rs`), the meaning of the answer (`answer.rs`, `redaction.rs`), its
+//! consequences (`next.rs`, `disable.rs`), and the commit that records them (`conclude.rs`, `recorder.rs`,
+//! `counts.rs`).
 //!
-//! Beside that way: the health of webhooks (`health.rs`, `backlog.rs`), metrics (`metrics.rs`), and trying out a webhook (`trial.rs`).
+//! Besides these: the health of webhooks (`health.rs`, `backlog.rs`), metrics (`metrics.rs`), and trying out a webhook
+//! (`trial.rs`).
 
 pub(super) mod answer;
 mod attempt;

@@ -1,4 +1,5 @@
-//! What follows from an attempt: the next step of its delivery, and whether its webhook is disabled. Pure, but for chance.
+//! Decides the next step of a delivery after an attempt, and whether its webhook is disabled. Pure, except for
+//! randomness.
 
 use std::time::Duration;
 
@@ -8,25 +9,25 @@ use tillgate_store::clock::Timestamp;
 use super::answer::AttemptResult;
 use crate::registry::webhook::DisabledReason;
 
-/// The longest that a receiver may ask to be left alone for.
+/// The longest pause that a receiver may ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 60);
 
-/// How far a retry may be from its time, of the delay: so that those that failed together do not come back together.
+/// The largest shift of a retry, as a part of its delay, so that deliveries that failed together do not return
+/// together.
 const JITTER: f64 = 0.1;
 
-/// The next step of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextStep {
-    /// Its receiver has taken it.
+    /// The receiver has taken it.
     Delivered,
-    /// It is tried again then.
+    /// It is tried again at this time.
     Retry(Timestamp),
     /// It is given up.
     Failed,
 }
 
-/// The next step after an attempt. `delay` is how long the schedule waits after this failure, if there is to be another
-/// attempt.
+/// Returns the next step after an attempt. `delay` is the schedule's delay after this failure, if another attempt
+/// follows.
 pub(super) fn next_step(
     result: &AttemptResult,
     delay: Option<Duration>,
@@ -44,8 +45,8 @@ pub(super) fn next_step(
     }
 }
 
-/// Why a webhook is disabled after an attempt, if it is: its receiver is gone, or every attempt since `failing_since` has
-/// failed, for as long as `patience` or longer.
+/// Returns the reason to disable a webhook after an attempt, if there is one: its receiver is gone, or every attempt
+/// since `failing_since` has failed, for `patience` or longer.
 pub(super) fn reason_to_disable(
     result: &AttemptResult,
     failing_since: Option<Timestamp>,
@@ -60,10 +61,10 @@ pub(super) fn reason_to_disable(
     }
 }
 
-/// A delay, a little shorter or longer.
+/// Returns a delay, made a little shorter or longer.
 pub(super) fn jittered(delay: Duration) -> Duration {
     let span = delay.mul_f64(2.0 * JITTER);
-    // Adds up to the delay that it is given.
+    // The jitter adds at most the delay that the builder is given.
     let shifted = ConstantBuilder::new()
         .with_delay(span)
         .with_jitter()

@@ -1,5 +1,5 @@
-//! Writes the results of jobs of deliveries in batches: results of a tenant that come at about the same time share a commit,
-//! together with the counts of their webhooks.
+//! Writes the results of delivery jobs in batches: results of a tenant that arrive at about the same time share a
+//! commit, together with the counts of their webhooks.
 //!
 //! Each result settles the job of its delivery, so that it takes effect once.
 
@@ -14,17 +14,16 @@ use tokio::sync::oneshot;
 
 use super::counts::{Counted, HostCounts};
 
-/// How many results share a commit, and how large it may become.
+/// The most results that share a commit, and the most bytes of that commit.
 const MAX_BATCH: usize = 100;
 const MAX_BYTES: usize = 4 << 20;
 
-/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// The results that wait, by partition. A partition is here for as long as a task writes its results.
+    /// The waiting results, by partition. A partition is here while a task writes its results.
     waiting: Mutex<HashMap<Partition, Vec<Waiting>>>,
     counts: Mutex<HostCounts>,
 }
@@ -44,7 +43,7 @@ impl Recorder {
         }))
     }
 
-    /// How many counts of attempts are in memory.
+    /// Returns the number of counts in memory.
     pub(crate) fn counted(&self) -> usize {
         self.0.counts().size()
     }
@@ -66,7 +65,7 @@ impl Recorder {
             written,
         };
         if self.0.add(records.partition(), result) {
-            // In a task of its own: this job may be stopped while others wait.
+            // In a task of its own: this job may be stopped while other results wait.
             let (shared, records) = (Arc::clone(&self.0), records.clone());
             tokio::spawn(async move { shared.write_all(&records).await });
         }
@@ -76,7 +75,7 @@ impl Recorder {
 }
 
 impl Shared {
-    /// Adds a result; whether a task must be started that writes those of its partition.
+    /// Adds a result; returns whether its partition needs a task that writes its results.
     fn add(&self, partition: &Partition, result: Waiting) -> bool {
         let mut waiting = self.waiting();
         match waiting.get_mut(partition) {
@@ -100,13 +99,13 @@ impl Shared {
                 replies.push(result.written);
             }
             for (reply, written) in replies.into_iter().zip(self.write(records, changes).await) {
-                // Its receiver may have been stopped.
+                // The job that waits for it may have been stopped.
                 let _ = reply.send(written);
             }
         }
     }
 
-    /// What is written next; `None` when nothing waits any more.
+    /// Takes the next batch; returns `None` when nothing waits.
     fn next_batch(&self, partition: &Partition) -> Option<Vec<Waiting>> {
         let mut waiting = self.waiting();
         let results = waiting.get_mut(partition)?;
@@ -123,7 +122,7 @@ impl Shared {
         Some(results.drain(..count.max(1)).collect())
     }
 
-    /// Writes some results in one commit; one by one when the lease of one of them was lost. Answers in their order.
+    /// Writes results in one commit, or one by one if a lease was lost. Returns the outcomes in their order.
     async fn write(
         &self,
         records: &Records,
@@ -136,7 +135,7 @@ impl Shared {
         if self.count(&mut all, &changes).is_ok() {
             match records.commit(all).await {
                 Ok(Some(_)) => return changes.iter().map(|_| Ok(())).collect(),
-                // Each would wait for the store as long as all did.
+                // Each alone would wait for the store just as long.
                 Err(Error::Unavailable(cause)) => {
                     let unavailable = |_| Err(Error::Unavailable(cause.clone()));
                     return changes.iter().map(unavailable).collect();

@@ -1,7 +1,7 @@
-//! Finds out whether a text repeats a credential that its receiver was sent. The journal keeps nothing of such a text. Pure.
+//! Finds out whether a text repeats a credential sent to its receiver. The journal keeps nothing of such a text. Pure.
 //!
-//! Escapes are undone, then letters and digits are compared, in upper and lower case alike. Quotes, line breaks and the
-//! alphabet of base64 thus make no difference. A text that contains a credential by chance is treated alike.
+//! Escapes are undone, then letters and digits are compared regardless of case. Quotes, line breaks and the alphabet of
+//! base64 thus make no difference. A text that contains a credential by chance is treated the same way.
 
 use std::sync::LazyLock;
 
@@ -14,10 +14,10 @@ use tillgate_base::identity::Secret;
 
 use crate::registry::webhook::{Authentication, Settings};
 
-/// Fewer letters and digits than these are found only as they stand: any text would seem to contain them.
+/// Secrets with fewer letters and digits are found only verbatim: any text would seem to contain them.
 const MIN_LENGTH: usize = 4;
 
-/// How often escapes are undone, at most.
+/// The most rounds of undoing escapes.
 const MAX_ROUNDS: usize = 8;
 
 /// The escapes of URLs, JSON and HTML.
@@ -28,7 +28,7 @@ const ESCAPE: &str = r"(?i-u)%([0-9a-f]{2})|\\+(?:u([0-9a-f]{4})|[nrt])?|&(?:#x(
 pub(crate) struct Secrets(Vec<Secret>);
 
 impl Secrets {
-    /// The secrets of a request to a webhook, with the value of its `Authorization`.
+    /// Collects the secrets of a request to a webhook, including the value of its `Authorization`.
     pub(super) fn new(settings: &Settings, authorization: &HeaderValue) -> Self {
         let credentials = authorization.to_str().unwrap_or_default();
         let credentials = credentials.split_once(' ');
@@ -43,11 +43,11 @@ impl Secrets {
         Self(all.filter(|secret| !secret.reveal().is_empty()).collect())
     }
 
-    /// Whether a text repeats one of them.
+    /// Returns whether a text repeats one of them.
     pub(super) fn are_in(&self, text: &str) -> bool {
         // In UTF-16, each ASCII character has a zero byte beside it.
         let text = text.replace('\0', "");
-        // No form of a secret is shorter than itself.
+        // No form of a secret is shorter than the secret itself.
         let secrets = self.0.iter().map(Secret::reveal);
         let mut secrets = secrets.filter(|secret| secret.len() <= text.len());
         let read = readings(&text).join("\n");
@@ -66,7 +66,7 @@ fn letters_and_digits(text: impl AsRef<str>) -> String {
     kept.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// A secret in hexadecimal digits, and in base64 after none, one and two other bytes.
+/// Returns a secret in hexadecimal, and in base64 after zero, one and two other bytes.
 fn encoded(secret: &str) -> Vec<String> {
     if secret.len() < MIN_LENGTH {
         return Vec::new();
@@ -81,7 +81,7 @@ fn encoded(secret: &str) -> Vec<String> {
     base64.chain([hex::encode(secret)]).collect()
 }
 
-/// A text as it stands, and with its escapes undone once, twice and so on: a secret may look like an escape itself.
+/// Returns a text verbatim, and with its escapes undone once, twice and so on: a secret may look like an escape itself.
 fn readings(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned()];
     while let Some(last) = all.last()
@@ -96,7 +96,7 @@ fn readings(text: &str) -> Vec<String> {
     all
 }
 
-/// A text with its escapes undone once. Line breaks, entities that XML does not have and halves of surrogate pairs are dropped:
+/// Undoes the escapes of a text once. Drops line breaks, entities that XML does not have and halves of surrogate pairs:
 /// none of them is an ASCII letter or digit.
 fn unescaped(text: &str) -> String {
     #[expect(clippy::expect_used, reason = "it is constant")]

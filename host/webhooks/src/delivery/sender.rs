@@ -1,7 +1,7 @@
-//! Sending one attempt: its headers, with what proves where it comes from, and the request (`webhooks.md`, "A delivery").
+//! Sends one attempt: its headers, with the proof of its origin, and the request (`webhooks.md`, "A delivery").
 //!
-//! What an answer means is decided elsewhere (`answer.rs`). A header that every delivery has is added in
-//! [`Sender::headers`]; its name is also reserved in `registry/body.rs`, so that no signature takes its place.
+//! `answer.rs` decides what an answer means. [`Sender::headers`] adds the headers that every delivery has; their names are
+//! also reserved in `registry/body.rs`, so that no signature takes their place.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,7 +48,7 @@ pub(crate) enum Prepared {
     Failed(AttemptResult),
 }
 
-/// Sends deliveries, over connections that are reused.
+/// Sends deliveries over reused connections.
 #[derive(Debug)]
 pub(crate) struct Sender {
     client: Client,
@@ -81,7 +81,7 @@ impl Sender {
         })
     }
 
-    /// Whether a URL names an address that may not be dialled. Which addresses a name has is seen at each attempt.
+    /// Returns whether a URL contains an address that must not be dialled. Names are resolved at each attempt.
     pub(crate) fn refuses(&self, url: &str) -> bool {
         Url::parse(url).is_ok_and(|url| self.client.refusal(&url).is_some())
     }
@@ -110,7 +110,7 @@ impl Sender {
         })
     }
 
-    /// The headers of a request that is made at a time.
+    /// Prepares the headers of a request that is made at a time.
     pub(crate) async fn prepare(
         &self,
         identity: &IdentityProvider,
@@ -136,7 +136,7 @@ impl Sender {
         })
     }
 
-    /// The headers of a request but `Authorization` and signatures.
+    /// Returns the headers of a request except `Authorization` and signatures.
     pub(crate) fn headers(&self, event: &Event) -> Result<HeaderMap> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -145,7 +145,7 @@ impl Sender {
         Ok(headers)
     }
 
-    /// Adds the signatures of a request that is sent at a time, where the webhook has a key.
+    /// Adds the signatures of a request that is sent at a time, if the webhook has a key.
     pub(crate) fn sign(
         &self,
         headers: &mut HeaderMap,
@@ -156,7 +156,7 @@ impl Sender {
         let Some(keys) = settings.keys(at)? else {
             return Ok(());
         };
-        // First: a webhook may name one of these headers for the signature of its data since before they were reserved.
+        // First: a webhook stored before these headers were reserved may name one for the signature of its data.
         sign_standard(headers, &keys, event, at)?;
         let key = keys.of_one_value();
         let of_data = value(&signature::sign_data(key, event.data()?.as_bytes()))?;
@@ -179,7 +179,7 @@ impl Sender {
     }
 }
 
-/// Adds the headers of Standard Webhooks, with a signature under each key.
+/// Adds the headers of Standard Webhooks, with one signature per key.
 fn sign_standard(headers: &mut HeaderMap, keys: &Keys, event: &Event, at: Timestamp) -> Result<()> {
     let (id, t) = (standard::webhook_id(&event.id), at.seconds());
     let body = event.envelope().as_bytes();

@@ -1,4 +1,4 @@
-//! Trying out a webhook as it would be: a test event is sent to it, and nothing is stored. A receiver that hangs takes a
+//! Tries out a webhook with proposed settings: sends it a test event, and stores nothing. A receiver that hangs keeps a
 //! permit for as long as an attempt may take, so tenants take turns, and one has at most half of the permits.
 
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::events::publish::ping;
 use crate::registry::body::NewWebhook;
 use crate::registry::secrets::with_secrets;
 
-/// How many webhooks are tried out at once on this host.
+/// The most webhooks that are tried out at once on this host.
 const LIMIT: Limit = Limit::half_each(32);
 
-/// How long a request waits for its turn.
+/// The longest that a request waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// As many permits as webhooks may be tried out at once.
+/// A permit for each webhook that may be tried out at once.
 #[derive(Debug)]
 pub(crate) struct Trials(Arc<FairSemaphore<TenantId>>);
 
@@ -51,7 +51,7 @@ impl Trials {
 }
 
 impl Webhooks {
-    /// Sends a test event to a webhook as it would be, and waits for the result.
+    /// Sends a test event to a webhook with proposed settings, and waits for the result.
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::NotFound`], [`Error::TooMany`].

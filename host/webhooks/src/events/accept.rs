@@ -1,7 +1,7 @@
-//! Accepting an event: its record, a delivery with a job for each webhook that it is for, and its place in the log of
-//! consumers, all in one commit.
+//! Accepts an event: its record, a delivery with a job for each of its webhooks, and its place in the log of consumers,
+//! all in one commit.
 //!
-//! Where there are too many deliveries for one commit, or it is not known yet which webhooks want the event, a job creates
+//! If there are too many deliveries for one commit, or it is not yet known which webhooks want the event, a job creates
 //! them (`fan_out.rs`).
 
 use bytes::Bytes;
@@ -18,13 +18,12 @@ use super::event::{Event, NewEvent, event_key};
 use super::log::Logging;
 use crate::Webhooks;
 
-/// The queue of events with deliveries that are still to be created.
+/// The queue of events that still lack deliveries.
 pub(crate) const FAN_OUT: &str = "webhook-fan-out";
 
-/// How many deliveries are created in one commit: each has two operations of its own.
+/// The most deliveries created in one commit: each has two operations of its own.
 const MAX_AT_ONCE: usize = 400;
 
-/// What was accepted.
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) event_id: String,
@@ -33,7 +32,7 @@ pub(crate) struct Accepted {
 }
 
 impl Webhooks {
-    /// Adds to a change what accepts an event for some webhooks, and for consumers.
+    /// Adds to a change an accepted event, for some webhooks and for consumers.
     pub(crate) fn accept(
         &self,
         change: &mut Change,
@@ -55,8 +54,8 @@ impl Webhooks {
         })
     }
 
-    /// Adds to a change the deliveries of an event to some webhooks, or a job that creates those that are too many.
-    /// Answers the first. What would be put off at once, since its webhook does not answer, is put off already.
+    /// Adds to a change the deliveries of an event to some webhooks, and a job that creates those that do not fit.
+    /// Returns the first. A delivery whose webhook does not answer is deferred from the start.
     pub(crate) fn create_deliveries(
         &self,
         change: &mut Change,
@@ -88,7 +87,7 @@ impl Webhooks {
     }
 }
 
-/// Adds to a change what accepts an event for consumers and the webhooks that want it; a job finds out which these are.
+/// Adds to a change an accepted event, for consumers and the webhooks that want it; a job finds out which these are.
 pub(crate) fn accept_for_all(
     change: &mut Change,
     event: &NewEvent,

@@ -1,4 +1,4 @@
-//! The ids of events that were accepted: an event that is published again with the same id has no further effect for a day
+//! The ids of accepted events: publishing an event again with the same id has no further effect for a day
 //! (`webhooks.md`, "Events").
 
 use std::time::Duration;
@@ -10,18 +10,18 @@ use uuid::Uuid;
 
 use super::event::NewEvent;
 
-/// The records of accepted ids.
+/// The key prefix of accepted ids.
 pub(crate) const ACCEPTED_ID: &str = "webhook-event-id/";
 
-/// How long an id is remembered.
+/// The time for which an id is remembered.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An id that was accepted, as it is stored.
+/// An accepted id, as it is stored.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AcceptedId {
     at: Timestamp,
-    /// Of what makes an event the same: its type and data.
+    /// The digest of the event's type, media type and data.
     digest: String,
     pub(crate) deliveries: usize,
     /// The key of the event; absent in records of earlier versions.
@@ -29,13 +29,12 @@ pub(crate) struct AcceptedId {
     pub(crate) event: Option<Uuid>,
 }
 
-/// The key of the record of an accepted id.
 pub(crate) fn accepted_id_key(id: &str) -> String {
     format!("{ACCEPTED_ID}{id}")
 }
 
 impl AcceptedId {
-    /// The id of an event that is accepted at a time, and is stored under a key.
+    /// Creates the record of an event that is accepted at a time and stored under a key.
     pub(crate) fn new(event: &NewEvent, at: Timestamp, deliveries: usize, key: Uuid) -> Self {
         Self {
             at,
@@ -45,12 +44,11 @@ impl AcceptedId {
         }
     }
 
-    /// Whether it is still remembered.
     pub(crate) fn is_remembered(&self, now: Timestamp) -> bool {
         now.since(self.at) < REMEMBERED
     }
 
-    /// Whether it is of this event.
+    /// Returns whether it was accepted for an equal event.
     pub(crate) fn is_of(&self, event: &NewEvent) -> bool {
         self.digest == digest(event)
     }

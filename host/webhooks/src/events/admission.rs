@@ -1,9 +1,10 @@
-//! What a tenant may publish: so many events in a second, and none while too many of its deliveries wait (`[quotas]`).
+//! Limits what a tenant may publish: its events per second, and none while too many of its deliveries wait
+//! (`[quotas]`).
 //!
-//! Both are counted in memory, by each host for itself, so that no commit waits for a count that all others change. How many
-//! deliveries wait is read from the store now and then, and what this host has accepted since is added: with several hosts
-//! there may be more, by what the others accept until it is read again. An event of the service itself is never refused,
-//! nor is what is to be sent again: their deliveries are made once there is room.
+//! Each host counts both in memory for itself, so that no commit waits for a count that all others change. The number
+//! of waiting deliveries is read from the store at intervals, and what this host has accepted since is added: with
+//! several hosts there may be more, by what the others accept until the next read. Events of the service itself and
+//! replays of many deliveries are never refused: their deliveries are created once there is room.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,20 +21,19 @@ use tillgate_store::clock::Timestamp;
 use super::delivery::{FIRST, LATER};
 use crate::Webhooks;
 
-/// How many tenants are counted at once.
+/// The most tenants counted at once.
 const MAX_COUNTED: usize = 50_000;
 
-/// How long what was read from the store serves: while many deliveries wait, and while few do.
+/// The time for which a count from the store is used: while many deliveries wait, and while few do.
 const READ_EVERY: Duration = Duration::from_secs(1);
 const READ_FEW_EVERY: Duration = Duration::from_secs(60);
 
-/// Few are as many as the quota divided by this.
+/// Fewer deliveries than the quota divided by this count as few.
 const FEW: usize = 10;
 
-/// How soon there may be room again.
+/// The time after which there may be room again.
 pub(crate) const NO_ROOM: Duration = Duration::from_secs(5);
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Admission {
     events_per_second: u32,
@@ -44,25 +44,25 @@ pub(crate) struct Admission {
 #[derive(Debug)]
 struct Tenants {
     by_id: BoundedMap<TenantId, OfTenant>,
-    /// When those that do not count any more were last removed.
+    /// The time at which entries that no longer count were last removed.
     swept: Timestamp,
 }
 
 #[derive(Debug, Default)]
 struct OfTenant {
-    /// When all events until now would have been published at the greatest rate; a second's events may come at once.
+    /// The time at which all events so far would be out at the highest rate; a second's events may come at once.
     paid_until: Timestamp,
     waiting: Waiting,
 }
 
-/// How many deliveries of a tenant wait, as far as this host knows.
+/// The number of a tenant's waiting deliveries, as far as this host knows.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// When the store was asked last.
+    /// The time at which the store was last asked.
     asked: Option<Timestamp>,
-    /// What it has answered.
+    /// The last answer of the store.
     read: usize,
-    /// How many were accepted since the last time but one, and since the last.
+    /// The deliveries accepted between the last two reads, and since the last.
     accepted_before: usize,
     accepted: usize,
 }
@@ -79,7 +79,7 @@ impl Admission {
         }
     }
 
-    /// How many tenants are counted.
+    /// Returns the number of counted tenants.
     pub(crate) fn tenants(&self) -> usize {
         self.lock().by_id.len()
     }
@@ -98,7 +98,7 @@ impl Admission {
         })
     }
 
-    /// How many events a tenant has published in the last second.
+    /// Returns how many events a tenant has published in the last second.
     pub(crate) fn events(&self, tenant: &TenantId, now: Timestamp) -> Usage {
         let max = self.events_per_second;
         let used = self.with(tenant, now, |it| it.events(max, now));
@@ -108,7 +108,7 @@ impl Admission {
         }
     }
 
-    /// Counts deliveries that are accepted, or made to wait again.
+    /// Counts deliveries that are accepted or made to wait again.
     pub(crate) fn add(&self, tenant: &TenantId, count: usize, now: Timestamp) {
         self.with(tenant, now, |it| it.waiting.accepted += count);
     }
@@ -152,16 +152,16 @@ impl Admission {
 }
 
 impl OfTenant {
-    /// Whether it makes a difference to an entry that is new.
+    /// Returns whether it has an effect that a new entry would not have.
     fn still_counts(&self, now: Timestamp) -> bool {
         let asked = self.waiting.asked.unwrap_or_default();
         self.paid_until > now || now.since(asked) < READ_FEW_EVERY
     }
 
-    /// Counts an event; answers how long to wait when there are too many.
+    /// Counts an event; returns how long to wait when there are too many.
     fn count_event(&mut self, max: u32, now: Timestamp) -> Result<(), Duration> {
         const SECOND: Duration = Duration::from_secs(1);
-        // A clock that was set back must not make it wait for longer.
+        // Setting the clock back must not make the tenant wait longer.
         if self.paid_until > now.plus(SECOND * 2) {
             self.paid_until = now;
         }
@@ -182,14 +182,14 @@ impl OfTenant {
 }
 
 impl Waiting {
-    /// How many wait, about.
+    /// Returns about how many deliveries wait.
     const fn count(&self) -> usize {
         let accepted = self.accepted_before.saturating_add(self.accepted);
         self.read.saturating_add(accepted)
     }
 
-    /// Whether the store is to be asked, which is then noted: others go on with what is known. While few wait, what it has
-    /// answered serves for so long.
+    /// Returns whether to ask the store, and notes that it is asked: others go on with what is known. While few
+    /// deliveries wait, an answer is used for `few_every`.
     fn begin_reading(&mut self, max: usize, few_every: Duration, now: Timestamp) -> bool {
         let serves = if self.count() < max / FEW {
             few_every
@@ -205,7 +205,7 @@ impl Waiting {
         true
     }
 
-    /// Takes what the store has answered: it has counted what was accepted before it was asked.
+    /// Takes the store's answer, which includes what was accepted before the store was asked.
     const fn end_reading(&mut self, read: usize) {
         self.read = read;
         self.accepted_before = 0;
@@ -223,7 +223,7 @@ impl Webhooks {
         self.admission.admit(tenant, count, now)
     }
 
-    /// Whether another delivery of a tenant may wait.
+    /// Returns whether another delivery of a tenant may wait.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -232,7 +232,7 @@ impl Webhooks {
         Ok(waiting < self.admission.max_waiting)
     }
 
-    /// How many deliveries of a tenant wait, as of the last second.
+    /// Returns how many deliveries of a tenant wait, as of the last second.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -241,7 +241,7 @@ impl Webhooks {
         Ok(Usage::of(waiting, self.admission.max_waiting))
     }
 
-    /// How many deliveries of a tenant wait, about. Asks the store if it was not asked lately.
+    /// Returns about how many deliveries of a tenant wait. Asks the store if it was not asked recently.
     async fn look_at_waiting(&self, tenant: &TenantId, few_every: Duration) -> Result<usize> {
         let (admission, now) = (&self.admission, self.app.clock.now());
         let max = admission.max_waiting;
@@ -253,9 +253,9 @@ impl Webhooks {
         Ok(admission.with(tenant, now, |it| it.waiting.count()))
     }
 
-    /// How many deliveries of a tenant the store has on the queues of attempts.
+    /// Reads how many deliveries of a tenant are on the queues of attempts.
     async fn read_waiting(&self, tenant: &TenantId) -> Result<usize> {
-        // What is beyond the quota need not be counted to its end.
+        // A number beyond the quota need not be exact.
         let max = self.admission.max_waiting.saturating_mul(2);
         let records: &Records = &self.records(tenant);
         let counts = [FIRST, LATER].map(|queue| records.queued(queue, max));

@@ -1,7 +1,7 @@
 //! The body of a request that publishes an event (`webhooks.md`, "Events").
 //!
-//! It is parsed once. JSON data reaches receivers as it was written, so its text is cut out of the body: what has been
-//! read knows where the names of the members are.
+//! It is parsed once. JSON data reaches receivers as it was written, so its text is cut out of the body: the parsed
+//! body knows where the names of its members are.
 
 use std::borrow::Cow;
 
@@ -28,14 +28,13 @@ use crate::registry::event_type::fault_of_type;
 /// The most bytes of an event's data.
 const MAX_DATA: usize = 256 << 10;
 
-/// The most bytes of the media type of its data.
+/// The most bytes of the data's media type.
 const MAX_TYPE: usize = 255;
 
-/// What a request to publish says.
 #[derive(Debug)]
 pub(crate) struct PublishRequest {
     pub(crate) event: NewEvent,
-    /// The tenant that it is for, if it says so.
+    /// The tenant that the event is for, if the request names one.
     pub(crate) tenant: Option<TenantId>,
 }
 
@@ -52,7 +51,7 @@ pub(crate) fn publish_request(
     Ok(request)
 }
 
-/// The body that publishes an event.
+/// Returns the schema of the body that publishes an event.
 pub(crate) fn event_schema(generator: &mut SchemaGenerator) -> Schema {
     let body = Body::default();
     describe(generator, |value| {
@@ -146,7 +145,7 @@ fn media_type_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": MAX_TYPE, "pattern": format!("^{token}/{token}(;.*)?$") })
 }
 
-/// JSON data: the text of the member `data`, as it is written.
+/// Returns JSON data: the text of the member `data`, as it is written.
 fn json_data(body: &[u8], root: Node<'_, '_>) -> Option<Bytes> {
     let mut members = root.children().skip_while(|member| member.key() != "data");
     let (data, next) = (members.next()?, members.next());
@@ -154,8 +153,8 @@ fn json_data(body: &[u8], root: Node<'_, '_>) -> Option<Bytes> {
     text.map(Bytes::copy_from_slice)
 }
 
-/// The text of a member's value: what is between its name and the name of the next member, or the end of the body.
-/// `None` where one of the names is written with escapes: then it is not known where it is.
+/// Returns the text of a member's value: what is between its name and the name of the next member, or the end of the
+/// body. Returns `None` if one of the names is written with escapes, which hides where it is.
 fn value_text<'b>(
     body: &'b [u8],
     member: Node<'_, '_>,
@@ -170,7 +169,7 @@ fn value_text<'b>(
     Some(text.strip_suffix(delimiter)?.trim_ascii())
 }
 
-/// Where the name of a member is in the body: after its quotation mark.
+/// Returns where the name of a member is in the body: after its quotation mark.
 fn offset(body: &[u8], member: Node<'_, '_>) -> Option<usize> {
     match member.key() {
         Cow::Borrowed(name) => name.as_ptr().addr().checked_sub(body.as_ptr().addr()),
@@ -178,7 +177,7 @@ fn offset(body: &[u8], member: Node<'_, '_>) -> Option<usize> {
     }
 }
 
-/// The text of the member `data`, from another reading of the body.
+/// Returns the text of the member `data` by reading the body again.
 fn reread(body: &[u8]) -> Option<&[u8]> {
     #[derive(Deserialize)]
     struct Body<'b> {

@@ -1,7 +1,7 @@
 //! Deliveries: one event for one webhook, with each attempt at it.
 //!
-//! A delivery that is not at its end has exactly one job, with its id: the job's due time is when it is tried next. First
-//! attempts and later ones have queues of their own, so that later ones never hold up the first.
+//! A delivery that is not final has exactly one job, with its id: the job is due at the time of the next attempt. First
+//! attempts and later ones have separate queues, so that later ones never hold up first ones.
 
 use std::time::Duration;
 
@@ -18,23 +18,22 @@ use super::event::Event;
 /// The queue of first attempts.
 pub(crate) const FIRST: &str = "webhook-deliveries";
 
-/// The queue of later ones: after a failed attempt, or once their webhook has room.
+/// The queue of later attempts: after a failed one, or once their webhook has room.
 pub(crate) const LATER: &str = "webhook-retries";
 
-/// What a job of a delivery says.
+/// The content of a delivery's job.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Job {
     #[serde(rename = "w")]
     pub(crate) webhook: Uuid,
     #[serde(rename = "e")]
     pub(crate) event: Uuid,
-    /// Whether it has waited for its place within the webhook's rate already.
+    /// `true` if it has already waited for its place within the webhook's rate.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_reservation: bool,
 }
 
 impl Job {
-    /// The job of a delivery that is to be tried.
     pub(crate) const fn of(delivery: &Delivery) -> Self {
         Self {
             webhook: delivery.webhook_id,
@@ -71,11 +70,9 @@ pub(crate) enum Status {
     Held,
 }
 
-/// What is wrong with a text that is no status.
 pub(crate) const STATUS_RULE: &str = "must be PENDING, DELIVERED, RETRYING, FAILED or HELD";
 
 impl Status {
-    /// The status of a text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let all = [
             ("PENDING", Self::Pending),
@@ -107,10 +104,10 @@ pub(crate) struct Delivery {
     pub(crate) updated_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_attempt_at: Option<Timestamp>,
-    /// When it is tried again by the schedule, while it is sent before that time because its receiver answers again.
+    /// The scheduled time of the next attempt, while the delivery is sent earlier because its receiver answers again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scheduled_at: Option<Timestamp>,
-    /// How many attempts have failed since it was accepted or replayed, but for those before their scheduled time.
+    /// The failed attempts since it was accepted or replayed, except those before their scheduled time.
     #[serde(default)]
     pub(crate) failures: usize,
     #[serde(default)]
@@ -188,13 +185,13 @@ impl Delivery {
         }
     }
 
-    /// Has one that waits for its next attempt tried now. If that fails, it waits for the same time again.
+    /// Makes a retry due now. If the attempt fails, the delivery waits until its scheduled time.
     pub(crate) fn bring_forward(&mut self, now: Timestamp) {
         self.scheduled_at = self.next_attempt_at;
         self.wait(Status::Retrying, now, now);
     }
 
-    /// Adds an attempt. Of a delivery that is replayed many times the newest ones are kept.
+    /// Adds an attempt. A delivery that is replayed many times keeps the newest ones.
     pub(crate) fn add(&mut self, attempt: Attempt) {
         const MAX_ATTEMPTS: usize = 25;
         if self.attempts.len() >= MAX_ATTEMPTS {
@@ -203,19 +200,17 @@ impl Delivery {
         self.attempts.push(attempt);
     }
 
-    /// When the newest attempt was made that its receiver has answered.
+    /// Returns when the newest attempt was made that its receiver has answered.
     pub(crate) fn answered_at(&self) -> Option<Timestamp> {
         let mut newest_first = self.attempts.iter().rev();
         let answered = newest_first.find(|attempt| attempt.status.is_some());
         answered.map(|attempt| attempt.at)
     }
 
-    /// Ends it.
     pub(crate) fn end(&mut self, status: Status, now: Timestamp) {
         (self.status, self.updated_at, self.next_attempt_at) = (status, now, None);
     }
 
-    /// Has it wait until a time.
     pub(crate) fn wait(&mut self, status: Status, now: Timestamp, until: Timestamp) {
         (self.status, self.updated_at, self.next_attempt_at) = (status, now, Some(until));
     }
@@ -235,7 +230,7 @@ impl Delivery {
         });
     }
 
-    /// Begins it anew.
+    /// Starts it over.
     pub(crate) fn replay(&mut self, now: Timestamp) {
         self.failures = 0;
         self.wait(Status::Pending, now, now);
@@ -243,13 +238,12 @@ impl Delivery {
 }
 
 impl Attempt {
-    /// How long it took.
     pub(crate) const fn took(&self) -> Duration {
         Duration::from_millis(self.duration_ms)
     }
 }
 
-/// Times as they are answered.
+/// Times as the API returns them.
 mod millis {
     use serde::{Deserialize, Deserializer, Serializer, de};
 

@@ -1,7 +1,7 @@
-//! An event: as it is published, and as it is stored and sent.
+//! An event as it is published, stored and sent.
 //!
-//! An event is stored once, with its envelope (`given.md`, 2.8) as every attempt sends it, byte for byte. Where the data
-//! is in the envelope is stored beside it: signatures cover that text, and no attempt has to look for it.
+//! An event is stored once, with its envelope (`given.md`, 2.8) as every attempt sends it, byte for byte. The position
+//! of the data in the envelope is stored beside it: signatures cover that text, and no attempt has to look for it.
 
 use std::borrow::Cow;
 
@@ -19,25 +19,25 @@ use uuid::Uuid;
 use super::media_type::is_json;
 use crate::registry::filter::Filterable;
 
-/// The records of events, by when they were accepted.
+/// The key prefix of events, by the time at which they were accepted.
 pub(crate) const EVENT: &str = "webhook-event/";
 
 /// An event that is published.
 #[derive(Clone, Debug)]
 pub(crate) struct NewEvent {
-    /// Its id; made when there is none.
+    /// Its id; generated when absent.
     pub(crate) id: Option<String>,
     pub(crate) event_type: String,
-    /// When it happened.
+    /// The time at which it happened.
     pub(crate) time: Timestamp,
     /// The media type of its data.
     pub(crate) datacontenttype: String,
     pub(crate) data: Bytes,
-    /// The correlation of what caused it.
+    /// The correlation id of what caused it.
     pub(crate) correlation: Uuid,
 }
 
-/// An event as it is stored.
+/// An event, as it is stored.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event {
@@ -45,21 +45,21 @@ pub(crate) struct Event {
     #[serde(rename = "type")]
     pub(crate) event_type: String,
     pub(crate) correlation: Uuid,
-    /// What is sent.
+    /// The text that is sent.
     envelope: Box<RawValue>,
     /// Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Span>,
 }
 
-/// Where a part of a text is, in bytes.
+/// The place of a part of a text, in bytes.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Span {
     offset: usize,
     length: usize,
 }
 
-/// The envelope (`given.md`, 2.8), its members in the order in which they are sent.
+/// The envelope (`given.md`, 2.8), with its members in the order in which they are sent.
 #[derive(Serialize)]
 struct Envelope<'e> {
     id: &'e str,
@@ -74,13 +74,12 @@ struct Envelope<'e> {
     specversion: &'e str,
 }
 
-/// The key of an event's record.
 pub(crate) fn event_key(event: Uuid) -> String {
     format!("{EVENT}{event}")
 }
 
 impl NewEvent {
-    /// An event of this service itself.
+    /// Creates an event of this service itself.
     pub(crate) fn own(event_type: &str, data: &Value, now: Timestamp, correlation: Uuid) -> Self {
         Self {
             id: None,
@@ -92,7 +91,7 @@ impl NewEvent {
         }
     }
 
-    /// The event with its envelope. It has `id` if it has none of its own.
+    /// Returns the event with its envelope. It gets `id` if it has none of its own.
     pub(crate) fn to_event(&self, id: Uuid, settings: &config::Webhooks) -> Result<Event> {
         let id = self.id.clone().unwrap_or_else(|| id.to_string());
         let data = BASE64_STANDARD.encode(&self.data);
@@ -159,10 +158,10 @@ impl Filterable for Event {
 }
 
 impl Span {
-    /// The text of the member `data` of an envelope, which has no escapes.
+    /// Finds the text of the member `data`, which has no escapes, in an envelope.
     fn of_data(envelope: &str, length: usize) -> Option<Self> {
         const NAME: &str = r#""data":""#;
-        // No text before it contains this: in a string there is no quotation mark without a backslash.
+        // No text before it contains this: within a string, a backslash precedes each quotation mark.
         let offset = envelope.find(NAME)? + NAME.len();
         Some(Self { offset, length })
     }
@@ -173,17 +172,17 @@ impl Span {
 }
 
 impl Event {
-    /// The text that is sent.
+    /// Returns the text that is sent.
     pub(crate) fn envelope(&self) -> &str {
         self.envelope.get()
     }
 
-    /// The same, for an answer that has many.
+    /// Takes the text that is sent, for an answer that has many.
     pub(crate) fn into_envelope(self) -> Box<RawValue> {
         self.envelope
     }
 
-    /// The text of the envelope's member `data`, as it is sent.
+    /// Returns the text of the envelope's member `data`, as it is sent.
     ///
     /// # Errors
     /// [`Error::Bug`] when the record is damaged.

@@ -1,9 +1,9 @@
-//! Telling a tenant's other webhooks and its consumers that a delivery has failed for good, at most once a minute for each
-//! webhook that fails (`webhooks.md`, "Events").
+//! Tells a tenant's other webhooks and its consumers that a delivery has failed for good, at most once a minute per
+//! failing webhook (`webhooks.md`, "Events").
 //!
-//! The commit in which a delivery fails puts a job. The jobs of a webhook have the same id, so that those of a moment are
-//! one, on whichever hosts they are put. The job publishes the event unless there was one in the last minute. A delivery of
-//! such an event that fails tells nothing: two webhooks that fail would tell each other for ever.
+//! The commit in which a delivery fails adds a job. The jobs of a webhook have the same id, so those added at about the
+//! same time are one, on whichever hosts they are added. The job publishes the event unless there was one in the last
+//! minute. A failed delivery of such an event is not reported: two failing webhooks would report each other for ever.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,19 +28,19 @@ use crate::registry::cache::wanting;
 use crate::registry::event_type::DELIVERY_EVENTS;
 use crate::registry::webhook::Webhook;
 
-/// The records of webhooks of which a failed delivery was told.
+/// The key prefix of webhooks of which a failed delivery was reported.
 pub(crate) const TOLD: &str = "webhook-failure-told/";
 
-/// How long none is told of a webhook after one was.
+/// The time after a report in which no other failure of the webhook is reported.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// When a failed delivery of a webhook was last told.
+/// The time at which a failed delivery of a webhook was last reported.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Told {
     at: Timestamp,
 }
 
-/// A delivery that has failed, as a job names it.
+/// A failed delivery, as a job names it.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Failed {
@@ -50,15 +50,15 @@ pub(super) struct Failed {
 }
 
 impl Told {
-    /// Whether another failure would not be told yet. A clock that was set back does not make that longer.
+    /// Returns whether it is too early to report another failure. Setting the clock back does not prolong that.
     pub(crate) fn counts(self, now: Timestamp) -> bool {
         Duration::from_micros(now.0.abs_diff(self.at.0)) < PAUSE
     }
 }
 
 impl Webhooks {
-    /// Adds to the change in which a delivery fails what tells the tenant's other webhooks and its consumers, if one of them
-    /// wants to know.
+    /// Adds to the change in which a delivery fails the job that tells the tenant's other webhooks and its consumers,
+    /// if one of them wants to know.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -91,10 +91,10 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Publishes that a delivery has failed, which a job says, unless that was told of its webhook in the last minute.
+    /// Publishes the failed delivery that a job names, unless one of its webhook was reported in the last minute.
     ///
     /// # Errors
-    /// When the store is unavailable; [`Error::Conflict`] when the job is another host's by now.
+    /// When the store is unavailable; [`Error::Conflict`] when another host has the job by now.
     pub(super) async fn publish_failure(
         &self,
         tenant: &TenantId,

@@ -1,5 +1,5 @@
-//! The job that creates deliveries after their event was accepted: for the service's own events, where there are too
-//! many deliveries for one commit, and to tell of a delivery that has failed (`failure.rs`).
+//! The job that creates deliveries after their event was accepted: for the service's own events, for those with too
+//! many deliveries for one commit, and to report a failed delivery (`failure.rs`).
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use super::log::Logging;
 use crate::Webhooks;
 use crate::registry::cache::wanting;
 
-/// Creates deliveries, once there is room for them. The job names the webhooks that are left, or none when it is to look for
-/// those that want the event, or a delivery that has failed.
+/// Creates deliveries, once there is room for them. The job names the webhooks that are left, or a failed delivery; or
+/// nothing, in which case it finds the webhooks that want the event.
 ///
 /// # Errors
-/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host has taken over the job.
 pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let tenant = TenantId::of_partition(&work.partition);
@@ -52,7 +52,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
             read(body)?
         };
         match left.is_empty() {
-            // A consumer may have to read it yet.
+            // A consumer may still have to read it.
             true if Logging::read(&records).await? == Logging::On => {}
             true => change.delete(&key),
             false => {

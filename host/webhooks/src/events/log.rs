@@ -1,8 +1,8 @@
-//! The log of a tenant's events, in the order in which they were accepted: what consumers read (`webhooks.md`, "Pull").
+//! The log of a tenant's events, in the order in which they were accepted; consumers read it (`webhooks.md`, "Pull").
 //!
-//! A message of the log names the record of an event, which is stored once, for deliveries and consumers. A tenant without
-//! consumers has no log. A host that accepts an event as if there were none has its commit check that: memory may not know
-//! of a consumer yet that another host has just made, and that consumer must miss nothing.
+//! A message of the log names the record of an event, which is stored once, for deliveries and consumers. A tenant
+//! without consumers has no log. If a host accepts an event as if there were none, its commit checks that: the cache
+//! may not know yet of a consumer that another host has just created, and that consumer must miss nothing.
 
 use serde::{Deserialize, Serialize};
 use tillgate_base::data::records::{Change, Records};
@@ -16,14 +16,14 @@ use crate::registry::quota::CONSUMERS;
 /// The log of each tenant that has consumers.
 pub const EVENT_LOG: &str = "webhook-events";
 
-/// Whether an event is logged.
+/// The decision whether an event is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logging {
-    /// It is: the tenant has consumers.
+    /// Logged: the tenant has consumers.
     On,
-    /// It is not: the tenant has none, which the commit checks.
+    /// Not logged: the tenant has none, which the commit checks.
     Off,
-    /// It is not: it is for one webhook alone, such as a test.
+    /// Not logged: the event is for one webhook alone, such as a test.
     Never,
 }
 
@@ -32,17 +32,17 @@ pub(crate) enum Logging {
 pub(crate) struct Logged {
     /// The key of the event's record.
     pub(crate) event: Uuid,
-    /// How many bytes its envelope has.
+    /// The size of its envelope, in bytes.
     pub(crate) bytes: usize,
 }
 
 impl Logging {
-    /// By what memory knows.
+    /// Decides by whether the tenant has consumers.
     pub(crate) const fn of(has_consumers: bool) -> Self {
         if has_consumers { Self::On } else { Self::Off }
     }
 
-    /// As the store has it.
+    /// Reads from the store whether the tenant has consumers.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -51,7 +51,7 @@ impl Logging {
         Ok(Self::of(count.is_some()))
     }
 
-    /// Adds to the change that accepts an event that it is logged, or that there is no consumer to read it.
+    /// Adds the event's message to the change that accepts it, or the check that no consumer would read it.
     pub(crate) fn add_to(self, change: &mut Change, key: Uuid, event: &Event) -> Result<()> {
         match self {
             Self::On => {
@@ -69,14 +69,14 @@ impl Logging {
         Ok(())
     }
 
-    /// Adds to a change that it takes effect only while the tenant has no consumer.
+    /// Makes a change take effect only while the tenant has no consumer.
     pub(crate) fn expect_no_consumer(change: &mut Change) {
         change.expect::<usize>(CONSUMERS.count_key, None);
     }
 }
 
 impl Logged {
-    /// What a message says.
+    /// Reads a message.
     ///
     /// # Errors
     /// [`Error::Bug`] when it is damaged.

@@ -2,12 +2,11 @@
 
 use mime::Mime;
 
-/// Whether a text is a media type.
 pub(super) fn is_media_type(text: &str) -> bool {
     text.parse::<Mime>().is_ok()
 }
 
-/// Whether data of a media type is JSON.
+/// Returns whether data of a media type is JSON.
 pub(super) fn is_json(media_type: &str) -> bool {
     let parsed: Option<Mime> = media_type.parse().ok();
     parsed.is_some_and(|it| it.suffix().unwrap_or_else(|| it.subtype()) == mime::JSON)

@@ -1,7 +1,7 @@
-//! Events: the request that publishes one (`body.rs`), how many there may be (`admission.rs`), what it becomes
-//! (`publish.rs`, `event.rs`, `media_type.rs`, `accepted_id.rs`), and the commit that accepts it (`accept.rs`) with its deliveries
-//! (`delivery.rs`, `delivery_id.rs`), some of which a job creates afterwards (`fan_out.rs`), and its place in the log that
-//! consumers read (`log.rs`); and the event that tells of a delivery that has failed (`failure.rs`).
+//! Events: the request that publishes one (`body.rs`), the limits on their number (`admission.rs`), what the request
+//! becomes (`publish.rs`, `event.rs`, `media_type.rs`, `accepted_id.rs`), and the commit that accepts it (`accept.rs`)
+//! with its deliveries (`delivery.rs`, `delivery_id.rs`), some of which a job creates later (`fan_out.rs`), and its
+//! place in the log that consumers read (`log.rs`); and the event that reports a failed delivery (`failure.rs`).
 
 pub(super) mod accept;
 pub(super) mod accepted_id;
@@ -18,5 +18,5 @@ pub(super) mod own_schema;
 pub(super) mod publish;
 pub(super) mod schema;
 
-/// Larger events are read and compared with filters off the threads that serve.
+/// The most bytes of an event that the serving threads themselves read and compare with filters.
 pub(super) const INLINE: usize = 16 << 10;

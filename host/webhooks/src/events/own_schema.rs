@@ -1,5 +1,5 @@
-//! The schemas of events that the service itself publishes about webhooks (`webhooks.md`, "Events"), and of the envelope that
-//! the events of each of its own types have.
+//! The schemas of the events that the service itself publishes about webhooks (`webhooks.md`, "Events"), and of the
+//! envelope of each of its own event types.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::schema::{component, schema_of, uuid};
@@ -7,7 +7,7 @@ use tillgate_api::schema::{component, schema_of, uuid};
 use super::schema::envelope;
 use crate::registry::webhook::DisabledReason;
 
-/// The envelope of events of a type, whose data is of a schema.
+/// Returns the schema of the envelope of events of a type, with data of a schema.
 pub fn envelope_of(generator: &mut SchemaGenerator, event_type: &str, data: &Schema) -> Schema {
     json_schema!({
         "allOf": [envelope(generator)],
@@ -18,7 +18,7 @@ pub fn envelope_of(generator: &mut SchemaGenerator, event_type: &str, data: &Sch
     })
 }
 
-/// The data of an event that the service has disabled a webhook.
+/// Returns the schema of the data of an event that the service has disabled a webhook.
 pub fn webhook_event(generator: &mut SchemaGenerator) -> Schema {
     let (id, reason) = (uuid(generator), schema_of::<DisabledReason>(generator));
     component(generator, "WebhookEvent", |_| {
@@ -29,7 +29,7 @@ pub fn webhook_event(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The data of an event that a delivery has failed for good.
+/// Returns the schema of the data of an event that a delivery has failed for good.
 pub fn delivery_event(generator: &mut SchemaGenerator) -> Schema {
     let id = uuid(generator);
     component(generator, "DeliveryEvent", |_| {
@@ -44,7 +44,7 @@ pub fn delivery_event(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The data of a test event.
+/// Returns the schema of the data of a test event.
 pub fn ping_event(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "PingEvent", |_| {
         json_schema!({

@@ -1,4 +1,4 @@
-//! Publishing: events that a caller sends, those of the service's own features, and test events.
+//! Publishes events: those that a caller sends, those of the service's own features, and test events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ use crate::registry::event_type::{PING, require_unreserved};
 /// The most bytes of a document that an event carries; a receiver reads a larger one by its id.
 const MAX_DOCUMENT: usize = 128 << 10;
 
-/// An event is compared with more filters off the threads that serve.
+/// The most filters that the serving threads themselves compare an event with.
 const INLINE_FILTERS: usize = 64;
 
 /// The data of an event of the service's own features.
@@ -50,8 +50,8 @@ pub(crate) struct Published {
 }
 
 impl Webhooks {
-    /// Accepts an event for consumers and the webhooks that want it; one whose id was accepted before is accepted again, with no
-    /// further effect.
+    /// Accepts an event for consumers and the webhooks that want it. One whose id was accepted before is accepted
+    /// again, with no further effect.
     ///
     /// # Errors
     /// [`Error::Conflict`] when another event was accepted with its id; [`Error::TooMany`] when the tenant publishes too
@@ -93,13 +93,13 @@ impl Webhooks {
             let id = accepted.event_id;
             Ok((change, Published { id, deliveries }))
         };
-        // Where no webhook wants it there may be no commit that would check what memory knows of consumers.
+        // If no webhook wants it, there may be no commit that would check what the cache knows of consumers.
         let logging = if wanted.is_empty() {
             Logging::read(&records).await?
         } else {
             Logging::of(self.caches.has_consumers(&self.app, tenant).await?)
         };
-        // It conflicts with nothing but its own id and a tenant's first consumer, so it does not wait for changes that are
+        // It conflicts only with its own id and a tenant's first consumer, so it does not wait for changes that are
         // planned again.
         let (change, published) = plan(logging).await?;
         if change.is_empty() || records.commit(change).await?.is_some() {
@@ -109,7 +109,7 @@ impl Webhooks {
         records.change(plan_again).await
     }
 
-    /// The webhooks that an event is for.
+    /// Returns the webhooks that an event is for.
     async fn wanting(&self, all: Arc<Registered>, event: &NewEvent) -> Result<Vec<Uuid>> {
         let filters = all.values().filter(|it| it.settings.filter.is_some());
         let is_quick = match filters.count() {
@@ -124,7 +124,7 @@ impl Webhooks {
         Box::pin(self.app.workers.run(find)).await
     }
 
-    /// Sends a test event to a webhook; answers the event's id and the delivery's.
+    /// Sends a test event to a webhook; returns the ids of the event and of the delivery.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] while it is disabled; [`Error::TooMany`]; when the store is unavailable.
@@ -151,7 +151,7 @@ impl Webhooks {
     }
 }
 
-/// A test event.
+/// Creates a test event.
 pub(crate) fn ping(now: Timestamp, correlation: Uuid) -> NewEvent {
     let data = json!({ "action": "PING", "message": "This is a test." });
     NewEvent::own(PING, &data, now, correlation)
@@ -168,8 +168,8 @@ fn repeated(event: &NewEvent, id: &str, accepted: &AcceptedId) -> Result<Publish
     })
 }
 
-/// Publishes the events of the service's own features in the commits of their changes. Which webhooks want
-/// them is found out afterwards, by a job.
+/// Publishes the events of the service's own features in the commits of their changes. A job finds out later which
+/// webhooks want them.
 pub(crate) fn follow_outbox(app: &Arc<App>) {
     let settings = Arc::new(app.config.webhooks.clone());
     let clock = Arc::clone(&app.clock);
@@ -183,7 +183,7 @@ pub(crate) fn follow_outbox(app: &Arc<App>) {
     });
 }
 
-/// An event of the service's own features.
+/// Creates an event of the service's own features.
 fn own_event(event: &outbox::Event<'_>, now: Timestamp) -> Result<NewEvent> {
     let document = event.document.filter(|json| json.len() <= MAX_DOCUMENT);
     let document = document

@@ -6,7 +6,7 @@ use tillgate_api::schema::{component, time};
 use crate::registry::body::short_text_schema;
 use crate::registry::event_type;
 
-/// An event as receivers get it.
+/// Returns the schema of an event as receivers get it.
 pub fn envelope(generator: &mut SchemaGenerator) -> Schema {
     let (event_type, time) = (event_type::schema(generator), time(generator));
     component(generator, "EventEnvelope", |_| {
@@ -36,24 +36,22 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The name of a consumer.
 pub(crate) fn consumer_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["erp"],
     })
 }
 
-/// What acknowledges a page.
+/// Returns the schema of the cursor that acknowledges a page.
 pub(crate) fn cursor(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$" })
 }
 
-/// Events as receivers get them.
+/// Returns the schema of a list of events as receivers get them.
 pub(crate) fn envelopes(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": envelope(generator), "maxItems": 1000 })
 }
 
-/// The id of an event.
 pub(crate) fn event_id(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = short_text_schema(generator);
     schema.insert("examples".to_owned(), ["order-4711"].as_slice().into());

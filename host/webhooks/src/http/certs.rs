@@ -1,5 +1,5 @@
-//! The certificates that verify the bearer tokens of deliveries, for everyone: a map from key id to certificate
-//! (`given.md` 5.2).
+//! The public certificates that verify the bearer tokens of deliveries: a map from key id to certificate (`given.md`
+//! 5.2).
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use tillgate_http::{Access, Operation, Reply, Request, Route, Tag, Takes};
 use crate::Webhooks;
 use crate::delivery::identity_provider::CERTIFICATES_MAX_AGE;
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (public, none) = (Access::Public, Takes::Nothing);
     vec![
@@ -39,7 +38,7 @@ async fn get_certificates(webhooks: Arc<Webhooks>, request: Request) -> Result<R
     Ok(reply.with(CACHE_CONTROL, max_age))
 }
 
-/// Certificates by key id.
+/// Returns the schema of certificates by key id.
 pub(super) fn certificates(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Certificates", |_| {
         json_schema!({

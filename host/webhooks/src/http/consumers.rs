@@ -1,7 +1,8 @@
-//! Consumers: the events that one asks for, the list of them, and removing one.
+//! Consumers: asking for events, listing consumers, and removing one.
 //!
-//! A request for events is a GET that changes something. That it makes a consumer has a line in the audit log, as removing
-//! one has. That it acknowledges has none: how far a consumer has read is progress, not configuration, and the list shows it.
+//! A request for events is a GET that changes something. Creating a consumer gets a line in the audit log, as removing
+//! one does. Acknowledging gets none: how far a consumer has read is progress, not configuration, and the list shows
+//! it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +46,6 @@ const WAIT: QueryParameter<Duration> = QueryParameter {
     },
 };
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (none, read) = (Takes::Nothing, Access::With(P::DeliveryRead));
     let consumer = "/api/v1/event-consumers/{name}";
@@ -76,7 +76,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
 }
 
 async fn pull(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
-    // A consumer asks again and again, also while the store is away: the audit log has no lines of that.
+    // Consumers keep asking, even while the store is unavailable: refused requests get no line in the audit log.
     let refused = |error: Error| Ok(Reply::error(&error, request.correlation).unchanged());
     let asked = asked(&request)?;
     let tenant = &request.caller()?.tenant;
@@ -84,7 +84,7 @@ async fn pull(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
         Ok(pulled) => pulled,
         Err(error) => return refused(error),
     };
-    // Who may not see events any more gets none that have come meanwhile.
+    // A caller that may no longer see events gets none that came while it waited.
     if !asked.wait.is_zero()
         && let Err(error) = request.authorize_again().await
     {
@@ -111,7 +111,7 @@ async fn remove(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     Ok(Reply::empty(StatusCode::NO_CONTENT).audited(line(&request, &name)?))
 }
 
-/// The query, with every fault of it.
+/// Reads the query and reports every fault in it.
 fn asked(request: &Request) -> Result<Asked> {
     let mut query = Query::of(request);
     let consumer = query.required(&CONSUMER);

@@ -1,4 +1,4 @@
-//! The journal, and replays.
+//! The routes of the journal and of replays.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ use crate::registry::event_type::{TYPE_RULE, is_event_type};
 
 const DELIVERIES: &str = "/api/v1/deliveries";
 
-/// The bytes of a page: of the deliveries that are read at once, with all of their attempts, and of those that are answered.
+/// The bytes of a page: the deliveries that are read at once, with all their attempts, and those that are returned.
 const PAGE: usize = 8 << 20;
 
 const WEBHOOK: QueryParameter<Uuid> = QueryParameter {
@@ -95,7 +95,6 @@ pub(super) struct ReplayId {
     id: Uuid,
 }
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let (read, send) = (
@@ -185,7 +184,7 @@ async fn replay_state(webhooks: Arc<Webhooks>, request: Request) -> Result<Reply
     Reply::of(StatusCode::OK, &state)
 }
 
-/// The query, with every fault of it.
+/// Reads the query and reports every fault in it.
 fn query(request: &Request) -> Result<(Filter, Option<DeliveryId>, usize)> {
     let mut query = Query::of(request);
     let filter = Filter {

@@ -1,5 +1,6 @@
-//! Publishing events, and signing them for a receiver that this service cannot reach. Events that callers publish for their own
-//! tenant are the traffic of the service; what an operator publishes for another tenant has a line in the audit log.
+//! Publishes events, and signs them for a receiver that this service cannot reach. Events that callers publish for
+//! their own tenant are the traffic of the service; an event that an operator publishes for another tenant gets a line
+//! in the audit log.
 
 use std::sync::Arc;
 
@@ -21,7 +22,6 @@ use crate::events::publish::Published;
 use crate::events::schema::event_id;
 use crate::signed_request::{SignedHeaders, local_receiver, local_receiver_schema};
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let access = Access::With(Permission::EventPublish);
     let takes = Takes::Json(MAX_BODY);
@@ -65,7 +65,7 @@ async fn publish(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
         None => &caller.tenant,
     };
     let accepted = match webhooks.publish(tenant, &asked.event).await {
-        // The audit log has no line of a tenant's own events, nor of those that were not accepted.
+        // The audit log has no lines for a tenant's own events, accepted or not.
         Err(error) if *tenant == caller.tenant => {
             return Ok(Reply::error(&error, request.correlation).unchanged());
         }

@@ -1,4 +1,4 @@
-//! The routes of webhooks (`webhooks.md`, "Resource"): how they are configured, tried out and paused, and their health.
+//! The routes of webhooks (`webhooks.md`, "Resource"): configuring, trying out and resuming them, and their health.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,6 @@ const OVERLAP: QueryParameter<Duration> = QueryParameter {
     read: overlap,
 };
 
-/// The routes.
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let (none, json) = (Takes::Nothing, Takes::Json(MAX_BODY));
     let (read, write) = (Access::With(P::WebhookRead), Access::With(P::WebhookWrite));
@@ -137,7 +136,7 @@ pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     ]
 }
 
-/// What the body says of a webhook.
+/// Reads the webhook in the body.
 fn new_webhook(webhooks: &Webhooks, request: &Request) -> Result<NewWebhook> {
     let allows_http = webhooks.app.config.webhooks.allow_http;
     let read = read(&request.body, |value| body::webhook(value, allows_http, ""))?;
@@ -259,7 +258,7 @@ async fn health_of_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Repl
     Reply::of(StatusCode::OK, &health)
 }
 
-/// A webhook; with its shared key where that was just made.
+/// Answers with a webhook, and with its shared key if that was just generated.
 fn answer(status: StatusCode, webhook: &Webhook, shows_key: bool) -> Result<Reply> {
     let etag = webhook.etag()?;
     Ok(Reply::of(status, &answer_of(webhook, shows_key))?.tagged(etag))

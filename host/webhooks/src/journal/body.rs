@@ -1,4 +1,4 @@
-//! The body of a request that replays deliveries: the filter that names them (`webhooks.md`, "Journal").
+//! The body of a request that replays deliveries: the filter that selects them (`webhooks.md`, "Journal").
 
 use schemars::{Schema, SchemaGenerator};
 use tillgate_api::values::uuid;
@@ -53,7 +53,6 @@ pub(crate) fn filter(value: Value<'_, '_, '_>) -> Option<Filter> {
     })
 }
 
-/// The schema of the filter.
 pub(crate) fn filter_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, filter)
 }

@@ -1,4 +1,4 @@
-//! The journal: deliveries as they are answered, the newest first, and each with its attempts.
+//! The journal: deliveries as the API returns them, newest first, and each with its attempts.
 
 pub(super) mod body;
 pub(super) mod release;
@@ -23,26 +23,26 @@ use super::events::delivery_id::{DELIVERY, DeliveryId, key_before};
 use super::events::event::{Event, event_key};
 use super::registry::webhook::{Authentication, Webhook};
 
-/// How many deliveries are looked at for one page.
+/// The most deliveries examined for one page.
 const MAX_EXAMINED: usize = 2_000;
 
-/// How many are read at once.
+/// The number of deliveries read at once.
 const PAGE: usize = 200;
 
-/// Which deliveries are meant.
+/// A selection of deliveries.
 #[derive(Clone, Debug, Default, serde::Deserialize, Serialize)]
 pub(super) struct Filter {
-    /// Those of a webhook.
+    /// Only deliveries to this webhook.
     pub webhook: Option<Uuid>,
-    /// Those with a status.
+    /// Only deliveries with this status.
     pub status: Option<Status>,
-    /// Those of events of a type.
+    /// Only deliveries of events of this type.
     pub event_type: Option<String>,
-    /// Those of an event.
+    /// Only deliveries of this event.
     pub event_id: Option<String>,
-    /// Those accepted at that time or later.
+    /// Only deliveries accepted at this time or later.
     pub since: Option<Timestamp>,
-    /// Those accepted before that time.
+    /// Only deliveries accepted before this time.
     pub until: Option<Timestamp>,
 }
 
@@ -61,14 +61,14 @@ impl Filter {
             && self.until.is_none_or(|it| delivery.created_at < it)
     }
 
-    /// Whether a delivery and all that follow it in a journal are too old.
+    /// Returns whether a delivery, and so every one that follows it in a journal, is too old.
     pub(super) fn is_before(&self, delivery: &Delivery) -> bool {
         self.since.is_some_and(|since| delivery.created_at < since)
     }
 
-    /// The key after which the journal is read.
+    /// Returns the key after which the journal is read.
     pub(super) fn begin(&self) -> Option<String> {
-        // Deliveries of the same millisecond are looked at one by one.
+        // Deliveries of the same millisecond are checked one by one.
         self.until.map(key_before)
     }
 }
@@ -173,7 +173,7 @@ impl Entry {
     }
 }
 
-/// Deliveries after a cursor, at most `limit`.
+/// Returns the deliveries after a cursor, at most `limit`.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -217,7 +217,7 @@ pub(super) async fn page(
     }
 }
 
-/// A delivery with its attempts.
+/// Returns a delivery with its attempts.
 ///
 /// # Errors
 /// [`Error::NotFound`]; when the store is unavailable.
@@ -238,8 +238,8 @@ pub(super) async fn details(webhooks: &Webhooks, tenant: &TenantId, id: Uuid) ->
     })
 }
 
-/// The request that is sent, with its signatures once the receiver has answered it. A signature proves that this service
-/// has sent a request, so reading the journal must not make one for a request that was never sent.
+/// Returns the request that is sent, with its signatures once the receiver has answered it. A signature proves that
+/// this service sent a request, so reading the journal must not make one for a request that was never sent.
 async fn request(
     webhooks: &Webhooks,
     records: &Records,

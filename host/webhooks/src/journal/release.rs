@@ -1,5 +1,5 @@
-//! The deliveries that wait for a webhook, released a page at a time, the oldest first: those that are held, once it is
-//! enabled again, and those that wait for their next attempt, once it is enabled or answers again.
+//! Releases the deliveries that wait for a webhook, a page at a time, oldest first: held ones once it is enabled again,
+//! and those that wait for their next attempt once it is enabled or answers again.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::events::delivery::{Delivery, Status};
 use crate::events::delivery_id::DeliveryId;
 use crate::registry::webhook::{Webhook, webhook_key};
 
-/// How many are released in one commit.
+/// The most deliveries released in one commit.
 const PAGE: usize = 200;
 
 /// Releases the next page.
 ///
 /// # Errors
-/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host has taken over the job.
 pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let Ok(webhook) = Uuid::try_parse(&work.job.id) else {
@@ -30,8 +30,8 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let prefix = waiting_prefix(webhook);
     let plan = async || {
         let mut change = Change::default();
-        // Read from the store: the memory of this host may not show yet that it is enabled, and the deliveries would stay
-        // held.
+        // Read from the store: this host's cache may not show yet that the webhook is enabled, and the deliveries would
+        // stay held.
         let stored = records.get::<Webhook>(&webhook_key(webhook)).await?;
         let is_open = stored.is_some_and(|stored| stored.record.is_enabled());
         let read = records.scan(&prefix, None, PAGE).await?;
@@ -47,14 +47,14 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
             let id = DeliveryId(id.ok_or_else(|| Error::Bug(format!("{key} is not a delivery")))?);
             change.delete(key);
             let stored = records.get::<Delivery>(&id.key()).await?;
-            // An attempt that ends meanwhile may write its key again: then the page is planned anew.
+            // An attempt that ends in the meantime may write this key again: then the page is planned again.
             change.expect(&id.key(), stored.as_ref());
             let Some(mut delivery) = stored else {
                 continue;
             };
             match delivery.record.status {
                 Status::Held => requeue(&mut change, id, &mut delivery, now)?,
-                // One that is due already is being sent.
+                // A delivery that is already due is being sent.
                 Status::Retrying if delivery.record.next_attempt_at.is_some_and(|at| at > now) => {
                     delivery.record.bring_forward(now);
                     send_now(&mut change, id, &delivery, now)?;

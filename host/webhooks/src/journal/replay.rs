@@ -1,7 +1,7 @@
-//! Replaying deliveries: one, or all that a filter names. The same event is sent, with the same id.
+//! Replays one delivery, or all that a filter selects. The same event is sent, with the same id.
 //!
-//! Many are replayed by a job, a page in each commit, together with how far it has come. A replay goes through the
-//! journal backwards from the time when it was asked for, so it meets each delivery once, and none that came later.
+//! A job replays many deliveries, a page per commit, and stores its progress with each page. A replay goes backwards
+//! through the journal from the time of its request, so it meets each delivery once, and no later ones.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ use crate::events::delivery::{Delivery, Job, LATER, Status};
 use crate::events::delivery_id::{DELIVERY, DeliveryId, time_ordered_id};
 use crate::registry::webhook::Webhook;
 
-/// The records of replays.
+/// The key prefix of replays.
 pub(crate) const REPLAY: &str = "webhook-replay/";
 
-/// The queue of replays of many.
+/// The queue of replays of many deliveries.
 pub(crate) const QUEUE: &str = "webhook-replays";
 
-/// How many deliveries are looked at in one commit.
+/// The number of deliveries examined in one commit.
 const PAGE: usize = 200;
 
-/// How far a replay has come, as it is stored.
+/// The progress of a replay, as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Replay {
@@ -44,7 +44,7 @@ pub(crate) struct Replay {
     is_done: bool,
     examined: u64,
     replayed: u64,
-    /// The key of the last delivery that was looked at.
+    /// The key of the last delivery that was examined.
     after: Option<String>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct ReplayAnswer {
     created_at: String,
 }
 
-/// The key of a replay's record. Its id begins with the time, so that the oldest come first.
+/// Returns the key of a replay's record. The id begins with the time, so the oldest replays come first.
 pub(crate) fn replay_key(id: Uuid) -> String {
     format!("{REPLAY}{id}")
 }
@@ -74,8 +74,8 @@ impl Webhooks {
     /// Replays a delivery.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] when its webhook takes nothing; [`Error::TooMany`] when too many deliveries
-    /// wait.
+    /// [`Error::NotFound`]; [`Error::Conflict`] when its webhook is deleted or disabled; [`Error::TooMany`] when too
+    /// many deliveries wait.
     pub(crate) async fn replay(&self, tenant: &TenantId, id: Uuid) -> Result<Entry> {
         let id = DeliveryId(id);
         let records = self.app.records(tenant.partition());
@@ -103,7 +103,7 @@ impl Webhooks {
         records.change(plan).await
     }
 
-    /// Begins to replay all deliveries that a filter names.
+    /// Starts a replay of all deliveries that a filter selects.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -129,7 +129,7 @@ impl Webhooks {
         Ok(id)
     }
 
-    /// How far a replay has come.
+    /// Returns the progress of a replay.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is unavailable.
@@ -151,7 +151,7 @@ impl Webhooks {
 /// Replays the next page, once there is room for it.
 ///
 /// # Errors
-/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host has taken over the job.
 pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let tenant = TenantId::of_partition(&work.partition);
@@ -220,7 +220,7 @@ async fn page(
     Ok(())
 }
 
-/// Adds to a change what sends a delivery again, now. One that was not tried yet is on its way already.
+/// Adds to a change the job that sends a delivery again now. A delivery that was never tried is already on its way.
 pub(super) fn requeue(
     change: &mut Change,
     id: DeliveryId,
@@ -237,7 +237,7 @@ pub(super) fn requeue(
     send_now(change, id, delivery, now)
 }
 
-/// Adds to a change what writes a delivery and has it sent now.
+/// Adds to a change the record of a delivery and the job that sends it now.
 pub(super) fn send_now(
     change: &mut Change,
     id: DeliveryId,
@@ -247,7 +247,7 @@ pub(super) fn send_now(
     let key = id.key();
     change.expect(&key, Some(delivery));
     change.put(&key, &delivery.record)?;
-    // Where it is still to be tried, or is held, its job is there: this takes its place.
+    // A delivery that is held or still waits for an attempt has a job already: this one replaces it.
     let job = Job::of(&delivery.record).to_bytes()?;
     change.enqueue(LATER, &id.to_string(), now, job);
     Ok(())

@@ -1,7 +1,8 @@
-//! Retention: a job of each tenant removes deliveries, events and the log of them, accepted ids, counts, replays, and when
-//! failures were told, once they are old.
+//! Retention: a job per tenant removes old deliveries, events and their log, accepted ids, counts, replays, and the
+//! times at which failures were reported.
 //!
-//! It runs every night for as long as the tenant has any. Keys have the time in them, so that only old records are read.
+//! It runs every night while the tenant has webhooks, consumers or any of these. Most keys contain the time, so that
+//! only old records are read.
 
 use std::sync::Arc;
 
@@ -24,25 +25,24 @@ use crate::events::log::EVENT_LOG;
 use crate::registry::consumer::CONSUMER;
 use crate::registry::webhook::WEBHOOK;
 
-/// The queue.
 pub(crate) const QUEUE: &str = "webhook-retention";
 
-/// The job of a tenant.
+/// The id of each tenant's job.
 const JOB: &str = "retention";
 
-/// How many records of a kind are removed at once: all together, and the ids of events, fit into one commit.
+/// The most records of a kind removed at once: those of all kinds, and the ids of events, fit into one commit.
 const PAGE: usize = 150;
 
-/// How many pages of deliveries are looked through for old ones: those that were replayed lately stand between them.
+/// The most pages searched for old deliveries, between which recently replayed ones may lie.
 const PAGES: usize = 20;
 
-/// How many messages of the log are dropped at once.
+/// The number of log messages dropped at once.
 const TRIMMED_AT_ONCE: usize = 1_000;
 
-/// How many hours counts are kept for.
+/// The hours for which counts are kept.
 const COUNT_HOURS: u64 = 48;
 
-/// Adds to a change the job of a tenant that has webhooks or consumers. It is due at the next midnight, however often it is put.
+/// Adds to a change the job of a tenant with webhooks or consumers, due at the next midnight however often it is added.
 pub(crate) fn begin(change: &mut Change, now: Timestamp) {
     change.enqueue(QUEUE, JOB, now.next_midnight(), Bytes::new());
 }
@@ -50,7 +50,7 @@ pub(crate) fn begin(change: &mut Change, now: Timestamp) {
 /// Removes a page of old records.
 ///
 /// # Errors
-/// When the store is unavailable; [`Error::Conflict`] when another host goes on with it.
+/// When the store is unavailable; [`Error::Conflict`] when another host has taken over the job.
 pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let records = webhooks.app.records(work.partition.clone());
     let now = webhooks.app.clock.now();
@@ -73,7 +73,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     records.change(plan).await
 }
 
-/// Whether a tenant has neither webhooks nor consumers nor anything that is left of them.
+/// Returns whether a tenant has neither webhooks nor consumers nor anything left of them.
 async fn is_unused(records: &Records) -> Result<bool> {
     let prefixes = [
         WEBHOOK,
@@ -96,7 +96,7 @@ async fn is_unused(records: &Records) -> Result<bool> {
     Ok(log.trimmed == log.last)
 }
 
-/// Before the events, which it names. Consumers that have not read them yet are told that they are gone.
+/// Trims the log before its events are removed. Consumers that have not read them are told that they are gone.
 async fn trim_log(records: &Records, before: Timestamp) -> Result<()> {
     let (store, partition) = (records.store(), records.partition());
     let trim = || store.trim(partition, EVENT_LOG, before, TRIMMED_AT_ONCE);
@@ -115,7 +115,7 @@ async fn remove_deliveries(
         let read = records.scan(DELIVERY, Some(&from), PAGE).await?;
         for (key, entry) in &read.entries {
             let delivery = decode_entry::<Delivery>(key, entry)?.record;
-            // One that has been replayed lately is still wanted.
+            // A recently replayed delivery is still wanted.
             if delivery.status.is_final() && delivery.updated_at < before {
                 change.delete(key);
             }
@@ -142,7 +142,7 @@ async fn remove_events(
         change.delete(key);
         ids.push(accepted_id_key(&event.id));
     }
-    // An id may have been accepted again since.
+    // The id may have been accepted again since.
     for (key, entry) in ids.iter().zip(records.entries(&ids).await?) {
         let accepted = entry.map(|entry| decode_entry::<AcceptedId>(key, &entry));
         let accepted = accepted.transpose()?;
@@ -169,13 +169,13 @@ async fn remove_replays(records: &Records, change: &mut Change, before: Timestam
     Ok(())
 }
 
-/// These keys have no time in them: there are as few as webhooks that have failed lately.
+/// The keys contain no time, but there are only as many as webhooks that failed recently.
 async fn remove_told(records: &Records, change: &mut Change, now: Timestamp) -> Result<()> {
     let read = records.scan(TOLD, None, PAGE).await?;
     for (key, entry) in &read.entries {
         let told = decode_entry::<Told>(key, entry)?;
         if !told.record.counts(now) {
-            // Another failure may just be told.
+            // Another failure may be reported at this moment.
             change.expect(key, Some(&told));
             change.delete(key);
         }

@@ -1,4 +1,4 @@
-//! The consumers of a tenant: how far each is, and removing one.
+//! The consumers of a tenant: lists how far each has read, and removes one.
 
 use futures_util::future::try_join_all;
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 }
 
 impl Webhooks {
-    /// A tenant's consumers, by name.
+    /// Returns a tenant's consumers, sorted by name.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -47,7 +47,7 @@ impl Webhooks {
         try_join_all(entries).await
     }
 
-    /// Removes a consumer. What it has not acknowledged stays for the others.
+    /// Removes a consumer. The events that it has not acknowledged stay for the others.
     ///
     /// # Errors
     /// [`Error::NotFound`]; when the store is unavailable.

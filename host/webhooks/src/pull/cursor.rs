@@ -1,15 +1,14 @@
-//! Cursors: up to where a page of events goes, opaque to its consumer. It names the consumer that it was given to, by an id
-//! that no other has, so that no other can acknowledge by it.
+//! Cursors mark where a page of events ends, and are opaque to consumers. A cursor names the consumer that it was given
+//! to, by an id that no other has, so that no other can acknowledge with it.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use tillgate_store::Position;
 use uuid::Uuid;
 
-/// The most bytes of its text, and more than there are in any.
+/// The most bytes of a cursor's text, which is more than any cursor has.
 const MAX_TEXT: usize = 128;
 
-/// See the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(super) consumer: Uuid,
@@ -17,7 +16,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// The cursor of a text; `None` when there is none.
+    /// Parses the text of a cursor; returns `None` if it is malformed.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_TEXT {
             return None;
@@ -30,7 +29,6 @@ impl Cursor {
         })
     }
 
-    /// Its text.
     pub(super) fn to_text(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(format!("{} {}", self.position.0, self.consumer))
     }

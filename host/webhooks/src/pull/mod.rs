@@ -1,10 +1,10 @@
 //! Pull: events for receivers that cannot be called, a page at a time, in the order in which they were accepted
 //! (`webhooks.md`, "Pull").
 //!
-//! A consumer is a name with a position in the log of its tenant's events (`events/log.rs`), which has nothing to do with
-//! deliveries. A request gets the events after that position. With the cursor of a page it first acknowledges that page:
-//! the position moves, durably (`progress.rs`). So what was not acknowledged is answered again after any crash, and
-//! nothing is skipped. `waiting.rs` waits for the first event, `consumers.rs` lists and removes consumers.
+//! A consumer is a name with a position in the log of its tenant's events (`events/log.rs`), which is independent of
+//! deliveries. A request gets the events after that position. With the cursor of a page it first acknowledges that
+//! page: the position moves, durably (`progress.rs`). So after any crash, unacknowledged events are returned again, and
+//! none is skipped. `waiting.rs` waits for the first event, `consumers.rs` lists and removes consumers.
 
 pub(super) mod consumers;
 mod cursor;
@@ -33,18 +33,18 @@ use super::events::log::Logged;
 use super::events::schema::envelopes;
 use super::registry::consumer::{Consumer, ConsumerName};
 
-/// How many bytes the events of a page have at most, where there are several.
+/// The most bytes of a page's events, unless it has only one.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What a request for events asks.
+/// A request for events.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) consumer: ConsumerName,
-    /// The page that it acknowledges, and all before it.
+    /// The page that it acknowledges, with all before it.
     pub(super) after: Option<Cursor>,
-    /// How many events it wants at most.
+    /// The most events that it wants.
     pub(super) limit: usize,
-    /// How long it waits for the first.
+    /// The longest that it waits for the first event.
     pub(super) wait: Duration,
 }
 
@@ -60,10 +60,10 @@ pub(super) struct EventPage {
     reset: Option<bool>,
 }
 
-/// The requests that wait for events on this host, by tenant.
+/// The requests on this host that wait for events, by tenant.
 pub(super) type Waiters = Arc<Budget<TenantId>>;
 
-/// So many of each tenant.
+/// Allows `each` waiting requests per tenant.
 pub(super) fn waiters(each: usize) -> Waiters {
     Budget::new(Limit {
         all: usize::MAX,
@@ -72,8 +72,8 @@ pub(super) fn waiters(each: usize) -> Waiters {
 }
 
 impl Webhooks {
-    /// A page of events for a consumer, and whether the request has made the consumer. `gone` is ready when the client does
-    /// not wait for the answer any more.
+    /// Returns a page of events for a consumer, and whether the request created the consumer. `gone` is ready when the
+    /// client no longer waits for the answer.
     ///
     /// # Errors
     /// [`Error::Invalid`](tillgate_base::error::Error::Invalid) for a cursor that the consumer was not given;
@@ -89,7 +89,7 @@ impl Webhooks {
         let records = self.records(tenant);
         let (consumer, is_new) = self.progress(&records, asked).await?;
         if is_new {
-            // It begins here, so there is nothing yet.
+            // The consumer starts here, so it has no events yet.
             return Ok((
                 EventPage::of(&consumer, Slice::default(), &records).await?,
                 true,
@@ -102,7 +102,7 @@ impl Webhooks {
 }
 
 impl EventPage {
-    /// The events of a part of the log that a consumer reads on, as many as fit.
+    /// Builds a consumer's page from a slice of the log, with as many events as fit.
     async fn of(consumer: &Consumer, slice: Slice, records: &Records) -> Result<Self> {
         let mut end = consumer.position().max(slice.trimmed);
         let mut is_reset = consumer.position() < slice.trimmed;
@@ -124,7 +124,7 @@ impl EventPage {
                         let event = decode_entry::<Event>(key, &entry)?.record;
                         items.push(event.into_envelope());
                     }
-                    // Retention removes it just before or after its message.
+                    // Retention removes the event just before or after its message.
                     None => is_reset = true,
                 }
             }

@@ -1,6 +1,6 @@
-//! A consumer's progress: the request that makes it, and those that acknowledge.
+//! A consumer's progress: requests create a consumer and acknowledge pages.
 //!
-//! A consumer begins where the log ends when it is made. From that commit on every event is logged, since the commits that
+//! A new consumer starts at the end of the log. From that commit on every event is logged, since the commits that
 //! accept events check whether there is a consumer. An acknowledgement is durable before its request is answered.
 
 use std::time::Duration;
@@ -16,14 +16,13 @@ use crate::journal::retention;
 use crate::registry::consumer::Consumer;
 use crate::registry::quota::CONSUMERS;
 
-/// What is wrong with a text that is no cursor of a consumer.
 pub(crate) const CURSOR_RULE: &str = "must be the next of a page that this consumer was given: without it, the page that is not acknowledged is answered";
 
-/// How often at most it is written down that a consumer has asked, where it acknowledges nothing.
+/// The shortest time between updates of `seen_at` while a consumer acknowledges nothing.
 const SEEN_EVERY: Duration = Duration::from_secs(60);
 
 impl Webhooks {
-    /// The consumer of a request, which is made where there is none, and has acknowledged what the request acknowledges; and
+    /// Returns the consumer of a request, created if there is none, after the acknowledgement in the request; and
     /// whether it is new.
     pub(super) async fn progress(
         &self,
@@ -43,7 +42,7 @@ impl Webhooks {
         records.change(plan).await
     }
 
-    /// What acknowledges a page. An earlier page than the newest that is acknowledged changes nothing.
+    /// Plans the acknowledgement of a page. A page before the newest acknowledged one changes nothing.
     async fn acknowledge(
         &self,
         records: &Records,
@@ -63,7 +62,7 @@ impl Webhooks {
         Ok((change, (read.record, false)))
     }
 
-    /// What makes a consumer.
+    /// Plans the creation of a consumer.
     async fn begin(&self, records: &Records, key: &str) -> Result<(Change, (Consumer, bool))> {
         let now = self.app.clock.now();
         let consumer = Consumer::new(end_of_log(records).await?, now);
@@ -77,7 +76,7 @@ impl Webhooks {
         Ok((change, (consumer, true)))
     }
 
-    /// Writes down that a consumer has asked. What is answered does not rest on that, so it may fail.
+    /// Records that a consumer has asked. The answer does not depend on that, so it may fail.
     pub(super) async fn note_seen(&self, records: &Records, asked: &Asked, consumer: &Consumer) {
         let now = self.app.clock.now();
         if now.since(consumer.seen_at) < SEEN_EVERY {
@@ -101,7 +100,6 @@ impl Webhooks {
     }
 }
 
-/// The newest position of the log.
 async fn end_of_log(records: &Records) -> Result<Position> {
     let (store, partition) = (records.store(), records.partition());
     let log = store.read(partition, EVENT_LOG, Position::default(), 0);

@@ -1,8 +1,8 @@
-//! Waiting for a consumer's first event: until the log of its tenant goes on, its time is over, the client has gone, or the
+//! Waits for a consumer's first event: until the log of its tenant grows, the time is up, the client has gone, or the
 //! host stops.
 //!
-//! The store's hints tell when to look. They may be lost, so the log is looked at now and then all the same; and they come
-//! for whatever the tenant changes, so commits that follow each other share a look.
+//! The store's hints say when to look. They may get lost, so the log is also read at intervals without one. They come
+//! for every change of the tenant, so commits in quick succession share a read.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -21,18 +21,18 @@ use crate::Webhooks;
 use crate::events::log::EVENT_LOG;
 use crate::registry::consumer::Consumer;
 
-/// How long a request may wait.
+/// The longest that a request may wait.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// How often the log is looked at without a hint, and with hints at most.
+/// The interval between reads of the log without a hint, and the shortest one with hints.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(100);
 
-/// How soon there may be a place again for a request that wants to wait.
+/// The time after which a request that found no place to wait may try again.
 const NO_PLACE: Duration = Duration::from_secs(1);
 
 impl Webhooks {
-    /// A place among the requests of a tenant that wait, for one that will.
+    /// Reserves a place among the tenant's waiting requests, if this one will wait.
     pub(super) fn waiter(
         &self,
         tenant: &TenantId,
@@ -53,7 +53,8 @@ impl Webhooks {
         waiter.map(Some).ok_or_else(too_many)
     }
 
-    /// What the log has after a consumer's position, once it has anything, or when the request has waited for long enough.
+    /// Returns what the log has after a consumer's position, once it has anything or the request has waited long
+    /// enough.
     pub(super) async fn first(
         &self,
         records: &Records,

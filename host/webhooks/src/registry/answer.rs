@@ -1,4 +1,4 @@
-//! Webhooks as they are answered (`webhooks.md`, "Resource"): without passwords, and with a shared key only once.
+//! Webhooks as the API returns them (`webhooks.md`, "Resource"): without passwords, and with a shared key only once.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,12 +15,12 @@ use super::filter::{Filter, filter_schema};
 use super::webhook::{Authentication, DisabledReason, Webhook};
 
 impl Webhook {
-    /// The entity tag of the webhook as it is answered.
+    /// Returns the entity tag of the webhook as the API returns it.
     pub(crate) fn etag(&self) -> Result<Etag> {
         etag::of_json(&self.answer())
     }
 
-    /// The webhook as it is answered.
+    /// Returns the webhook as the API does, without its shared key.
     pub(crate) fn answer(&self) -> Answer<'_> {
         let settings = &self.settings;
         Answer {

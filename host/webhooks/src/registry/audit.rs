@@ -1,4 +1,4 @@
-//! What the audit log says of a webhook.
+//! The lines about webhooks in the audit log.
 
 use tillgate_base::error::Result;
 use tillgate_base::identity::TenantId;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::webhook::Webhook;
 
-/// The line of a webhook that was something else before, or nothing.
+/// Creates the line of a webhook before and after a change; either may be absent.
 ///
 /// # Errors
 /// [`Error::Bug`](tillgate_base::error::Error::Bug).

@@ -19,19 +19,19 @@ const MAX_URL: usize = 2_048;
 const MAX_HEADER_NAME: usize = 100;
 const MAX_TYPES: usize = 100;
 
-/// The most bytes of a text that becomes a part of a key in the store, or of a header.
+/// The most bytes of a text that becomes part of a key in the store, or of a header.
 const MAX_SHORT_TEXT: usize = 256;
 
 /// The most deliveries a second that a webhook may ask for.
 const MAX_RATE: u64 = 10_000;
 
-/// What is wrong with a text that is not a short one ([`is_short_text`]).
+/// The rule for a short text ([`is_short_text`]).
 pub(crate) const SHORT_TEXT_RULE: &str =
     "must be 1 to 256 bytes of UTF-8 without control characters";
 
 const KEY_RULE: &str = "must be \"generate\" or 16 to 128 printable characters";
 
-/// Headers that a signature cannot take the place of.
+/// The headers that a signature must not replace.
 const RESERVED: [&str; 23] = [
     "accept",
     "accept-encoding",
@@ -58,7 +58,7 @@ const RESERVED: [&str; 23] = [
     "x-service-body-signature",
 ];
 
-/// What an answer says of a webhook beside what can be set: it may be sent back.
+/// The members of an answer that are not settings: a request may send them back.
 const ANSWERED: [&str; 8] = [
     "createdAt",
     "disabledAt",
@@ -70,26 +70,25 @@ const ANSWERED: [&str; 8] = [
     "standardWebhooksSecret",
 ];
 
-/// What a request says of a webhook.
+/// A webhook in a request.
 #[derive(Debug)]
 pub(crate) struct NewWebhook {
-    /// All but the secrets that it keeps or has made.
+    /// All settings but the secrets that the request keeps or has generated.
     pub(crate) settings: Settings,
     pub(crate) key: SharedKeyChange,
-    /// Whether the password is to be the one that is stored.
+    /// `true` if the stored password stays.
     pub(crate) keeps_password: bool,
-    /// The webhook that a trial takes the secrets from that the request keeps.
+    /// The webhook from which a trial takes the secrets that the request keeps.
     pub(crate) id: Option<Uuid>,
 }
 
 impl NewWebhook {
-    /// Whether a shared key is made for it, which its answer then shows.
+    /// Returns whether a shared key is generated for it, which the answer then shows.
     pub(crate) fn makes_key(&self) -> bool {
         self.key == SharedKeyChange::Generate
     }
 }
 
-/// What a request does to the shared key.
 #[derive(Debug, PartialEq)]
 pub(crate) enum SharedKeyChange {
     Keep,
@@ -98,7 +97,7 @@ pub(crate) enum SharedKeyChange {
     Set(Secret),
 }
 
-/// The body that creates or replaces a webhook.
+/// Returns the schema of the body that creates or replaces a webhook.
 pub(crate) fn settings_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, |value| {
         value.component("WebhookSettings", |value| {
@@ -107,7 +106,7 @@ pub(crate) fn settings_schema(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The body that tries out a webhook.
+/// Returns the schema of the body that tries out a webhook.
 pub(crate) fn trial_schema(generator: &mut SchemaGenerator) -> Schema {
     let id = "The webhook whose stored secrets are used where the body leaves them out.";
     describe(generator, |value| {
@@ -115,7 +114,7 @@ pub(crate) fn trial_schema(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Reads a webhook. `allows_http` says whether its URL may be of that kind, and `about_id` what its id is for.
+/// Reads a webhook. `allows_http` permits a URL of `http`, and `about_id` describes the id.
 pub(crate) fn webhook(
     value: Value<'_, '_, '_>,
     allows_http: bool,
@@ -181,12 +180,11 @@ pub(crate) fn webhook(
     })
 }
 
-/// The name of a webhook.
 fn name(value: Value<'_, '_, '_>) -> Option<String> {
     title(value, MAX_NAME)
 }
 
-/// The URL of a receiver, for which `check` says what is wrong.
+/// Reads the URL of a receiver; `check` says what is wrong with it.
 pub(crate) fn url(
     value: Value<'_, '_, '_>,
     check: impl FnOnce(&str) -> Result<(), &'static str>,
@@ -199,7 +197,7 @@ pub(crate) fn url(
     value.checked(schema, |text| check(text).map(|()| text.to_owned()))
 }
 
-/// Checks the URL of a receiver; says what is wrong with it.
+/// Checks the URL of a receiver; returns what is wrong with it.
 pub(crate) fn check_url(text: &str, allows_http: bool) -> Result<(), &'static str> {
     if text.len() > MAX_URL {
         return Err("must have at most 2,048 bytes");
@@ -227,7 +225,7 @@ pub(crate) fn check_url(text: &str, allows_http: bool) -> Result<(), &'static st
     Ok(())
 }
 
-/// The event types that a webhook wants.
+/// Reads the event types that a webhook wants.
 fn event_types(value: Value<'_, '_, '_>) -> Option<Vec<String>> {
     let (count, rule) = (1..=MAX_TYPES, "must have 1 to 100 event types");
     value.set(count, rule, "is a duplicate", |value| {
@@ -261,7 +259,7 @@ const KINDS: [Kind; 2] = [
     },
 ];
 
-/// How a delivery proves where it comes from, and whether the password is to stay the one that is stored.
+/// Reads the authentication of deliveries, and whether the stored password stays.
 fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
     value.one_of("type", &KINDS, "must be BEARER or BASIC", |kind, fields| {
         if kind == "BEARER" {
@@ -281,7 +279,7 @@ fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
     })
 }
 
-/// A password, which no answer has.
+/// Reads a password, which no answer contains.
 fn password(value: Value<'_, '_, '_>) -> Option<String> {
     let schema = |generator: &mut _| {
         let mut schema = short_text_schema(generator);
@@ -291,12 +289,12 @@ fn password(value: Value<'_, '_, '_>) -> Option<String> {
     value.text_that(schema, is_short_text, SHORT_TEXT_RULE)
 }
 
-/// How a delivery proves where it comes from, in requests and in answers.
+/// Returns the schema of the authentication of deliveries, in requests and in answers.
 pub(super) fn authentication_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, authentication)
 }
 
-/// A text that becomes a part of a key in the store, or of a header.
+/// Reads a text that becomes part of a key in the store, or of a header.
 pub(crate) fn short_text(
     value: Value<'_, '_, '_>,
     holds: impl FnOnce(&str) -> bool,
@@ -314,7 +312,7 @@ pub(crate) fn short_text_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_SHORT_TEXT, "pattern": NO_CONTROLS, "description": "At most 256 bytes of UTF-8." })
 }
 
-/// Whether a text has 1 to 256 bytes, and no control character.
+/// Returns whether a text has 1 to 256 bytes, and no control character.
 pub(crate) fn is_short_text(text: &str) -> bool {
     (1..=MAX_SHORT_TEXT).contains(&text.len()) && !text.contains(char::is_control)
 }
@@ -333,7 +331,7 @@ fn shared_key(value: Value<'_, '_, '_>) -> Option<SharedKeyChange> {
     value.parsed(schema, found, KEY_RULE)
 }
 
-/// A shared key that is not to be made.
+/// Reads a shared key that is given, not generated.
 pub(crate) fn signing_key(value: Value<'_, '_, '_>) -> Option<Secret> {
     let schema = |_: &mut _| {
         json_schema!({

@@ -1,5 +1,5 @@
-//! The webhooks of a tenant, and whether it has consumers, in memory as the store has them. Every event and every attempt
-//! looks here, and not in the store.
+//! A cache of a tenant's webhooks, and of whether it has consumers, kept up to date with the store. Every event and
+//! every attempt reads it instead of the store.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,43 +24,43 @@ use super::webhook::{WEBHOOK, Webhook, webhook_key};
 /// The webhooks of a tenant, by id.
 pub(crate) type Webhooks = BTreeMap<Uuid, Arc<Webhook>>;
 
-/// The webhooks of the tenants that were asked for.
+/// The caches of the tenants that were asked for.
 #[derive(Debug)]
 pub(crate) struct Caches(RwLock<PerTenant<Cache>>);
 
 impl Caches {
-    /// For so many tenants with webhooks, about.
+    /// Creates caches for about `max` tenants with webhooks.
     pub(crate) fn new(max: usize) -> Self {
         Self(RwLock::new(PerTenant::new(max)))
     }
 
-    /// The webhooks of a tenant, fresh enough to be used; read from the store the first time.
+    /// Returns the webhooks of a tenant, fresh enough to use; reads them from the store the first time.
     pub(crate) async fn of(&self, app: &App, tenant: &TenantId) -> Result<Arc<Webhooks>> {
         let cache = self.cache(app, tenant).await?;
         cache.ensure_fresh(app.clock.now()).await?;
         Ok(cache.webhooks.load_full())
     }
 
-    /// Whether a tenant has consumers, as fresh as its webhooks.
+    /// Returns whether a tenant has consumers, as fresh as its webhooks.
     pub(crate) async fn has_consumers(&self, app: &App, tenant: &TenantId) -> Result<bool> {
         let cache = self.cache(app, tenant).await?;
         cache.ensure_fresh(app.clock.now()).await?;
         Ok(cache.has_consumers.load(Ordering::Relaxed))
     }
 
-    /// Has memory follow what was just written.
+    /// Brings the cache of a tenant up to date with what was just written.
     pub(crate) async fn catch_up(&self, app: &App, tenant: &TenantId) -> Result<()> {
         self.cache(app, tenant).await?.catch_up().await
     }
 
-    /// How many tenants have webhooks in memory, and how many webhooks these are.
+    /// Returns the number of cached tenants, and of their webhooks.
     pub(crate) fn size(&self) -> (usize, usize) {
         let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let webhooks = caches.all().map(|cache| cache.webhooks.load().len());
         (caches.all().len(), webhooks.sum())
     }
 
-    /// How old the oldest of them is that was asked for lately.
+    /// Returns the age of the oldest cache that was asked for recently.
     pub(crate) fn age(&self, now: Timestamp) -> Duration {
         let caches = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let ages = caches.all();
@@ -155,7 +155,7 @@ impl Subscriber for Cache {
             Changed::Keys(keys) if keys.iter().any(|key| id_of(key).is_some()) => {
                 self.read_keys(&keys).await?
             }
-            // The feed of a tenant tells of its conditions and projects as well.
+            // The change feed of a tenant also reports its conditions and projects.
             Changed::Keys(_) => return Ok(()),
         };
         self.webhooks.store(Arc::new(webhooks));
@@ -163,8 +163,8 @@ impl Subscriber for Cache {
     }
 }
 
-/// The webhooks that an event is for. One that is disabled, by its owner or the service, gets it
-/// once it is enabled, if that is soon.
+/// Returns the webhooks that an event is for. One that is disabled, by its owner or the service, gets it once it is
+/// enabled, if that is soon.
 pub(crate) fn wanting<'w>(
     all: impl Iterator<Item = &'w Arc<Webhook>>,
     event: &dyn Filterable,

@@ -1,21 +1,19 @@
-//! Consumers of a tenant's events: receivers that cannot be called, and ask for events instead (`webhooks.md`, "Pull").
+//! Consumers of a tenant's events: receivers that cannot be called and ask for events instead (`webhooks.md`, "Pull").
 
 use serde::{Deserialize, Serialize};
 use tillgate_store::Position;
 use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
-/// The records of consumers, by name.
+/// The key prefix of consumers, by name.
 pub(crate) const CONSUMER: &str = "webhook-consumer/";
 
 /// The most bytes of a name.
 const MAX_NAME: usize = 64;
 
-/// What is wrong with a text that is no name.
 pub(crate) const NAME_RULE: &str =
     "must be 1 to 64 letters, digits, dots, hyphens and underscores, and not . or ..";
 
-/// The name of a consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConsumerName(String);
 
@@ -23,36 +21,34 @@ pub(crate) struct ConsumerName(String);
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Consumer {
-    /// Its own: a later consumer of the same name has another one.
+    /// Its own id: a later consumer of the same name has another one.
     pub(crate) id: Uuid,
-    /// How far in the log of events it has acknowledged.
+    /// The position in the log of events up to which it has acknowledged.
     position: u64,
     pub(crate) created_at: Timestamp,
-    /// When it asked last, to the minute.
+    /// The time of its last request, to the minute.
     pub(crate) seen_at: Timestamp,
 }
 
 impl ConsumerName {
-    /// The name that a text is.
+    /// Returns a text as a name, if it is one.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let fits = (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(is_allowed);
         (fits && text != "." && text != "..").then(|| Self(text.to_owned()))
     }
 
-    /// Its text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The key of the consumer's record.
     pub(crate) fn key(&self) -> String {
         format!("{CONSUMER}{}", self.0)
     }
 }
 
 impl Consumer {
-    /// A new consumer, which gets what comes after a position.
+    /// Creates a consumer, which gets the events after a position.
     pub(crate) fn new(position: Position, now: Timestamp) -> Self {
         Self {
             id: Uuid::new_v4(),
@@ -62,12 +58,12 @@ impl Consumer {
         }
     }
 
-    /// How far it has acknowledged.
+    /// Returns the position up to which it has acknowledged.
     pub(crate) const fn position(&self) -> Position {
         Position(self.position)
     }
 
-    /// Acknowledges what comes before a position; whether that was not acknowledged yet.
+    /// Acknowledges the events up to a position; returns whether any of them were not acknowledged yet.
     pub(crate) fn acknowledge(&mut self, position: Position) -> bool {
         let is_new = position > self.position();
         self.position = self.position.max(position.0);

@@ -1,5 +1,5 @@
-//! The names of event types: what a webhook may want, and what an event may have (`webhooks.md`, "Resource"). Those of the
-//! service's own events are reserved: a receiver of one knows who has published it.
+//! The names of event types: what a webhook may want, and what an event may have (`webhooks.md`, "Resource"). Those of
+//! the service's own events are reserved, so that a receiver of one knows who published it.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use tillgate_api::problem::EVENT_TYPE_RESERVED;
@@ -11,16 +11,15 @@ pub(super) const ALL: &str = "*";
 /// The most bytes of an event type.
 const MAX_TYPE: usize = 256;
 
-/// What is wrong with a text that is no event type.
 pub(crate) const TYPE_RULE: &str =
     "must be an event type such as x.order-updates.v1, of at most 256 bytes";
 
-/// The types of test events, of events of webhooks, and of deliveries.
+/// The types of test events, of events about webhooks, and of events about deliveries.
 pub(crate) const PING: &str = "exe.events.v1";
 pub(crate) const WEBHOOK_EVENTS: &str = "webhooks.events.v1";
 pub(crate) const DELIVERY_EVENTS: &str = "deliveries.events.v1";
 
-/// The types that only the service publishes: these, and those of conditions and projects.
+/// The types that only the service publishes: these, and those about conditions and projects.
 const RESERVED: [&str; 5] = [
     "entity-conditions.events.v1",
     "projects.events.v1",
@@ -29,13 +28,13 @@ const RESERVED: [&str; 5] = [
     PING,
 ];
 
-/// The topic of rate changes. Its name has the form of an event type, and is none.
+/// The topic of rate changes. Its name has the form of an event type, but is not one.
 const RATES_TOPIC: &str = "cer.public.event.rates-changed.v1";
 
 const TOPIC_RULE: &str = "must not be the topic of rate changes, which are no events: follow \
                           GET /api/v1/topics/cer.public.event.rates-changed.v1";
 
-/// What is wrong with a text that is to be an event type, if anything is.
+/// Returns what is wrong with a text as an event type, if anything is.
 pub(crate) fn fault_of_type(text: &str) -> Option<&'static str> {
     match text {
         RATES_TOPIC => Some(TOPIC_RULE),
@@ -59,7 +58,7 @@ pub(crate) fn require_unreserved(event_type: &str) -> Result<()> {
     }
 }
 
-/// Whether a text is an event type: `<name>(.<name>)*.v<n>`.
+/// Returns whether a text is an event type: `<name>(.<name>)*.v<n>`.
 pub(crate) fn is_event_type(text: &str) -> bool {
     let Some((names, version)) = text.rsplit_once(".v") else {
         return false;
@@ -73,7 +72,6 @@ pub(crate) fn is_event_type(text: &str) -> bool {
     text.len() <= MAX_TYPE && is_version && names.split('.').all(is_name)
 }
 
-/// An event type.
 pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": r"^[a-z0-9-]+(\.[a-z0-9-]+)*\.v[0-9]+$", "maxLength": 256, "examples": ["x.order-updates.v1"],

@@ -1,6 +1,6 @@
-//! Webhooks as tenants configure them: the request that sets one (`body.rs`, `event_type.rs`, `secrets.rs`), what is stored
-//! and answered (`webhook.rs`, `filter/`, `answer.rs`), which keys sign when (`shared_keys.rs`), consumers (`consumer.rs`), how many there
-//! are of webhooks and consumers (`quota.rs`), and the memory of it (`cache.rs`).
+//! Webhooks as tenants configure them: the request that sets one (`body.rs`, `event_type.rs`, `secrets.rs`), the stored
+//! and the returned form (`webhook.rs`, `filter/`, `answer.rs`), the keys that sign at a time (`shared_keys.rs`),
+//! consumers (`consumer.rs`), the numbers of webhooks and consumers (`quota.rs`), and the cache of it (`cache.rs`).
 
 pub(super) mod answer;
 pub(super) mod audit;

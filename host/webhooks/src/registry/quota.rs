@@ -1,5 +1,5 @@
-//! How many webhooks a tenant has, and how many consumers. They are counted in the commits that
-//! add or remove one, so that no two of them pass the quota together, on whichever hosts they are made.
+//! Counts a tenant's webhooks and its consumers. The commits that add or remove one also change the count, so that no
+//! two of them exceed the quota together, on whichever hosts they are made.
 
 use serde::de::IgnoredAny;
 use tillgate_base::data::quota::{self, exchange};
@@ -11,23 +11,22 @@ use super::webhook::WEBHOOK;
 /// A kind of record that is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
-    /// The record of how many there are.
+    /// The key of the count.
     pub(crate) count_key: &'static str,
-    /// The records that are counted where the count is missing, since an earlier version has not counted them. `None`: a
-    /// missing count says that there are none.
+    /// The records to count when the count is missing, because an earlier version did not keep one. `None`: a missing
+    /// count means that there are none.
     uncounted: Option<&'static str>,
-    /// What they are called.
     name: &'static str,
 }
 
-/// Webhooks. Those of a tenant that has had no change of them since they are counted have no record of how many there are.
+/// Webhooks. A tenant whose webhooks have not changed since they are counted has no count.
 pub(crate) const WEBHOOKS: Counted = Counted {
     count_key: "usage/webhooks",
     uncounted: Some(WEBHOOK),
     name: "webhooks",
 };
 
-/// Consumers. A tenant has some exactly while there is the record of how many: commits check that (`events/log.rs`).
+/// Consumers. A tenant has some exactly while it has a count: commits check that (`events/log.rs`).
 pub(crate) const CONSUMERS: Counted = Counted {
     count_key: "usage/event-consumers",
     uncounted: None,
@@ -35,7 +34,7 @@ pub(crate) const CONSUMERS: Counted = Counted {
 };
 
 impl Counted {
-    /// How many there are.
+    /// Returns how many there are.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -43,7 +42,7 @@ impl Counted {
         Ok(self.read(records).await?.1)
     }
 
-    /// Adds to a change that there is one more.
+    /// Adds one to the count, in a change.
     ///
     /// # Errors
     /// [`Error::Conflict`](tillgate_base::error::Error::Conflict) when there are `max` already; when the store is unavailable.
@@ -59,7 +58,7 @@ impl Counted {
         change.put(self.count_key, &used)
     }
 
-    /// Adds to a change that there is one fewer.
+    /// Takes one off the count, in a change.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -68,8 +67,8 @@ impl Counted {
         change.expect(self.count_key, counted.as_ref());
         match (used.saturating_sub(1), self.uncounted) {
             (0, None) => change.delete(self.count_key),
-            // Also when none is left: if others counted anew then, a commit that rests on what they have found would not see
-            // that a count came and went.
+            // The count stays even at zero: if others counted the records again then, a commit that relies on their
+            // result would not see that a count came and went.
             (left, _) => change.put(self.count_key, &left)?,
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The secrets of a webhook's settings: set by a request, taken over from what is stored, or made here.
+//! The secrets of a webhook's settings: set by a request, taken over from the stored settings, or generated here.
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
@@ -8,14 +8,14 @@ use tillgate_base::identity::Secret;
 use super::body::{NewWebhook, SharedKeyChange};
 use super::webhook::{Authentication, Settings};
 
-/// What a request sets, with the secrets that are stored where it keeps them, and a shared key where it asks for one.
+/// Returns the settings of a request, with the stored secrets that it keeps, and a new shared key if it asks for one.
 ///
 /// # Errors
-/// [`Error::Invalid`] when the stored password is asked for and there is none for that receiver.
+/// [`Error::Invalid`] when the request keeps the stored password and there is none for that receiver.
 pub(crate) fn with_secrets(new: &NewWebhook, stored: Option<&Settings>) -> Result<Settings> {
     let mut settings = new.settings.clone();
     if new.keeps_password {
-        // A caller who may write webhooks could have it sent to a receiver of their own otherwise.
+        // Otherwise a caller who may write webhooks could have it sent to a receiver of their own.
         let receiver = settings.receiver();
         let stored = stored.filter(|stored| receiver.is_some() && stored.receiver() == receiver);
         let password = stored.and_then(|stored| match &stored.authentication {
@@ -33,14 +33,14 @@ pub(crate) fn with_secrets(new: &NewWebhook, stored: Option<&Settings>) -> Resul
         SharedKeyChange::Generate => Some(generate_key()?),
         SharedKeyChange::Set(key) => Some(key.clone()),
     };
-    // An overlap ends with another key, and goes on with the same.
+    // An overlap ends with another key, and continues with the same one.
     settings.previous_key = stored
         .filter(|stored| stored.shared_key == settings.shared_key)
         .and_then(|stored| stored.previous_key.clone());
     Ok(settings)
 }
 
-/// A shared key of 256 random bits, as text.
+/// Generates a shared key of 256 random bits, as text.
 ///
 /// # Errors
 /// [`Error::Bug`] when the system has no random numbers.
@@ -51,7 +51,7 @@ pub(crate) fn generate_key() -> Result<Secret> {
     Ok(Secret::new(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-/// A shared key as libraries of Standard Webhooks take it: they sign with the bytes that are in base64 there.
+/// Returns a shared key in the form of Standard Webhooks, whose libraries sign with the bytes that it has in base64.
 pub(crate) fn standard_webhooks_secret(key: &Secret) -> String {
     format!("whsec_{}", BASE64_STANDARD.encode(key.reveal()))
 }

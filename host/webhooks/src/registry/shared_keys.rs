@@ -1,5 +1,5 @@
-//! The shared keys of a webhook as time goes by (`webhooks.md`, "A delivery": Rotation). After a rotation with an overlap
-//! the old key goes on signing until the overlap ends; there are never more than two. Pure.
+//! The shared keys of a webhook over time (`webhooks.md`, "A delivery": Rotation). After a rotation with an overlap the
+//! old key keeps signing until the overlap ends; there are never more than two. Pure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,32 +12,31 @@ use tillgate_store::clock::Timestamp;
 
 use super::webhook::{PreviousKey, Settings, Webhook};
 
-/// The longest overlap.
 const MAX_OVERLAP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The keys that sign at a time.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    /// The webhook's key.
+    /// The webhook's current key.
     pub(crate) present: SharedKey,
-    /// The one before, while it is still used.
+    /// The key before it, while that is still used.
     pub(crate) previous: Option<SharedKey>,
 }
 
 impl Keys {
-    /// The one that signs where there is room for one signature: receivers know the old key for certain.
+    /// Returns the key to sign with where there is room for one signature: receivers know the old key for certain.
     pub(crate) fn of_one_value(&self) -> &SharedKey {
         self.previous.as_ref().unwrap_or(&self.present)
     }
 
-    /// All of them, the newest first.
+    /// Returns all of them, newest first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &SharedKey> {
         [&self.present].into_iter().chain(&self.previous)
     }
 }
 
 impl Settings {
-    /// The keys that sign at a time.
+    /// Returns the keys that sign at a time.
     pub(crate) fn keys(&self, at: Timestamp) -> Result<Option<Keys>> {
         let Some(present) = &self.shared_key else {
             return Ok(None);
@@ -51,7 +50,7 @@ impl Settings {
 }
 
 impl Webhook {
-    /// Gives it a new key; the one that it had goes on signing for `overlap`. One before that ends at once.
+    /// Gives it a new key; the one that it had keeps signing for `overlap`. A key before that ends at once.
     pub(crate) fn rotate_key(&mut self, key: Secret, now: Timestamp, overlap: Duration) {
         let old = self.settings.shared_key.replace(key);
         let old = old.filter(|_| !overlap.is_zero());
@@ -61,7 +60,7 @@ impl Webhook {
         });
     }
 
-    /// The webhook as it is at a time: without an old key that has ended.
+    /// Returns the webhook as it is at a time: without an old key that has ended.
     pub(crate) fn as_of(mut self: Arc<Self>, now: Timestamp) -> Arc<Self> {
         let old = self.settings.previous_key.as_ref();
         if old.is_some_and(|old| !old.is_used(now)) {
@@ -78,7 +77,7 @@ impl Webhook {
         }
     }
 
-    /// Whether the keys that signed at a time are known and may sign now.
+    /// Returns whether the keys that signed at a time are known and may sign now.
     pub(crate) fn has_had_its_keys_since(&self, at: Timestamp, now: Timestamp) -> bool {
         let changed = self.key_changed_at.unwrap_or(self.last_modified);
         let ended = self.settings.previous_key.as_ref();
@@ -93,10 +92,10 @@ impl PreviousKey {
     }
 }
 
-/// Reads how long the old key goes on signing, such as `24h`.
+/// Reads the time for which the old key keeps signing, such as `24h`.
 ///
 /// # Errors
-/// [`Error::Invalid`].
+/// The rule that the text breaks.
 pub(crate) fn overlap(text: &str) -> Result<Duration, &'static str> {
     let overlap = parse_duration(text).filter(|overlap| *overlap <= MAX_OVERLAP);
     overlap.ok_or("must be a duration such as 0s, 1h, 24h or 7 days, at most 7 days")

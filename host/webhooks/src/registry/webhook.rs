@@ -1,5 +1,4 @@
-//! Webhooks as they are stored and answered (`webhooks.md`, "Resource"). Secrets are stored, for they sign; they are
-//! neither answered nor shown.
+//! Webhooks as they are stored (`webhooks.md`, "Resource"), with the secrets that deliveries need.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,10 +12,9 @@ use uuid::Uuid;
 use super::event_type::ALL;
 use super::filter::Filter;
 
-/// The records of a tenant's webhooks.
+/// The key prefix of a tenant's webhooks.
 pub(crate) const WEBHOOK: &str = "webhook/";
 
-/// The key of a webhook's record.
 pub(crate) fn webhook_key(id: Uuid) -> String {
     format!("{WEBHOOK}{id}")
 }
@@ -27,74 +25,69 @@ pub(crate) fn webhook_key(id: Uuid) -> String {
 pub(crate) struct Webhook {
     /// Its id.
     pub id: Uuid,
-    /// What its owner has set.
+    /// The settings of its owner.
     #[serde(flatten)]
     pub settings: Settings,
-    /// Why and when the service has disabled it.
+    /// The reason and the time, if the service has disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-    /// When it was created.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// The time of its last change.
     pub last_modified: Timestamp,
-    /// Who last changed it; `None` if the service did. Records of earlier versions do not say.
+    /// The author of the last change; `None` if the service made it. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified_by: Option<By>,
-    /// Since when its keys have signed as they do now; absent in records of earlier versions.
+    /// The time since which its keys sign as they do now; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_changed_at: Option<Timestamp>,
-    /// When it was last resumed: a host that had paused it before then sends again.
+    /// The time at which it was last resumed: a host that paused it before then sends again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
 }
 
-/// What the owner of a webhook sets.
+/// The settings of a webhook, made by its owner.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Settings {
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub name: String,
-    /// Where events are sent.
+    /// The URL that events are sent to.
     pub callback_url: String,
     /// The types of the events that it wants.
     pub event_types: Vec<String>,
-    /// Which of these events it gets.
+    /// The filter on these events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
-    /// How deliveries prove where they come from.
+    /// The proof of where deliveries come from.
     pub authentication: Authentication,
     /// The key of its signatures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_key: Option<Secret>,
-    /// The key that the present one replaces, while both are used.
+    /// The key that the current one replaces, while both are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_key: Option<PreviousKey>,
-    /// The header that carries the signature of the data, in place of those that are configured.
+    /// The header with the signature of the data, in place of those that are configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature_header: Option<String>,
-    /// How many deliveries it takes in a second.
+    /// The most deliveries that it takes in a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_per_second: Option<u32>,
-    /// Whether events are sent.
+    /// `true` if events are sent.
     pub enabled: bool,
-    /// Which program manages it.
+    /// The program that manages it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<ManagedBy>,
 }
 
-/// How a delivery proves where it comes from (`given.md`, 5.2).
+/// The proof of where a delivery comes from (`given.md`, 5.2).
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "UPPERCASE")]
 pub(crate) enum Authentication {
     /// A token of the service's identity provider.
     Bearer,
     /// A name and a password.
-    Basic {
-        /// The name.
-        username: String,
-        /// The password.
-        password: Secret,
-    },
+    Basic { username: String, password: Secret },
 }
 
 /// A shared key that is being replaced.
@@ -103,16 +96,16 @@ pub(crate) enum Authentication {
 pub(crate) struct PreviousKey {
     /// The key.
     pub key: Secret,
-    /// When it is used no more.
+    /// The time from which it is no longer used.
     pub ends_at: Timestamp,
 }
 
-/// Why and when the service has disabled a webhook.
+/// The reason and the time at which the service disabled a webhook.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Disabled {
-    /// Why.
+    /// The reason.
     pub reason: DisabledReason,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
@@ -127,12 +120,12 @@ pub(crate) enum DisabledReason {
 }
 
 impl Webhook {
-    /// Whether events are sent now.
+    /// Returns whether events are sent now.
     pub(crate) const fn is_enabled(&self) -> bool {
         self.settings.enabled && self.disabled.is_none()
     }
 
-    /// Whether it wants events of a type.
+    /// Returns whether it wants events of a type.
     pub(crate) fn wants(&self, event_type: &str) -> bool {
         let mut types = self.settings.event_types.iter();
         types.any(|wanted| wanted == ALL || wanted == event_type)
@@ -140,7 +133,7 @@ impl Webhook {
 }
 
 impl Settings {
-    /// Those of a receiver that gets every event, with a token of the service.
+    /// Returns settings for signing alone: a URL, a token of the service, and a key if there is one.
     pub(crate) const fn of_receiver(callback_url: String, shared_key: Option<Secret>) -> Self {
         Self {
             name: String::new(),
@@ -157,7 +150,7 @@ impl Settings {
         }
     }
 
-    /// The receiver: scheme, host and port of the URL, without its path and query, which may contain a secret.
+    /// Returns the receiver: scheme, host and port of the URL, without its path and query, which may contain a secret.
     pub(crate) fn receiver(&self) -> Option<String> {
         let url = reqwest::Url::parse(&self.callback_url).ok()?;
         Some(url.origin().ascii_serialization())
@@ -165,7 +158,6 @@ impl Settings {
 }
 
 impl DisabledReason {
-    /// Its name.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Gone => "GONE",

@@ -1,7 +1,7 @@
-//! The task that keeps a cache fresh: it reads the log when the store hints at a change, and again after a read has failed.
+//! The task that keeps a cache fresh: it reads the log when the store hints at a change, and again after a failed read.
 //!
-//! While the store is away it tries less and less often. It need not try more often to notice that the store is back: the
-//! store finds that out once for all caches, and hints ([`Hints`]).
+//! While the store is unavailable, the task backs off. It need not retry often to notice that the store is back: the
+//! store detects that once for all caches, and hints ([`Hints`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,10 @@ use tokio::sync::Notify;
 use super::Subscriber;
 use crate::error::Error;
 
-/// The least time between two reads of the log: the hints of that time share a read.
+/// The shortest time between two reads of the log: all hints within it share a read.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long to wait after a read has failed: at first, and at most.
+/// The first and the longest wait after a failed read.
 const MIN_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
@@ -49,7 +49,7 @@ pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
             if !is_changed && !subscription.failing.load(Ordering::Relaxed) {
                 continue;
             }
-            // A cache that is not in use is refreshed when it is used again, by the request that does.
+            // A cache that is not in use is refreshed by the next request that uses it.
             let used = subscription.used.swap(false, Ordering::Relaxed);
             if !used && !subscriber.has_listeners() {
                 subscription.failing.store(false, Ordering::Relaxed);
@@ -71,14 +71,14 @@ pub fn keep_fresh<S: Subscriber>(subscriber: &Arc<S>) {
     });
 }
 
-/// How long to wait after so many reads in a row have failed.
+/// Returns the wait after this many failed reads in a row.
 fn backoff(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(u32::BITS - 1);
     MIN_BACKOFF.saturating_mul(1 << doublings).min(MAX_BACKOFF)
 }
 
-/// Waits until the log is to be read: after a hint, or when a read has failed, after a while. Answers whether there was a
-/// hint: then the store answers.
+/// Waits until the log needs to be read: after a hint, after a request's own read has failed, or after a backoff.
+/// Returns whether there was a hint, which means that the store answers.
 async fn next_read(hints: &mut Hints, failed: &Notify, failures: u32) -> bool {
     if failures > 0 {
         let hint = tokio::time::timeout(backoff(failures), hinted(hints));
@@ -90,13 +90,13 @@ async fn next_read(hints: &mut Hints, failed: &Notify, failures: u32) -> bool {
     }
 }
 
-/// Applies what has changed; answers whether the cache is fresh.
+/// Applies the changes. Returns whether the cache is fresh.
 async fn read_feed<S: Subscriber>(subscriber: &S, trims: bool) -> bool {
     let subscription = subscriber.subscription();
     let partition = &subscription.partition;
     let read = subscriber.catch_up().await;
     match &read {
-        // That the store is unavailable is logged once for all partitions, by readiness.
+        // Readiness logs once for all partitions that the store is unavailable.
         Err(cause @ Error::Unavailable(_)) => {
             tracing::debug!(?partition, %cause, "memory cannot be refreshed");
         }

@@ -1,11 +1,12 @@
 //! The change feed: how caches stay as fresh as the store.
 //!
-//! Every write to a record that is cached appends a change notice, the key that it wrote, to the log [`CHANGES`] of its
-//! partition, in the same commit. A [`Subscriber`] reads that log when the store hints at a change, and at once on the host
-//! that wrote. It does not poll: the store says until when its hints are complete ([`Store::hints_as_of`]), and a
-//! subscriber that has acted on all hints is as fresh as that. The cost of freshness therefore grows with the store's
-//! servers, not with tenants. Caches are never older than a second while the store answers (`platform.md`, "Store"); while
-//! it does not, some answers are served from an older cache, and say how old it is ([`Subscriber::ensure_within`]).
+//! Every write to a cached record appends a change notice, the key that it wrote, to the log [`CHANGES`] of its
+//! partition, in the same commit. A [`Subscriber`] reads that log when the store hints at a change, and at once on the
+//! host that wrote. It does not poll: the store says up to what time its hints are complete ([`Store::hints_as_of`]),
+//! and a subscriber that has acted on all hints is as fresh as that. The cost of freshness therefore grows with the
+//! store's servers, not with tenants. While the store answers, caches are never older than a second (`platform.md`,
+//! "Store"). While it does not, some answers come from an older cache, and say how old it is
+//! ([`Subscriber::ensure_within`]).
 
 mod background;
 
@@ -24,19 +25,19 @@ use crate::error::{Error, Result};
 /// The log that holds the change notices of a partition.
 pub const CHANGES: &str = "changes";
 
-/// How old a cache may be and still be fresh (`platform.md`, "Store").
+/// The greatest age of a fresh cache (`platform.md`, "Store").
 pub const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// How long a request waits for a refresh when the cache as it is would do, and the store answers.
+/// The longest wait of a request for a refresh, when the cache would do as it is and the store answers.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
-/// How long change notices are kept: far longer than a subscriber may be behind without reading everything again.
+/// The retention of change notices: a subscriber that falls further behind reads everything again.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
-/// How many messages are read or trimmed at once.
+/// The number of messages that are read or trimmed at once.
 const PAGE: usize = 500;
 
-/// The operation that announces that the record of a key has changed.
+/// Returns the operation that announces a change to the record of a key.
 #[must_use]
 pub fn change_notice(key: &str) -> Op {
     Op::Append {
@@ -46,7 +47,7 @@ pub fn change_notice(key: &str) -> Op {
     }
 }
 
-/// What has changed since the feed was last read.
+/// The changes since the feed was last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
     /// The records of these keys; a key may appear more than once.
@@ -55,13 +56,13 @@ pub enum Changed {
     Everything,
 }
 
-/// The age of a cache that is served although it is older than a second, because the store is unavailable; zero when it is
+/// The age of a cache that is older than a second and is served because the store is unavailable; zero when it is
 /// fresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Staleness(Duration);
 
 impl Staleness {
-    /// Whole seconds; `None` when the cache is fresh.
+    /// Returns the age in whole seconds, or `None` when the cache is fresh.
     #[must_use]
     pub const fn seconds(self) -> Option<u64> {
         if self.0.is_zero() {
@@ -72,7 +73,7 @@ impl Staleness {
     }
 }
 
-/// How far a subscriber has read the feed of its partition, and when.
+/// The progress of a subscriber in the feed of its partition, and the age of its cache.
 #[derive(Debug)]
 pub struct Subscription {
     store: Arc<dyn Store>,
@@ -83,14 +84,15 @@ pub struct Subscription {
     /// The number of hints when the last successful read began.
     hints_read: AtomicU64,
     position: Mutex<Option<Position>>,
-    /// The number of the newest read that has begun, and of the newest that has succeeded.
+    /// The number of the newest read that has begun, and that of the newest read that has succeeded.
     begun: AtomicU64,
     done: AtomicU64,
-    /// When the cache was last known to be as the store: microseconds since the epoch. 0 before the first read.
+    /// The last time that the cache was known to match the store, in microseconds since the epoch; 0 before the first
+    /// read.
     fresh_at: AtomicU64,
-    /// Whether the last read failed and the background task tries again.
+    /// True if the last read failed and the background task is retrying.
     failing: AtomicBool,
-    /// Whether a request has used the cache since this was last checked.
+    /// True if a request has used the cache since the last check.
     used: AtomicBool,
     /// Notified when a request's own read has failed.
     failed: Arc<Notify>,
@@ -99,7 +101,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// A subscription to the feed of a partition, of which nothing has been read yet.
+    /// Creates a subscription to the feed of a partition. Nothing has been read yet.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, partition: Partition, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -119,13 +121,13 @@ impl Subscription {
         }
     }
 
-    /// The partition.
+    /// Returns the partition.
     #[must_use]
     pub const fn partition(&self) -> &Partition {
         &self.partition
     }
 
-    /// The age of the cache. A clock that was set back makes it no younger.
+    /// Returns the age of the cache. A clock that was set back does not make it younger.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> Duration {
         let age_of = |at: u64| Duration::from_micros(now.0.abs_diff(at));
@@ -134,7 +136,7 @@ impl Subscription {
         if age <= MAX_AGE || fresh_at == 0 {
             return age;
         }
-        // In this order: a hint that arrives in between is of a later commit.
+        // This order matters: a hint that arrives in between belongs to a later commit.
         let hinted = self.store.hints_as_of();
         match hinted.filter(|_| *self.hints.borrow() == self.hints_read.load(Ordering::Acquire)) {
             Some(hinted) if age_of(hinted.0) < age => {
@@ -145,19 +147,19 @@ impl Subscription {
         }
     }
 
-    /// Whether the store has answered within the last second, as far as its hints tell.
+    /// Returns whether the store has answered within the last second, as far as its hints tell.
     fn is_store_available(&self, now: Timestamp) -> bool {
         let hinted = self.store.hints_as_of();
         hinted.is_some_and(|at| Duration::from_micros(now.0.abs_diff(at.0)) <= MAX_AGE)
     }
 
-    /// Leaves it to the background task to try again.
+    /// Leaves the retry to the background task.
     fn leave_to_background(&self) {
         self.failing.store(true, Ordering::Relaxed);
         self.failed.notify_one();
     }
 
-    /// The age of the cache, if it was used lately.
+    /// Returns the age of the cache, if it was used lately.
     #[must_use]
     pub fn age_if_used(&self, now: Timestamp) -> Option<Duration> {
         let is_used = self.used.load(Ordering::Relaxed);
@@ -185,18 +187,19 @@ impl Subscription {
 
 /// A cache that the feed of a partition keeps fresh.
 pub trait Subscriber: Send + Sync + 'static {
-    /// How far it has read.
+    /// Returns the cache's progress in the feed.
     fn subscription(&self) -> &Subscription;
 
     /// Updates the cache from the store after a change. Never runs twice at once.
     fn apply(&self, changed: Changed) -> impl Future<Output = Result<()>> + Send;
 
-    /// Whether each change must be applied at once. Otherwise changes are applied only while the cache is in use.
+    /// Returns whether each change must be applied at once. Otherwise, changes are applied only while the cache is in
+    /// use.
     fn has_listeners(&self) -> bool {
         true
     }
 
-    /// Applies everything that has changed until now. Concurrent calls share a read.
+    /// Applies all changes so far. Concurrent calls share a read.
     fn catch_up(&self) -> impl Future<Output = Result<()>> + Send {
         async {
             let subscription = self.subscription();
@@ -218,13 +221,13 @@ pub trait Subscriber: Send + Sync + 'static {
         }
     }
 
-    /// Succeeds when the cache is fresh, or could be refreshed.
+    /// Succeeds if the cache is fresh or can be refreshed.
     fn ensure_fresh(&self, now: Timestamp) -> impl Future<Output = Result<()>> + Send {
         async move { self.ensure_within(now, Duration::ZERO).await.map(drop) }
     }
 
-    /// Succeeds when the cache is fresh, or could be refreshed, or is at most `max_stale` old while the store is unavailable.
-    /// In that case requests do not wait for the store.
+    /// Succeeds if the cache is fresh, can be refreshed, or is at most `max_stale` old while the store is unavailable.
+    /// In the last case, requests do not wait for the store.
     fn ensure_within(
         &self,
         now: Timestamp,
@@ -242,13 +245,13 @@ pub trait Subscriber: Send + Sync + 'static {
             if is_failing && age <= max_stale {
                 return Ok(Staleness(age));
             }
-            // Boxed: it is seldom needed, and every request would be as large as it.
+            // Boxed: it is rarely needed, and would make every request as large as itself.
             Box::pin(refresh_within(self, (now, age), max_stale)).await
         }
     }
 }
 
-/// Refreshes a cache of an age. When that fails, the cache may still be young enough to be served.
+/// Refreshes a cache of this age. If that fails, the cache may still be young enough to be served.
 async fn refresh_within<S: Subscriber + ?Sized>(
     subscriber: &S,
     (now, mut age): (Timestamp, Duration),
@@ -281,7 +284,7 @@ async fn refresh_within<S: Subscriber + ?Sized>(
     Err(Unavailable(why).into())
 }
 
-/// Applies everything that has changed; answers when the last read began, which found nothing more.
+/// Applies all changes. Returns the time at which the last read began, the one that found nothing more.
 async fn apply_all<S: Subscriber + ?Sized>(
     subscriber: &S,
     position: &mut Option<Position>,

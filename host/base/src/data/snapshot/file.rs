@@ -1,7 +1,7 @@
-//! The files of a snapshot: one for each partition, and one that says until when all of them are complete.
+//! The files of a snapshot: one for each partition, and one with the time up to which all of them are complete.
 //!
-//! A file is a line with the format and the SHA-256 of what follows, then JSON. It is written to a temporary file and
-//! renamed, readable only for this user. A damaged file is logged and skipped.
+//! A file has a line with the format and the SHA-256 of the rest, then JSON. It is written to a temporary file that
+//! only this user may read, and then renamed. A damaged file is logged and skipped.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,14 +17,14 @@ use tillgate_store::{Entry, Revision, regular_file};
 
 const FORMAT: &str = "tillgate-snapshot 1 ";
 
-/// The file that says until when the others are complete.
+/// The file with the time up to which the others are complete.
 const AS_OF: &str = "as-of.json";
 
 /// The records of a partition.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Saved {
     pub partition: String,
-    /// What the keys of all its records begin with. Other records are not in the snapshot.
+    /// The key prefixes of all its records. Other records are not in the snapshot.
     pub prefixes: Vec<String>,
     records: Vec<Record>,
 }
@@ -36,7 +36,7 @@ struct Record {
     value: String,
 }
 
-/// Until when all files were complete, and of which store.
+/// The time up to which all files were complete, and the store they come from.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(super) struct AsOf {
     pub at: Timestamp,
@@ -74,13 +74,12 @@ impl Saved {
         })
     }
 
-    /// Writes the file of the partition.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         write(folder, &name_of(&self.partition), self)
     }
 }
 
-/// The name of a partition's file. Names of partitions may be longer than names of files.
+/// A digest, because a partition's name may be longer than a file's name may be.
 fn name_of(partition: &str) -> String {
     let digest = hex::encode(Sha256::digest(partition));
     format!("{digest}.partition.json")
@@ -104,14 +103,14 @@ impl AsOf {
     }
 }
 
-/// Creates the folder of a snapshot, for this user alone.
+/// Creates the folder of a snapshot, for this user only.
 pub(super) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
-    // Left by a process that ended while it wrote. No other process writes here.
+    // A process that ended while it wrote has left these. No other process writes here.
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if is_unfinished(&entry.file_name()) {
@@ -121,7 +120,7 @@ pub(super) fn create(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Every partition that was saved, except for damaged files.
+/// Reads every saved partition, except for damaged files.
 pub(super) fn read_all(folder: &Path) -> io::Result<Vec<Saved>> {
     let mut all = Vec::new();
     for file in fs::read_dir(folder)? {

@@ -1,10 +1,11 @@
 //! The snapshot: the records that decisions need, in a folder, so that a host can start and decide while its store is
 //! unavailable (`platform.md`, "Decisions outlive the store").
 //!
-//! Features say which records they decide with ([`Contents`]). The [`SnapshotWriter`] follows these through the change feed
-//! and, after changes, writes a file for each partition, and until when all of them are complete (`file.rs`). At a start
-//! while the store is unavailable, [`SnapshotStore`] answers with them: the features start on it as on any store, and know
-//! how old it is. A snapshot contains nothing that could sign or authenticate: a host without its store issues no tokens.
+//! Each feature says which records its decisions need ([`Contents`]). The [`SnapshotWriter`] follows these records
+//! through the change feed. After changes, it writes a file for each partition, and the time up to which all of them
+//! are complete (`file.rs`). If a host starts while the store is unavailable, [`SnapshotStore`] answers from these
+//! files: the features start on it as on any store, and know how old it is. A snapshot contains nothing that could sign
+//! or authenticate: a host without its store issues no tokens.
 
 mod file;
 mod store;
@@ -15,17 +16,17 @@ use bytes::Bytes;
 pub use self::store::SnapshotStore;
 pub use self::writer::SnapshotWriter;
 
-/// What the snapshot has of a partition.
+/// The part of a partition that the snapshot keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents {
-    /// What the keys of its records begin with.
+    /// The prefixes of the keys of its records.
     pub prefixes: &'static [&'static str],
-    /// The value of a key in the snapshot: without secrets.
+    /// Returns the value of a key without secrets.
     pub redact: fn(&str, Bytes) -> Bytes,
 }
 
 impl Contents {
-    /// Records that hold no secrets.
+    /// Creates the contents for records that hold no secrets.
     #[must_use]
     pub const fn new(prefixes: &'static [&'static str]) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! The store of a host that starts while its own is unavailable: answers from a snapshot, and takes no writes.
+//! The store of a host that starts while its own is unavailable. It answers from a snapshot and takes no writes.
 //!
-//! What is not in the snapshot is unavailable, not missing: it may be in the store.
+//! A record that is not in the snapshot is unavailable, not missing: it may be in the store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -18,17 +18,16 @@ use tokio::sync::watch;
 use super::file::{self, AsOf};
 use crate::data::feed::CHANGES;
 
-/// See the module's documentation.
+/// A read-only store that answers from a snapshot.
 #[derive(Debug)]
 pub struct SnapshotStore {
     partitions: HashMap<Partition, SavedPartition>,
     as_of: Timestamp,
-    /// Why the store itself could not be opened.
+    /// The reason why the store itself could not be opened.
     why: String,
     never: watch::Sender<u64>,
 }
 
-/// The records of a partition that the snapshot has.
 #[derive(Debug)]
 struct SavedPartition {
     prefixes: Vec<String>,
@@ -39,7 +38,7 @@ impl SnapshotStore {
     /// Reads the snapshot of a store that could not be opened.
     ///
     /// # Errors
-    /// Why there is none: it cannot be read, or is of another store.
+    /// Says why the snapshot cannot be used: it cannot be read, or belongs to another store.
     pub fn read(folder: &Path, store: &str, why: String) -> Result<Self, String> {
         let cannot = |cause| {
             format!(

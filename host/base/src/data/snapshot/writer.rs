@@ -17,20 +17,20 @@ use crate::data::feed::{Changed, Subscriber, Subscription, keep_fresh};
 use crate::data::records::Records;
 use crate::error::Result;
 
-/// How often what has changed is written.
+/// The interval at which changes are written.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// See the module's documentation.
+/// Follows the records that decisions need, and writes them to the snapshot.
 #[derive(Debug)]
 pub struct SnapshotWriter {
     folder: PathBuf,
-    /// Which store it is a snapshot of.
+    /// The name of the store that the snapshot belongs to.
     store: String,
     clock: Arc<dyn Clock>,
     followed: Mutex<HashMap<Partition, Arc<Followed>>>,
-    /// Partitions that have files of an earlier process and are not followed yet: those files may be of any age.
+    /// Partitions that have files of an earlier process and are not followed yet. These files may be of any age.
     awaited: Mutex<HashSet<Partition>>,
-    /// Partitions that are not followed any more, and may still have files.
+    /// Partitions that are no longer followed and may still have files.
     dropped: Mutex<HashSet<Partition>>,
 }
 
@@ -41,7 +41,7 @@ struct Followed {
     contents: Contents,
     subscription: Subscription,
     entries: Mutex<BTreeMap<String, Entry>>,
-    /// Whether its file is older than `entries`.
+    /// True while its file is older than `entries`.
     is_changed: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl SnapshotWriter {
     /// Keeps a snapshot of a store in a folder, which is created if it is missing. `store` names the store.
     ///
     /// # Errors
-    /// When the folder cannot be created.
+    /// When the folder cannot be created or read.
     pub fn start(folder: PathBuf, store: String, clock: Arc<dyn Clock>) -> io::Result<Arc<Self>> {
         file::create(&folder)?;
         let saved = file::read_all(&folder)?;
@@ -75,7 +75,7 @@ impl SnapshotWriter {
                     Ok(Err(cause)) => Some(cause.to_string()),
                     Err(cause) => Some(cause.to_string()),
                 };
-                // Only changes are logged.
+                // Log only when writing starts to fail, and when it works again.
                 match &failure {
                     Some(cause) if !failing => {
                         tracing::warn!(folder = %folder.display(), cause, "the snapshot cannot be written");
@@ -112,7 +112,8 @@ impl SnapshotWriter {
             // When it fails, the background task keeps trying.
             let _first = first.ensure_fresh(now).await;
         });
-        // In this order: a snapshot without a partition that is neither followed nor awaited would pass for complete.
+        // This order matters: a snapshot without a partition that is neither followed nor awaited would pass for
+        // complete.
         followed.insert(partition.clone(), new);
         self.awaited.lock().remove(&partition);
     }
@@ -125,9 +126,9 @@ impl SnapshotWriter {
         }
     }
 
-    /// Removes the files of partitions that are not followed any more: from here on they would be older than the others.
+    /// Removes the files of partitions that are no longer followed: from now on they would be older than the others.
     fn remove_dropped(&self) -> io::Result<()> {
-        // While this is locked, none of them is followed again and gets a file.
+        // While this is locked, none of them can be followed again and get a file.
         let followed = self.followed.lock();
         let mut dropped = self.dropped.lock();
         while let Some(partition) = dropped.iter().next().cloned() {
@@ -139,19 +140,19 @@ impl SnapshotWriter {
         Ok(())
     }
 
-    /// The partitions that have files of an earlier process and are not followed yet.
+    /// Returns the partitions that have files of an earlier process and are not followed yet.
     #[must_use]
     pub fn awaited(&self) -> Vec<Partition> {
         self.awaited.lock().iter().cloned().collect()
     }
 
-    /// Writes what has changed, then until when everything that is written is complete.
+    /// Writes the changes, then the time up to which everything written is complete.
     fn write(&self) -> io::Result<()> {
         self.remove_dropped()?;
         let is_complete = self.awaited.lock().is_empty();
         let followed: Vec<Arc<Followed>> = self.followed.lock().values().cloned().collect();
         let now = self.clock.now();
-        // Before the entries are read: what is written is at least as new.
+        // Read before the entries, so that what is written is at least as new.
         let ages = followed.iter().map(|one| one.subscription.age(now));
         let age = ages.max();
         for one in &followed {

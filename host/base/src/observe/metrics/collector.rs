@@ -1,4 +1,4 @@
-//! Families whose samples are asked for at each scrape: what is known elsewhere anyway need not be recorded twice.
+//! Families whose samples are collected at each scrape: values that are known elsewhere need not be recorded twice.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,12 +9,12 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
-/// A family that is asked for.
+/// A family whose samples are collected at each scrape.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricFamily {
-    /// Its name; that of a counter without its `_total`, that of durations without `_seconds`.
+    /// Its name, without the suffix of a counter (`_total`) or of a unit, such as `_seconds`.
     pub name: &'static str,
-    /// What it says, without a full stop.
+    /// Its help text, without a full stop.
     pub help: &'static str,
     kind: Kind,
     unit: Option<&'static str>,
@@ -27,7 +27,7 @@ enum Kind {
 }
 
 impl MetricFamily {
-    /// A number that only increases.
+    /// Creates a family of numbers that only increase.
     #[must_use]
     pub const fn counter(name: &'static str, help: &'static str) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl MetricFamily {
         }
     }
 
-    /// A number that may decrease.
+    /// Creates a family of numbers that may decrease.
     #[must_use]
     pub const fn gauge(name: &'static str, help: &'static str) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl MetricFamily {
         }
     }
 
-    /// The same, in seconds.
+    /// Sets the unit to seconds.
     #[must_use]
     pub const fn seconds(self) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl MetricFamily {
         }
     }
 
-    /// The same, in bytes.
+    /// Sets the unit to bytes.
     #[must_use]
     pub const fn bytes(self) -> Self {
         Self {
@@ -81,7 +81,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample, by the names and values of its labels.
+    /// Creates a sample with the names and values of its labels.
     pub fn new<const N: usize>(labels: [(&'static str, &'static str); N], value: f64) -> Self {
         Self {
             labels: labels.into(),
@@ -89,7 +89,7 @@ impl Sample {
         }
     }
 
-    /// A number of things.
+    /// Creates a sample of a count.
     #[expect(
         clippy::cast_precision_loss,
         reason = "Prometheus has no other numbers"
@@ -104,7 +104,6 @@ impl Sample {
 
 pub(super) type Source = Box<dyn Fn() -> Vec<Sample> + Send + Sync>;
 
-/// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Collectors(Mutex<BTreeMap<&'static str, (MetricFamily, Vec<Source>)>>);
 
@@ -135,7 +134,7 @@ impl Collector for Collectors {
     }
 }
 
-/// Writes a family.
+/// Writes a family with its samples.
 pub(super) fn encode(
     encoder: &mut DescriptorEncoder<'_>,
     family: &MetricFamily,

@@ -1,4 +1,4 @@
-//! What is seen of the module's pool from outside: its instances, those that trapped, and what they take.
+//! Metrics of the module's pool: its instances, those that trapped, and the memory that they take.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{MemoryUse, MetricFamily, Metrics, Sample};
 use crate::engine::{EnginePool, EngineStatus};
 
 impl Metrics {
-    /// Registers what is known of a pool, for as long as it is there.
+    /// Registers the metrics of a pool, for as long as the pool exists.
     pub fn measure_engine(&self, pool: &Arc<EnginePool>) {
         let collect = |family: MetricFamily, samples: fn(&EngineStatus) -> Vec<Sample>| {
             let pool = Arc::downgrade(pool);

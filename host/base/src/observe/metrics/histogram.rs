@@ -1,4 +1,4 @@
-//! A histogram of durations: recording one is two atomic operations, while the library's own takes a lock.
+//! A histogram of durations: recording one takes two atomic operations, while the library's own takes a lock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
 
-/// The bounds of what takes microseconds.
+/// The bounds for operations that take microseconds.
 const SHORT: &[Duration] = &[
     micros(1),
     Duration::from_nanos(2_500),
@@ -25,7 +25,7 @@ const SHORT: &[Duration] = &[
     micros(100_000),
 ];
 
-/// The bounds of what may wait for something.
+/// The bounds for operations that may wait.
 const LONG: &[Duration] = &[
     micros(100),
     micros(250),
@@ -43,26 +43,26 @@ const LONG: &[Duration] = &[
     micros(10_000_000),
 ];
 
-/// See the module's documentation. A clone is the same histogram.
+/// A histogram of durations. A clone is the same histogram.
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Recorded>);
 
 #[derive(Debug)]
 struct Recorded {
     bounds: &'static [Duration],
-    /// How many were at most each bound and above the one before; the last are above all.
+    /// The number of durations up to each bound and above the one before; the last counts those above all bounds.
     counts: Box<[AtomicU64]>,
     sum_ns: AtomicU64,
 }
 
 impl Histogram {
-    /// Of what takes microseconds.
+    /// Creates a histogram for operations that take microseconds.
     #[must_use]
     pub fn short() -> Self {
         Self::new(SHORT)
     }
 
-    /// Of what may wait for something.
+    /// Creates a histogram for operations that may wait.
     #[must_use]
     pub fn long() -> Self {
         Self::new(LONG)

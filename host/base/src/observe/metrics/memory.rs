@@ -1,4 +1,4 @@
-//! What is held in memory, by kind, and how old it is.
+//! Metrics of the contents of memory, by kind, and of their age.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::collector::{MetricFamily, Sample, encode};
 
-/// How old memory is that requests are answered from, by what it holds.
+/// The age of the memory that requests are answered from, by kind.
 pub const AGE_OF_MEMORY: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_age",
     "How old the oldest is that requests are answered from, by kind; at most a second while the store answers",
@@ -26,20 +26,19 @@ const BYTES: MetricFamily = MetricFamily::gauge(
 )
 .bytes();
 
-/// What is held of a kind.
+/// The amount of a kind that is held in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUse {
-    /// What they are.
+    /// The kind.
     pub kind: &'static str,
-    /// How many there are.
+    /// The number of objects.
     pub count: usize,
-    /// The bytes of their contents, where these are known.
+    /// The bytes of their contents, if known.
     pub bytes: Option<usize>,
 }
 
 pub(super) type MemorySource = Box<dyn Fn() -> Vec<MemoryUse> + Send + Sync>;
 
-/// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Memory(Mutex<Vec<MemorySource>>);
 

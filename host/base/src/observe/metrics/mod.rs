@@ -1,10 +1,10 @@
-//! What operators see of this host from outside, for Prometheus: the registry of all families, and the ways into it.
+//! The metrics of this host, for Prometheus: the registry of all families, and the ways into it.
 //!
-//! What happens often is recorded on a handle that was resolved before, once for a route or a rule: a few atomic
-//! operations, no lock and no look-up. What is known elsewhere anyway, such as how much is in memory, is asked for at each
-//! scrape ([`Metrics::collect`], [`Metrics::collect_memory`]). Labels are bounded by what this program is, its routes, rules, verbs and
-//! queues, and never by what a request says; tenants are named only when that is switched on. This knows no feature: each
-//! registers what it has. Nothing outside of this folder knows the library.
+//! Frequent events are recorded on a handle that was resolved before, once for a route or a rule: a few atomic
+//! operations, no lock and no look-up. Values that are known elsewhere, such as how much is in memory, are collected at
+//! each scrape ([`Metrics::collect`], [`Metrics::collect_memory`]). Labels are bounded by the program's own routes,
+//! rules, verbs and queues, never by the content of a request; tenants are named only when that is switched on. This
+//! module knows no feature: each feature registers its own metrics. Nothing outside this folder knows the library.
 
 mod collector;
 mod engine;
@@ -54,8 +54,8 @@ pub struct Exposition {
     pub text: Bytes,
 }
 
-/// Scraping needs no token: a text is handed out again for this many times as long as it took to write, so that scraping takes a
-/// twentieth of a processor at most.
+/// Scraping needs no token: a text is reused for this many times as long as it took to write, so that scraping takes at
+/// most a twentieth of a processor.
 const REUSED: u32 = 20;
 
 /// The name of a label and its value.
@@ -69,7 +69,7 @@ pub struct Counters<const N: usize> {
 }
 
 impl<const N: usize> Counters<N> {
-    /// The counter with these labels, which is there from then on.
+    /// Returns the counter with these labels, which exists from then on.
     pub fn with<V: Into<Cow<'static, str>>>(&self, values: [V; N]) -> Counter {
         self.family.get_or_create_owned(&labels(self.names, values))
     }
@@ -83,7 +83,7 @@ pub struct Histograms<const N: usize> {
 }
 
 impl<const N: usize> Histograms<N> {
-    /// The histogram with these labels, which is there from then on.
+    /// Returns the histogram with these labels, which exists from then on.
     pub fn with<V: Into<Cow<'static, str>>>(&self, values: [V; N]) -> Histogram {
         self.family.get_or_create_owned(&labels(self.names, values))
     }
@@ -97,7 +97,7 @@ fn labels<V: Into<Cow<'static, str>>, const N: usize>(
     names.map(|name| (name, values.next().unwrap_or_default()))
 }
 
-/// See the module's documentation.
+/// The registry of a host's metric families.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
@@ -105,12 +105,13 @@ pub struct Metrics {
     memory: Arc<Memory>,
     requests: Requests,
     tenants: Option<Arc<Tenants>>,
-    /// The last scrape, and until when it is handed out again.
+    /// The last scrape, and the time until which it is reused.
     last: tokio::sync::Mutex<Option<(Instant, Exposition)>>,
 }
 
 impl Metrics {
-    /// The families that every host has. With `names_tenants`, requests and decisions are counted by tenant as well.
+    /// Creates the families that every host has. With `names_tenants`, requests and decisions are also counted by
+    /// tenant.
     #[must_use]
     pub fn new(names_tenants: bool) -> Self {
         let mut registry = Registry::default();
@@ -133,26 +134,26 @@ impl Metrics {
         metrics
     }
 
-    /// What is measured of requests.
+    /// Returns the metrics of requests.
     #[must_use]
     pub const fn requests(&self) -> &Requests {
         &self.requests
     }
 
-    /// What is counted by tenant; `None` unless that is switched on.
+    /// Returns the metrics by tenant; `None` unless they are switched on.
     #[must_use]
     pub const fn tenants(&self) -> Option<&Arc<Tenants>> {
         self.tenants.as_ref()
     }
 
-    /// A counter of its own.
+    /// Registers a single counter.
     pub fn counter(&self, name: &'static str, help: &'static str) -> Counter {
         let counter = Counter::default();
         lock(&self.registry).register(name, help, counter.clone());
         counter
     }
 
-    /// A family of counters. `name` is without its `_total`.
+    /// Registers a family of counters. `name` is without its `_total`.
     pub fn counters<const N: usize>(
         &self,
         name: &'static str,
@@ -162,7 +163,7 @@ impl Metrics {
         counters(&self.registry, name, help, labels)
     }
 
-    /// A family of histograms of durations. `name` is without its `_seconds`; `new` makes one.
+    /// Registers a family of histograms of durations. `name` is without its `_seconds`; `new` makes one.
     pub fn histograms<const N: usize>(
         &self,
         name: &'static str,
@@ -173,7 +174,7 @@ impl Metrics {
         histograms(&self.registry, name, help, labels, new)
     }
 
-    /// Asks for samples of a family at each scrape. Several may have samples of the same one.
+    /// Collects samples of a family at each scrape. Several sources may have samples of the same family.
     pub fn collect(
         &self,
         family: MetricFamily,
@@ -182,12 +183,12 @@ impl Metrics {
         self.asked.add(family, Box::new(source));
     }
 
-    /// Asks at each scrape what is held in memory.
+    /// Collects the contents of memory at each scrape.
     pub fn collect_memory(&self, source: impl Fn() -> Vec<MemoryUse> + Send + Sync + 'static) {
         self.memory.add(Box::new(source));
     }
 
-    /// All families in OpenMetrics. Asking all sources may take milliseconds.
+    /// Writes all families in OpenMetrics. Asking all sources may take milliseconds.
     ///
     /// # Errors
     /// [`Error::Bug`] when a family cannot be written.
@@ -198,10 +199,10 @@ impl Metrics {
         Ok(text)
     }
 
-    /// All families in both formats.
+    /// Writes all families in both formats.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     pub fn expose(&self) -> Result<Exposition> {
         let encoded = self.encode()?;
         Ok(Exposition {
@@ -210,10 +211,10 @@ impl Metrics {
         })
     }
 
-    /// A scrape, written by `expose` unless that was done just now. Those who ask at the same time share it.
+    /// Returns the last scrape while it is recent, or else a new one, written by `expose`. Concurrent callers share it.
     ///
     /// # Errors
-    /// What `expose` fails with.
+    /// Those of `expose`.
     pub async fn scrape(
         &self,
         expose: impl Future<Output = Result<Exposition>>,

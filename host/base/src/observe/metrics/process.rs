@@ -1,5 +1,5 @@
-//! The version of this process, and what the system says of it, under the names that Prometheus' own libraries use. Where the system has no
-//! `/proc`, only the processor time is known.
+//! The version and resource usage of this process, under the names that Prometheus' own libraries use. On a system
+//! without `/proc`, only the processor time is known.
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -1,7 +1,7 @@
-//! What is measured of requests: how many there were by route, method and status, and how long their answers took.
+//! Metrics of requests: their number by route, method and status, and the time that their answers took.
 //!
-//! A route is its template, and a path that is none counts with all others that are none, so no request makes a label. What
-//! a route has never answered takes no place.
+//! The label of a route is its template, and requests that no route takes are counted together, so no request makes a
+//! label. A status that a route has never answered takes no memory.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use prometheus_client::registry::Registry;
 
 use super::{Counter, Counters, Histogram, Histograms, counters, histograms};
 
-/// What requests are counted under that no route takes.
+/// The label of requests that no route takes.
 const NONE: &str = "none";
 
-/// The statuses that are counted apart; the last are all others.
+/// The statuses that are counted separately; the last entry stands for all others.
 const STATUSES: [(u16, &str); 23] = [
     (200, "200"),
     (201, "201"),
@@ -41,7 +41,7 @@ const STATUSES: [(u16, &str); 23] = [
     (0, "other"),
 ];
 
-/// See the module's documentation.
+/// The metrics of requests.
 #[derive(Clone, Debug)]
 pub struct Requests {
     counts: Counters<3>,
@@ -67,7 +67,7 @@ impl Requests {
         }
     }
 
-    /// What records the requests of a route.
+    /// Returns the recorder of a route's requests.
     #[must_use]
     pub fn of(&self, route: &'static str, method: &'static str) -> Recorder {
         Recorder {
@@ -79,7 +79,7 @@ impl Requests {
         }
     }
 
-    /// What records the requests that no route takes.
+    /// Returns the recorder of the requests that no route takes.
     #[must_use]
     pub fn of_none(&self) -> Recorder {
         self.of(NONE, NONE)
@@ -97,7 +97,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records a request that was answered with a status, and how long that took.
+    /// Records a request, by the status of its answer and the time that it took.
     pub fn record(&self, status: u16, took: Duration) {
         let index = STATUSES.iter().position(|(known, _)| *known == status);
         let index = index.unwrap_or(STATUSES.len() - 1);

@@ -1,4 +1,4 @@
-//! A store whose every request is measured, by verb: how long it took and how it ended.
+//! A store that measures its requests by verb: how long they took and how they ended.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use tillgate_store::{
 
 use super::{Counter, Counters, Histogram, Histograms, Metrics};
 
-/// See the module's documentation.
+/// A store that measures its requests.
 #[derive(Debug)]
 pub struct MeasuredStore {
     store: Arc<dyn Store>,
@@ -26,7 +26,7 @@ pub struct MeasuredStore {
     partitions: Verb,
 }
 
-/// What is measured of a verb that reads, or fails in one way only.
+/// The metrics of a verb that reads, or fails in one way only.
 #[derive(Debug)]
 struct Verb {
     duration: Histogram,
@@ -84,7 +84,7 @@ impl CommitVerb {
 }
 
 impl MeasuredStore {
-    /// The same store, measured.
+    /// Wraps a store to measure it.
     pub fn new(store: Arc<dyn Store>, metrics: &Metrics) -> Arc<Self> {
         let requests = metrics.counters(
             "tillgate_store_requests",

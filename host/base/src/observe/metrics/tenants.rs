@@ -1,5 +1,5 @@
-//! What is counted by tenant, where that is switched on: at most [`MAX_TENANTS`] by name, those that ask first, and all
-//! others together.
+//! Counts by tenant, if that is switched on: at most [`MAX_TENANTS`] by name, those that ask first, and all others
+//! together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use tillgate_engine::decision::Decision;
 
 use super::{Counter, Counters, counters};
 
-/// How many tenants are named.
+/// The most tenants that are named.
 pub const MAX_TENANTS: usize = 1_000;
 
-/// What the others are counted under; no tenant can have that name.
+/// The label of the others; no tenant can have that name.
 const OTHERS: &str = "(other)";
 
 /// The decisions that are counted.
 const DECISIONS: [Decision; 3] = [Decision::Allow, Decision::SoftDeny, Decision::HardDeny];
 
-/// See the module's documentation.
+/// The metrics of all tenants.
 #[derive(Debug)]
 pub struct Tenants {
     requests: Counters<1>,
@@ -92,7 +92,7 @@ impl Tenants {
     }
 }
 
-/// The counters of a tenant, which are there from then on.
+/// Returns the counters of a tenant, which exist from then on.
 fn tenant(requests: &Counters<1>, decisions: &Counters<2>, name: &str) -> Arc<Tenant> {
     let name = name.to_owned();
     Arc::new(Tenant {

@@ -1,8 +1,9 @@
-//! The text format of Prometheus, version 0.0.4, for what does not read OpenMetrics. Pure.
+//! The text format of Prometheus, version 0.0.4, for scrapers that do not read OpenMetrics. Pure.
 //!
-//! It says the same: a family of counters has the name of its samples, with `_total`, and there are no units and no end mark.
+//! The contents are the same, but a family of counters has the name of its samples, with `_total`, and there are no
+//! units and no end mark.
 
-/// An exposition in OpenMetrics as text 0.0.4.
+/// Converts an exposition in OpenMetrics to text 0.0.4.
 pub(super) fn from_open_metrics(exposition: &str) -> String {
     let mut text = String::with_capacity(exposition.len());
     let mut add = |parts: &[&str]| {
@@ -24,7 +25,7 @@ pub(super) fn from_open_metrics(exposition: &str) -> String {
     text
 }
 
-/// The name and the type of the family that a line declares.
+/// Returns the name and the type of the family that a line declares.
 fn typed(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("# TYPE ")?.split_once(' ')
 }

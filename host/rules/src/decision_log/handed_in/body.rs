@@ -1,5 +1,5 @@
-//! What is handed in: `{ till, decisions: [..] }`. Unknown members are always refused: a line that lacks a part of what its till
-//! knows must not look whole, and nothing that is known of the customer belongs in the log.
+//! The body of an upload: `{ till, decisions: [..] }`. Unknown members are always refused: a line that lacks a part of
+//! what its till knows must not look whole, and nothing that is known of the customer belongs in the log.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use tillgate_engine::restriction::ProjectId;
 use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
-/// The most decisions that are handed in at once.
+/// The most decisions in one upload.
 const MAX_DECISIONS: usize = 1_000;
 
 /// The greatest number of a decision: the greatest integer that every JSON reader keeps.
@@ -38,7 +38,7 @@ const DECISION_RULE: &str = "must be ALLOW, SOFT_DENY or HARD_DENY";
 #[derive(Clone, Debug)]
 pub struct Report {
     pub(super) till: String,
-    /// By their numbers, ascending.
+    /// In ascending order of their numbers.
     pub(super) decisions: Vec<Reported>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Reported {
     pub(super) dropped_before: Option<u64>,
 }
 
-/// What decided.
+/// The rule that decided.
 #[derive(Clone, Debug)]
 pub(super) enum Rule {
     Condition(String),
@@ -68,7 +68,7 @@ pub(super) enum Rule {
 }
 
 impl Report {
-    /// Reads a body.
+    /// Reads the body of an upload.
     ///
     /// # Errors
     /// [`Error::Invalid`](tillgate_base::error::Error::Invalid) with every fault.
@@ -100,7 +100,7 @@ pub fn report(value: Value<'_, '_, '_>) -> Option<Report> {
     })
 }
 
-/// Whether a text may be the name of a till.
+/// Returns whether a text may be the name of a till.
 pub(super) fn is_till(text: &str) -> bool {
     is_name(text) && !is_step(text)
 }
@@ -113,14 +113,14 @@ fn till(value: Value<'_, '_, '_>) -> Option<String> {
     })
 }
 
-/// The name of a till.
+/// Returns the schema of the name of a till.
 pub fn till_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": { "enum": [".", ".."] }, "examples": ["till-7"],
     })
 }
 
-/// Reads a decision, whose number must be greater than that of the one before.
+/// Reads a decision, whose number must be greater than the previous one.
 fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
     value.component("ReportedDecision", |value| {
         value.object(|fields| {
@@ -223,7 +223,7 @@ fn number(value: Value<'_, '_, '_>) -> Option<u64> {
     })
 }
 
-/// The number of a decision.
+/// Returns the schema of the number of a decision.
 pub(super) fn number_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_SEQUENCE })
 }
@@ -239,7 +239,7 @@ fn digest(value: Value<'_, '_, '_>) -> Option<String> {
     value.text_that(schema, is_digest, DIGEST_RULE)
 }
 
-/// Whether a text has the form of a reason: `<area>.<reason>`.
+/// Returns whether a text has the form of a reason: `<area>.<reason>`.
 fn is_reason(text: &str) -> bool {
     let is_word =
         |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');

@@ -1,8 +1,8 @@
-//! Decisions that were made elsewhere: a till hands them in, and they are on disk when that is answered.
+//! Decisions that were made elsewhere: a till uploads them, and they are on disk before the upload is answered.
 //!
-//! A till numbers its decisions, and hands them in by these numbers, ascending. How far it has come is kept in the store
-//! (`tills.rs`), so that what it hands in again is not written again. It is written first: when the host dies in between, the
-//! log has some decisions twice, and whoever reads it knows them by till and number.
+//! A till numbers its decisions, and uploads them in ascending order of these numbers. The store keeps its progress
+//! (`tills.rs`), so that repeated decisions are not written again. The log is written first: if the host dies in
+//! between, the log has some decisions twice, and its readers recognize them by till and number.
 
 mod body;
 mod tills;
@@ -27,7 +27,7 @@ use super::DecisionLog;
 use super::choice::Choice;
 use super::line::Line;
 
-/// How long a till waits for the disk.
+/// The time that a till waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The error of a host that writes no log, or cannot.
@@ -52,7 +52,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Of a tenant that wants no decisions in the log.
+    /// Creates the receipt for a tenant that wants no decisions in the log.
     pub fn of_none(report: &Report) -> Self {
         Self {
             left_out: report.decisions.len(),
@@ -79,9 +79,9 @@ impl Receipt {
 #[derive(Debug)]
 pub struct HandIn<'r> {
     pub log: &'r DecisionLog,
-    /// Those of the tenant.
+    /// The records of the tenant.
     pub records: &'r Records,
-    /// How many tills the tenant may have.
+    /// The most tills that the tenant may have.
     pub max_tills: usize,
     pub choice: Choice,
     pub caller: &'r Caller,
@@ -92,8 +92,8 @@ impl HandIn<'_> {
     /// Puts the decisions of a till into the log.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the tenant has too many tills; [`Error::Overloaded`] when they cannot be written; when the
-    /// store is unavailable.
+    /// [`Error::Conflict`] when the tenant has too many tills; [`Error::Overloaded`] when the decisions cannot be
+    /// written; when the store is unavailable.
     pub async fn take(&self, report: &Report) -> Result<Receipt> {
         let plan = async || {
             let stored = Stored::read(self.records, &report.till, &self.caller.subject).await?;
@@ -138,7 +138,7 @@ impl HandIn<'_> {
         self.records.change(plan).await
     }
 
-    /// What all lines of a till say.
+    /// Returns the members that all lines about a till's decision have.
     fn line<'l>(&'l self, till: &'l str, reported: &Reported) -> Line<'l> {
         Line {
             at: reported.at.to_millis_text().into(),

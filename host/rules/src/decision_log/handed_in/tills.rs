@@ -1,6 +1,6 @@
-//! How far each till has handed in its decisions: what comes again is known by that. A till is known by its name and its
-//! client, so that no client can make the decisions of another one look like repetitions. Their number is counted in the
-//! commits that change it, so that a tenant never has more than its quota.
+//! The progress of each till's uploads, by which repeated decisions are recognized. A till is identified by its name
+//! and its client, so that no client can make the decisions of another look like repetitions. Tills are counted in the
+//! commits that change their number, so that a tenant never exceeds its quota.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -14,23 +14,23 @@ use tillgate_store::clock::Timestamp;
 
 use super::body::{is_till, number_schema, till_schema};
 
-/// What the keys of the records of tills begin with. Behind it are the till's name, a comma, and the SHA-256 of the client,
-/// whose id is of any length. A comma sorts before all that is in names, so that tills are in the order of their names.
+/// The prefix of the keys of tills. It is followed by the till's name, a comma, and the SHA-256 of the client, whose id
+/// may have any length. A comma sorts before all characters of names, so tills are in the order of their names.
 const TILL: &str = "till/";
 
-/// The record of how many there are.
+/// The key of the record of their number.
 const COUNT: &str = "usage/tills";
 
-/// How many are forgotten in one commit: a name has as many tills as clients that have handed in under it.
+/// The most tills to forget in one commit: a name has as many tills as clients that have uploaded under it.
 const MAX_FORGOTTEN: usize = 100;
 
-/// How far a till has handed in.
+/// The progress of a till's uploads.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Till {
     pub(super) client: String,
     /// The number of its last decision.
     pub(super) sequence: u64,
-    /// When it has handed in.
+    /// The time of its last upload.
     pub(super) at: Timestamp,
 }
 
@@ -56,12 +56,12 @@ struct Answered {
     handed_in_at: String,
 }
 
-/// Which tills are asked for.
+/// The tills that a caller asks for.
 #[derive(Clone, Debug)]
 pub struct TillQuery {
-    /// Those after this one, as a page names it in `next`.
+    /// The till that the page starts after, as an earlier page named it in `next`.
     pub after: Option<String>,
-    /// At most so many.
+    /// The most tills of the page.
     pub limit: usize,
 }
 
@@ -76,12 +76,12 @@ pub struct TillPage {
     next: Option<String>,
 }
 
-/// The schema of where a page begins.
+/// Returns the schema of a cursor, which says where a page begins.
 pub fn till_cursor(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64},[0-9a-f]{64}$" })
 }
 
-/// Whether a text names a till in a page.
+/// Returns whether a text names a till in a page.
 pub fn is_till_cursor(text: &str) -> bool {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let is_digest = |text: &str| text.len() == 64 && text.bytes().all(is_digit);
@@ -89,7 +89,7 @@ pub fn is_till_cursor(text: &str) -> bool {
         .is_some_and(|(till, client)| is_till(till) && is_digest(client))
 }
 
-/// What the store has of a till.
+/// The state of a till in the store.
 pub(super) struct Stored {
     key: String,
     till: Option<Versioned<Till>>,
@@ -115,13 +115,13 @@ impl Stored {
         })
     }
 
-    /// The number of the till's last decision, 0 if there is none.
+    /// Returns the number of the till's last decision; 0 if there is none.
     pub(super) fn sequence(&self) -> u64 {
         let till = self.till.as_ref();
         till.map_or(0, |till| till.record.sequence)
     }
 
-    /// Refuses a till that would be one too many.
+    /// Refuses a new till beyond the quota.
     pub(super) fn refuse_beyond(&self, quota: usize) -> Result<()> {
         if self.till.is_none() && self.count().tills >= quota {
             Err(Error::quota("tills that hand in decisions", quota))
@@ -130,7 +130,7 @@ impl Stored {
         }
     }
 
-    /// The change that moves the till on.
+    /// Returns the change that advances the till.
     pub(super) fn change(&self, till: &Till) -> Result<Change> {
         let mut change = Change::default();
         change.expect(&self.key, self.till.as_ref());
@@ -149,7 +149,7 @@ impl Stored {
     }
 }
 
-/// A page of a tenant's tills, in the order of their names.
+/// Returns a page of a tenant's tills, in the order of their names.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -174,7 +174,7 @@ pub async fn tills(records: &Records, query: TillQuery) -> Result<TillPage> {
     })
 }
 
-/// Forgets a tenant's tills with a name: their places are free, and what they hand in again is written again.
+/// Forgets a tenant's tills with a name: this frees their places, and what they upload again is written again.
 ///
 /// # Errors
 /// [`Error::NotFound`]; when the store is unavailable.
@@ -210,7 +210,7 @@ pub async fn forget_till(records: &Records, till: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many tills of a tenant hand in decisions.
+/// Returns how many tills of a tenant upload decisions.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -222,7 +222,7 @@ pub async fn tills_used(records: &Records, quota: usize) -> Result<Usage> {
     ))
 }
 
-/// What follows the prefix in the key of a till.
+/// Returns what follows the prefix in the key of a till.
 fn name_of(key: &str) -> &str {
     key.strip_prefix(TILL).unwrap_or(key)
 }

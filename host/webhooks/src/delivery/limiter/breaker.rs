@@ -7,17 +7,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tillgate_store::clock::Timestamp;
 
-/// After how many failures in a row it opens.
+/// The failures in a row after which it opens.
 pub(super) const OPENS_AFTER: u32 = 5;
 
-/// For how long it is open: the first time, and at most.
+/// The time for which it is open: at first, and at most.
 pub(super) const MIN_PAUSE: Duration = Duration::from_secs(30);
 const MAX_PAUSE: Duration = Duration::from_secs(5 * 60);
 
-/// How soon a delivery looks again whether a probe has succeeded.
+/// The time after which a delivery checks again whether a probe has succeeded.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct CircuitBreaker {
     state: State,
@@ -28,13 +27,13 @@ pub(super) struct CircuitBreaker {
 enum State {
     #[default]
     Closed,
-    /// `since` is when it was opened first.
+    /// `since` is when it first opened.
     Open {
         since: Timestamp,
         until: Timestamp,
         pause: Duration,
     },
-    /// `pause` is for how long it was open.
+    /// `pause` is how long it was open.
     HalfOpen { since: Timestamp, pause: Duration },
 }
 
@@ -57,7 +56,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// Since when it has not been closed.
+    /// Returns since when it has not been closed.
     pub(super) const fn since(&self) -> Option<Timestamp> {
         match self.state {
             State::Closed => None,
@@ -65,7 +64,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// Until when nothing is sent; `None` when the next delivery may be.
+    /// Returns until when nothing is sent; `None` when the next delivery may be sent.
     pub(super) fn until(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state {
             State::Open { until, .. } => Some(until).filter(|until| *until > now),
@@ -77,7 +76,7 @@ impl CircuitBreaker {
         matches!(self.state, State::Closed)
     }
 
-    /// When it may let a delivery pass that it does not let pass now; `None` when it does, at least as a probe.
+    /// Returns when a blocked delivery may pass; `None` when it may pass now, at least as a probe.
     pub(super) fn blocks_until(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state {
             State::Closed | State::Open { .. } => self.until(now),
@@ -85,7 +84,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// Lets a delivery pass; whether it is a probe.
+    /// Lets a delivery pass; returns whether it is a probe.
     pub(super) const fn pass(&mut self) -> bool {
         match self.state {
             State::Open { since, pause, .. } => {
@@ -96,7 +95,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// The probe was not made: the next delivery is one.
+    /// Cancels a probe that was not sent: the next delivery becomes one.
     pub(super) const fn cancel_probe(&mut self) {
         if let State::HalfOpen { since, pause } = self.state {
             let until = Timestamp(0);

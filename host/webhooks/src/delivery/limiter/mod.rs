@@ -1,14 +1,14 @@
-//! What keeps a slow or dead webhook from slowing others: how many deliveries of it are in flight, how many it takes in a
-//! second, and a circuit breaker.
+//! Keeps a slow or dead webhook from slowing others: limits its deliveries in flight and its deliveries per second, and
+//! has a circuit breaker.
 //!
-//! A webhook is proven if its last delivery has succeeded, at most a minute ago, and it is not silent (`under_way.rs`). One that
-//! is not has one delivery under way, and all such of a tenant and target have half of the target's places at most
-//! (`targets.rs`), so that they delay no others (`webhooks.md`, "Fairness").
+//! A webhook is proven if its last delivery succeeded at most a minute ago, and it is not silent (`under_way.rs`). An
+//! unproven one has one delivery under way, and all unproven ones of a tenant and target have at most half of the
+//! target's places (`targets.rs`), so that they delay no others (`webhooks.md`, "Fairness").
 //!
-//! A limiter is in memory, one a webhook and host. A delivery is sent at once, waits a moment for those before it, or is put
-//! off until there is expected to be room (`pacing.rs`). What waits for a webhook that is silent, or that fails
-//! (`breaker.rs`), is tried again one by one, and that of all such webhooks of a tenant no more often than that of one. A
-//! limiter that was not used for a while is dropped: its webhook may be gone.
+//! A limiter is in memory, one per webhook and host. A delivery is sent at once, waits briefly for those before it, or
+//! is deferred until room is expected (`pacing.rs`). What waits for a webhook that is silent, or that fails
+//! (`breaker.rs`), is retried one by one, and for all such webhooks of a tenant no more often than for one. A limiter
+//! that was not used for a while is dropped: its webhook may be gone.
 
 mod breaker;
 mod pacing;
@@ -32,7 +32,7 @@ use self::pacing::{MAX_WAIT, Pacing};
 use self::permit::{Permit, Waiting};
 pub(crate) use self::targets::Targets;
 
-/// After how long without a delivery a limiter is dropped: longer than a breaker is open.
+/// The time without a delivery after which a limiter is dropped: longer than a breaker is open.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// The limiters of this host.
@@ -45,36 +45,34 @@ pub(crate) struct Limiters {
 #[derive(Debug, Default)]
 struct Tenants {
     by_id: HashMap<TenantId, TenantLimiters>,
-    /// When idle limiters were last dropped.
+    /// The time at which idle limiters were last dropped.
     swept: Timestamp,
 }
 
-/// The limiters of a tenant.
 #[derive(Debug, Default)]
 struct TenantLimiters {
     webhooks: HashMap<Uuid, Arc<Limiter>>,
-    /// How many of them are put off.
+    /// The number of them that are deferred.
     put_off: Arc<AtomicU32>,
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     permits: Arc<Semaphore>,
-    /// That of the one delivery that may be under way while the webhook is not proven.
+    /// The permit of the one delivery that may be under way while the webhook is unproven.
     only: Arc<Semaphore>,
     pacing: Mutex<Pacing>,
 }
 
-/// Until when a delivery is put off.
+/// The time until which a delivery is deferred.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deferral {
     pub(crate) until: Timestamp,
-    /// Whether it is counted in the rate of that second already.
+    /// `true` if it is already counted in the rate of that second.
     pub(crate) has_reservation: bool,
 }
 
-/// What the breaker of a webhook says: since when it is paused, and until when.
+/// The state of a webhook's breaker: since when it is paused, and until when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paused {
     pub(crate) state: BreakerState,
@@ -99,7 +97,7 @@ impl Limiters {
         }
     }
 
-    /// The limiter of a webhook that something is to be sent to now.
+    /// Returns the limiter of a webhook that is about to get a delivery.
     pub(crate) fn of(&self, tenant: &TenantId, webhook: Uuid, now: Timestamp) -> Arc<Limiter> {
         let mut tenants = self.lock();
         tenants.drop_idle(now);
@@ -116,21 +114,20 @@ impl Limiters {
         Arc::clone(limiter)
     }
 
-    /// When a new delivery is to be tried: now, or once its webhook may be back.
+    /// Returns when to try a new delivery: now, or once its webhook may be back.
     pub(crate) fn next_try(&self, tenant: &TenantId, webhook: Uuid, now: Timestamp) -> Timestamp {
         let limiter = self.known(tenant, webhook);
         let later = limiter.and_then(|limiter| limiter.pacing().blocked_until(now));
         later.unwrap_or(now)
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         let tenants = self.lock();
         let tenants = tenants.by_id.values();
         tenants.map(|tenant| tenant.webhooks.len()).sum()
     }
 
-    /// The breaker of a webhook that was resumed at a time, or never; one that nothing was sent to is closed.
+    /// Returns the breaker of a webhook, last resumed at `resumed_at` if ever. It is closed if nothing was sent to it.
     pub(crate) fn breaker(
         &self,
         tenant: &TenantId,
@@ -151,7 +148,7 @@ impl Limiters {
         }
     }
 
-    /// Forgets what was known about a webhook that was changed or removed: it may be another receiver by now.
+    /// Forgets what was known about a changed or removed webhook: it may have another receiver by now.
     pub(crate) fn forget(&self, tenant: &TenantId, webhook: Uuid) {
         let mut tenants = self.lock();
         let Some(of_tenant) = tenants.by_id.get_mut(tenant) else {
@@ -188,10 +185,10 @@ impl Tenants {
 }
 
 impl Limiter {
-    /// Asks to send a delivery. `has_reservation` says that it has waited for its place within the rate already.
+    /// Asks to send a delivery. `has_reservation` says that it has already waited for its place within the rate.
     ///
     /// # Errors
-    /// Until when it is put off instead.
+    /// The deferral, when the delivery may not be sent yet.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         now: Timestamp,
@@ -199,7 +196,7 @@ impl Limiter {
         has_reservation: bool,
     ) -> Result<Permit, Deferral> {
         let is_probe = self.pacing().enter(now, max_per_second, has_reservation)?;
-        // From here on a probe that is not made must let another one be.
+        // From here on, a probe that is not sent must let another one be sent.
         let waiting = Waiting::new(self, is_probe);
         let permit = tokio::time::timeout(MAX_WAIT, self.permit(now)).await;
         let Ok(Ok(permit)) = permit else {
@@ -209,19 +206,19 @@ impl Limiter {
         Ok(waiting.begin(permit, now))
     }
 
-    /// Closes the breaker if its webhook was resumed, on whichever host, after it was opened.
+    /// Closes the breaker if its webhook was resumed, on any host, after it opened.
     pub(crate) fn resume(&self, resumed_at: Option<Timestamp>) {
         if let Some(at) = resumed_at {
             self.pacing().resumed(at);
         }
     }
 
-    /// Whether it may have more than one delivery under way.
+    /// Returns whether it may have more than one delivery under way.
     fn is_proven(&self, now: Timestamp) -> bool {
         self.pacing().is_proven(now)
     }
 
-    /// Whether nothing is known by it that still matters.
+    /// Returns whether it knows nothing that still matters.
     fn is_idle(self: &Arc<Self>, now: Timestamp) -> bool {
         Arc::strong_count(self) == 1 && now.since(self.pacing().last_used()) >= IDLE
     }
@@ -232,7 +229,7 @@ impl Limiter {
 }
 
 impl Deferral {
-    /// Of a delivery that has its place within the rate.
+    /// Returns the deferral of a delivery that has its place within the rate.
     const fn reserved(until: Timestamp) -> Self {
         Self {
             until,
@@ -317,7 +314,7 @@ mod tests {
             [0, 1, 2].map(|times| SPACING * times)
         );
 
-        // One is back, and one was changed.
+        // One webhook is back, and one was changed.
         let later = START.plus(MIN_PAUSE);
         if let Some(probe) = permit(&limiters.of(&acme, webhooks[0], later), later).await {
             probe.finish(later, Duration::from_millis(5), true);

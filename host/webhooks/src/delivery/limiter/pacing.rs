@@ -1,5 +1,5 @@
-//! What a limiter knows of its webhook, and what follows for the next delivery: it is sent at once, waits a moment for those
-//! before it, or is put off until a time when there should be room. Pure.
+//! Knows a limiter's webhook, and decides about the next delivery: it is sent at once, waits briefly for those before
+//! it, or is deferred until a time when there should be room. Pure.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,33 +12,32 @@ use super::breaker::CircuitBreaker;
 use super::room::Room;
 use super::under_way::UnderWay;
 
-/// How long a delivery waits for those before it; what would take longer is put off.
+/// The longest that a delivery waits for those before it; one that would wait longer is deferred.
 pub(super) const MAX_WAIT: Duration = Duration::from_millis(250);
 
-/// How far apart deliveries of a tenant are tried again that wait for a webhook to be back: a long queue of them must cost
-/// little, however many webhooks it is for.
+/// The interval between retries of a tenant's deliveries that wait for a webhook to be back: a long queue of them must
+/// cost little, however many webhooks it is for.
 pub(super) const SPACING: Duration = Duration::from_millis(5);
 
-/// A webhook is proven if the last delivery to it has succeeded within this time, and it is not silent.
+/// A webhook is proven if its last delivery succeeded within this time, and it is not silent.
 const PROVEN: Duration = Duration::from_secs(60);
 
-/// How much of a second's deliveries may be sent at once.
+/// The part of a second's deliveries that may be sent at once.
 const BURST: Duration = Duration::from_millis(100);
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Pacing {
     breaker: CircuitBreaker,
-    /// How many webhooks of the tenant are put off.
+    /// The number of the tenant's webhooks that are deferred.
     put_off: Arc<AtomicU32>,
-    /// Whether this one is, for another reason than its breaker.
+    /// `true` if this one is, for another reason than its breaker.
     is_put_off: bool,
-    /// Until when its target has no room for it.
+    /// The time until which its target has no room for it.
     held_until: Timestamp,
     waiting: u32,
     under_way: UnderWay,
     room: Room,
-    /// When the next delivery may be sent within the rate.
+    /// The time at which the rate allows the next delivery.
     next_in_rate: Timestamp,
     last_used: Timestamp,
 }
@@ -58,7 +57,7 @@ impl Pacing {
         }
     }
 
-    /// When it was last asked about a delivery, or told of one.
+    /// Returns when it was last asked about a delivery, or told of one.
     pub(super) const fn last_used(&self) -> Timestamp {
         self.last_used
     }
@@ -67,10 +66,10 @@ impl Pacing {
         &self.breaker
     }
 
-    /// Lets a delivery wait for a permit, and says whether it is a probe.
+    /// Lets a delivery wait for a permit; returns whether it is a probe.
     ///
     /// # Errors
-    /// Until when it is put off instead.
+    /// The deferral, when the delivery may not wait.
     pub(super) fn enter(
         &mut self,
         now: Timestamp,
@@ -98,31 +97,31 @@ impl Pacing {
         Ok(is_probe)
     }
 
-    /// A delivery does not wait any more.
+    /// Notes that a delivery no longer waits.
     pub(super) const fn leave(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// When a delivery that is put off now will find room.
+    /// Returns when a delivery that is deferred now will find room.
     pub(super) fn room(&mut self, now: Timestamp) -> Timestamp {
         self.room.reserve(now)
     }
 
-    /// Whether it may have more than one delivery under way.
+    /// Returns whether it may have more than one delivery under way.
     pub(super) fn is_proven(&self, now: Timestamp) -> bool {
         self.under_way.has_succeeded_within(PROVEN, now) && self.silence(now).is_none()
     }
 
-    /// For how long its receiver is silent.
+    /// Returns for how long its receiver has been silent.
     pub(super) fn silence(&self, now: Timestamp) -> Option<Duration> {
         self.under_way.silence(now)
     }
 
-    /// Until when the next delivery is put off since the webhook does not answer, or its target has no room for it; `None`
-    /// when it may be sent, at least as a probe.
+    /// Returns until when the next delivery is deferred, because the webhook does not answer or its target has no room
+    /// for it; `None` when it may be sent, at least as a probe.
     pub(super) fn blocked_until(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.last_used = now;
-        // The longer it is silent, the later it is looked at again.
+        // The longer the receiver is silent, the later it is checked again.
         let silent = self.silence(now).map(|silence| now.plus(silence));
         let earliest = self.breaker.blocks_until(now).or(silent);
         let earliest = earliest.max(Some(self.held_until).filter(|until| *until > now))?;
@@ -130,18 +129,17 @@ impl Pacing {
         Some(self.room.reserve_after(earliest, self.spacing()))
     }
 
-    /// Its target has no room for it until then.
+    /// Notes that its target has no room for it until a time.
     pub(super) fn hold(&mut self, until: Timestamp) {
         self.held_until = until;
         self.change(|it| it.is_put_off = true);
     }
 
-    /// A delivery is begun.
     pub(super) fn begin(&mut self, now: Timestamp) {
         self.under_way.begin(now);
     }
 
-    /// A delivery that was begun at a time is over.
+    /// Notes the end of a delivery that began at a time.
     pub(super) fn end(&mut self, begun: Timestamp) {
         self.under_way.end(begun);
     }
@@ -165,7 +163,7 @@ impl Pacing {
         }
     }
 
-    /// It answers: nothing is put off any more.
+    /// Ends all deferrals, since the webhook answers.
     fn clear(&mut self) {
         self.room.clear();
         self.held_until = Timestamp(0);
@@ -175,7 +173,7 @@ impl Pacing {
         });
     }
 
-    /// Closes the breaker if it was opened before its webhook was resumed.
+    /// Closes the breaker if it opened before its webhook was resumed.
     pub(super) fn resumed(&mut self, at: Timestamp) {
         if self.breaker.since().is_some_and(|since| since <= at) {
             self.clear();
@@ -186,12 +184,12 @@ impl Pacing {
         self.change(|it| it.breaker.cancel_probe());
     }
 
-    /// How far apart deliveries are tried again while the webhook does not answer.
+    /// Returns the interval between retries while the webhook does not answer.
     fn spacing(&self) -> Duration {
         SPACING * self.put_off.load(Ordering::Relaxed).max(1)
     }
 
-    /// Changes the breaker, or whether the webhook is put off for another reason, and counts for the tenant.
+    /// Changes the breaker, or whether the webhook is deferred for another reason, and updates the tenant's count.
     fn change<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
         let counts = |it: &Self| it.is_put_off || !it.breaker.is_closed();
         let before = counts(self);

@@ -29,7 +29,7 @@ impl<'l> Waiting<'l> {
         Self { limiter, is_probe }
     }
 
-    /// It has its permit.
+    /// Ends the wait with a permit.
     pub(super) fn begin(mut self, permit: OwnedSemaphorePermit, now: Timestamp) -> Permit {
         self.limiter.pacing().begin(now);
         Permit {
@@ -53,14 +53,14 @@ impl Drop for Waiting<'_> {
 }
 
 impl Limiter {
-    /// Waits for the permit of a delivery: while the webhook is not proven, for that of the only one.
+    /// Waits for the permit of a delivery: while the webhook is unproven, for the only one.
     pub(super) async fn permit(
         &self,
         now: Timestamp,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.is_proven(now) {
             let only = Arc::clone(&self.only).acquire_owned().await?;
-            // The one before it may have proven the webhook.
+            // The delivery before it may have proven the webhook.
             if !self.is_proven(now) {
                 return Ok(only);
             }

@@ -1,20 +1,19 @@
-//! When deliveries that are put off will find room: one after the other, by how long deliveries have taken lately. Pure.
+//! Estimates when deferred deliveries will find room: one after the other, by how long recent deliveries took. Pure.
 
 use std::time::Duration;
 
 use tillgate_store::clock::Timestamp;
 
-/// How long a delivery is expected to take before any has.
+/// The time that a delivery is expected to take before any has ended.
 const EXPECTED: Duration = Duration::from_millis(20);
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Room {
-    /// How many deliveries may be under way at once.
+    /// The number of deliveries that may be under way at once.
     places: u32,
-    /// How long deliveries have taken lately.
+    /// The average duration of recent deliveries.
     average: Duration,
-    /// When the next one that is put off will find room.
+    /// The time at which the next deferred delivery will find room.
     next: Timestamp,
 }
 
@@ -27,29 +26,29 @@ impl Room {
         }
     }
 
-    /// How long the next delivery is expected to wait where so many wait already.
+    /// Returns how long the next delivery is expected to wait behind those that already wait.
     pub(super) fn wait_behind(&self, waiting: u32) -> Duration {
         self.average * (waiting / self.places)
     }
 
-    /// When a delivery that is put off now will find room.
+    /// Reserves room for a delivery that is deferred now; returns when it will find it.
     pub(super) fn reserve(&mut self, now: Timestamp) -> Timestamp {
         self.reserve_after(now.plus(self.average), self.average / self.places)
     }
 
-    /// When it will if that is not before a time; the one after it comes so much later.
+    /// Reserves room at `earliest` or later; the reservation after it is later by `spacing`.
     pub(super) fn reserve_after(&mut self, earliest: Timestamp, spacing: Duration) -> Timestamp {
         let at = self.next.max(earliest);
         self.next = at.plus(spacing);
         at
     }
 
-    /// Notes how long a delivery has taken.
+    /// Notes how long a delivery took.
     pub(super) fn took(&mut self, took: Duration) {
         self.average = (self.average * 7 + took) / 8;
     }
 
-    /// Forgets what was put off: there is room again.
+    /// Forgets the deferred deliveries: there is room again.
     pub(super) const fn clear(&mut self) {
         self.next = Timestamp(0);
     }

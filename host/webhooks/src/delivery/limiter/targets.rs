@@ -1,11 +1,11 @@
-//! How many deliveries of a tenant are under way to one target, a scheme, host and port: many webhooks may have one receiver.
+//! Limits a tenant's deliveries under way to one target, a scheme, host and port: webhooks may share a receiver.
 //!
-//! Webhooks that are not proven get half of the places at most, and proven ones half of them in any case. So more are under way
-//! while webhooks that were proven have just stopped answering, until what they were sent has come to its deadline: up to
-//! [`MOST`] times as many, so that a receiver that becomes slow is not sent more and more.
+//! Unproven webhooks get at most half of the places, and proven ones at least half. So more deliveries are under way
+//! just after proven webhooks stop answering, until the deadline of what they were sent: up to [`MOST`] times as many,
+//! so that a receiver that becomes slow is not sent more and more.
 //!
-//! Neither a webhook nor a job waits for a place: a delivery without one is put off until there is expected to be one. A
-//! target is in memory for as long as a delivery to it is under way.
+//! Neither a webhook nor a job waits for a place: a delivery without one is deferred until one is expected. A target is
+//! in memory while a delivery to it is under way.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,16 @@ use super::pacing::SPACING;
 use super::room::Room;
 use super::{Deferral, Limiter};
 
-/// How many times as many deliveries as a target has places are under way to it at most.
+/// The most deliveries under way to a target, as a multiple of its places.
 const MOST: usize = 8;
 
-/// For how long a webhook waits as a whole before it is tried again: it may be one that answers.
+/// The longest that a webhook waits as a whole before it is tried again: it may be one that answers.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
-/// A tenant, and where it sends to.
+/// A tenant and a target.
 type Key = (TenantId, String);
 
-/// The targets that deliveries of this host are under way to.
+/// The targets that this host has deliveries under way to.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets(Arc<Shared>);
 
@@ -64,7 +64,7 @@ impl Targets {
     /// Asks to send a delivery of a tenant to the URL of a webhook.
     ///
     /// # Errors
-    /// Until when it is put off instead.
+    /// The deferral, when there is no place for it.
     pub(crate) fn enter(
         &self,
         tenant: &TenantId,
@@ -89,12 +89,11 @@ impl Targets {
         })
     }
 
-    /// How many targets there are.
     pub(crate) fn count(&self) -> usize {
         self.lock().len()
     }
 
-    /// How many deliveries of a tenant are under way to the target that has most of them.
+    /// Returns how many deliveries of a tenant are under way to the target that has most of them.
     pub(crate) fn most(&self, tenant: &TenantId) -> usize {
         let targets = self.lock();
         let own = targets.iter().filter(|((of, _), _)| of == tenant);
@@ -109,10 +108,10 @@ impl Targets {
 }
 
 impl Target {
-    /// Whether a webhook has a place.
+    /// Checks whether there is a place for a webhook's delivery.
     ///
     /// # Errors
-    /// Until when its delivery is put off.
+    /// The deferral of the delivery, when there is none.
     fn admit(
         &mut self,
         limiter: &Arc<Limiter>,
@@ -135,7 +134,7 @@ impl Target {
         }
         let silences: Option<Vec<Duration>> = silences.into_iter().collect();
         let until = match silences.and_then(|all| all.into_iter().max()) {
-            // None of those that are not proven answers: the webhook waits as a whole.
+            // None of the unproven webhooks answers: this webhook waits as a whole.
             Some(silence) if !is_proven || is_full => {
                 let again = now.plus(silence.min(MAX_HOLD));
                 let until = self.room.reserve_after(again, SPACING);
@@ -149,8 +148,8 @@ impl Target {
 }
 
 impl Place {
-    /// Notes how long a delivery has taken that has succeeded. Those that are put off from now on do not wait behind others
-    /// that were put off while the target was slow.
+    /// Notes how long a successful delivery took. Those deferred from now on do not wait behind others that were
+    /// deferred while the target was slow.
     pub(crate) fn finish(self, took: Duration, has_succeeded: bool) {
         if !has_succeeded {
             return;
@@ -194,7 +193,7 @@ mod tests {
         TenantId::new(name).unwrap()
     }
 
-    /// The limiters of so many webhooks of a tenant, to each of which a delivery has succeeded if they are proven.
+    /// Returns the limiters of some webhooks of a tenant, each proven by a successful delivery if `is_proven`.
     async fn webhooks(count: u128, is_proven: bool) -> Vec<Arc<Limiter>> {
         let all = Limiters::new(8);
         let mut limiters = Vec::new();
@@ -208,7 +207,7 @@ mod tests {
         limiters
     }
 
-    /// The places that these get at a time, and how many milliseconds the others are put off.
+    /// Returns the places that these get at a time, and for how many milliseconds the others are deferred.
     fn enter(
         targets: &Targets,
         limiters: &[Arc<Limiter>],

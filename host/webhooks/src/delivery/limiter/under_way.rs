@@ -1,18 +1,17 @@
-//! The deliveries to a receiver that are under way, and whether it answers. Pure.
+//! Tracks the deliveries under way to a receiver, and whether it answers. Pure.
 
 use std::time::Duration;
 
 use tillgate_store::clock::Timestamp;
 
-/// After how long without any answer a receiver counts as silent, as long as it has not answered.
+/// The time without any answer after which a receiver counts as silent, until it answers.
 const SILENT: Duration = Duration::from_millis(250);
 
-/// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// When each of them was begun.
+    /// The time at which each of them began.
     begun: Vec<Timestamp>,
-    /// When the last one ended that has succeeded, unless one has failed since.
+    /// The end of the last successful delivery, unless one has failed since.
     succeeded: Timestamp,
 }
 
@@ -21,7 +20,7 @@ impl UnderWay {
         self.begun.push(now);
     }
 
-    /// One that was begun at a time is over.
+    /// Removes a delivery that began at a time.
     pub(super) fn end(&mut self, begun: Timestamp) {
         if let Some(at) = self.begun.iter().position(|each| *each == begun) {
             self.begun.swap_remove(at);
@@ -36,13 +35,13 @@ impl UnderWay {
         self.succeeded = Timestamp(0);
     }
 
-    /// Whether the last one that has ended has succeeded, within a span of time.
+    /// Returns whether the last delivery that ended has succeeded, within a span of time.
     pub(super) fn has_succeeded_within(&self, span: Duration, now: Timestamp) -> bool {
         self.succeeded.plus(span) > now
     }
 
-    /// For how long the receiver is silent: nothing has succeeded since the first of those that are under way was begun, a
-    /// while ago.
+    /// Returns for how long the receiver has been silent: nothing has succeeded since the first of those under way
+    /// began, a while ago.
     pub(super) fn silence(&self, now: Timestamp) -> Option<Duration> {
         let first = *self.begun.iter().min()?;
         let silence = now.since(first);

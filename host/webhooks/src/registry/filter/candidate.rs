@@ -1,5 +1,5 @@
-//! An event as filters see it: the values at the paths that filters name, and nothing else of its data. The data is read
-//! once, however many webhooks have filters, and walked along those paths alone, however many members it has.
+//! An event as filters see it: the values at the paths that filters name, and nothing else of its data. The data is
+//! read once, however many webhooks have filters, and only along those paths, however many members it has.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,29 +9,29 @@ use tillgate_engine::json::{Document, Node};
 use super::path::Path;
 use super::value::Value;
 
-/// An event: one that is published, or one that is stored.
+/// An event that is published or stored.
 pub(crate) trait Filterable {
     fn event_type(&self) -> &str;
 
-    /// Its id, if it has one already.
+    /// Returns its id, if it has one already.
     fn id(&self) -> Option<&str>;
 
-    /// Its data, if that is JSON.
+    /// Returns its data, if that is JSON.
     fn json(&self) -> Option<Cow<'_, [u8]>>;
 }
 
-/// The names of members of the data, one in the other.
+/// The names of nested members of the data.
 pub(super) type Names = [String];
 
-/// An event, with what some filters compare of its data.
+/// An event, with the part of its data that some filters compare.
 pub(in crate::registry) struct Candidate<'e> {
     event: &'e dyn Filterable,
-    /// Arrays, objects and null are not there: no filter compares them.
+    /// Arrays, objects and null are left out: no filter compares them.
     values: BTreeMap<&'e Names, Value>,
 }
 
 impl<'e> Candidate<'e> {
-    /// An event, and the paths below its data that filters name. Without any the data is not read.
+    /// Reads an event at the paths below its data that filters name. Without any, the data is not read.
     pub(in crate::registry) fn new(
         event: &'e dyn Filterable,
         paths: impl Iterator<Item = &'e Names>,
@@ -49,7 +49,7 @@ impl<'e> Candidate<'e> {
         Self { event, values }
     }
 
-    /// Whether what a path names is one of some values.
+    /// Returns whether the value at a path is one of some values.
     pub(super) fn has_one_of(&self, path: &Path, values: &BTreeSet<Value>) -> bool {
         let is_text = |text: &str| values.contains(&Value::Text(text.to_owned()));
         match path {
@@ -63,15 +63,15 @@ impl<'e> Candidate<'e> {
     }
 }
 
-/// Adds the values at paths of which each leads through a node. The paths are in order, each is there once, and they have
-/// the node's `depth` names in common.
+/// Adds the values at paths that all lead through a node. The paths are sorted and unique, and have the node's `depth`
+/// names in common.
 fn find<'p>(
     node: Node<'_, '_>,
     paths: &[&'p Names],
     depth: usize,
     values: &mut BTreeMap<&'p Names, Value>,
 ) {
-    // The path that ends here comes before those that go on.
+    // The path that ends here sorts before those that go on.
     let ending = paths.first().filter(|path| path.len() == depth);
     if let (Some(path), Some(value)) = (ending, Value::of(node)) {
         values.insert(*path, value);
@@ -120,7 +120,7 @@ mod tests {
         Value::of(document.root())
     }
 
-    /// What is at a path, by another JSON library that has all members in a map.
+    /// Returns the value at a path, by another JSON library, which has all members in a map.
     fn expected(data: &Json, names: &Names) -> Option<Value> {
         let found = names.iter().try_fold(data, |value, name| value.get(name))?;
         value_of(&found.to_string())
@@ -154,7 +154,7 @@ mod tests {
             (r#"{"\u0061":1}"#, &["a"], Some("1")),
             (r#"{"a.b":1}"#, &["a.b"], Some("1")),
             (r#"{"a.b":1}"#, &["a", "b"], None),
-            // Data that is no strict JSON has no members.
+            // Data that is not strict JSON has no members.
             (r#"{"a":1,"a":1}"#, &["a"], None),
             (r#"{"a":1,"b":{"c":1,"c":1}}"#, &["a"], None),
             (r#"{"a":1}}"#, &["a"], None),

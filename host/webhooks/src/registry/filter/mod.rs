@@ -1,8 +1,8 @@
-//! Filters: which events of the types that a webhook wants it gets (`webhooks.md`, "Resource").
+//! Filters select the events that a webhook gets among those of the types that it wants (`webhooks.md`, "Resource").
 //!
-//! Each condition of a filter names a member of an event and the values that it may have; all conditions must hold. A filter
-//! is compiled when its webhook is read into memory, and looked at when an event is accepted. Read it in this order:
-//! `value.rs` (what is compared), `path.rs` (where it is), `candidate.rs` (the event that it is looked up in).
+//! Each condition of a filter names a member of an event and the values that it may have; all conditions must hold. A
+//! filter is compiled when its webhook is read into memory, and evaluated when an event is accepted. Read in this
+//! order: `value.rs` (what is compared), `path.rs` (where it is), `candidate.rs` (the event that it is looked up in).
 
 mod candidate;
 mod path;
@@ -30,7 +30,7 @@ const MAX_VALUES: usize = 100;
 /// The most bytes of a filter as JSON: all webhooks of a tenant are in memory.
 const MAX_BYTES: usize = 16 << 10;
 
-/// A filter. Its record has it as a text, in which numbers stay as they were written.
+/// A filter. It is stored as text, in which numbers stay as they were written.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     json: Box<RawValue>,
@@ -68,18 +68,18 @@ impl Filter {
         })
     }
 
-    /// Whether it lets everything through.
+    /// Returns whether it lets everything through.
     pub(super) fn is_empty(&self) -> bool {
         self.conditions.is_empty()
     }
 
-    /// Whether an event is for the webhook.
+    /// Returns whether an event is for the webhook.
     pub(super) fn matches(&self, event: &Candidate<'_>) -> bool {
         let holds = |it: &Condition| event.has_one_of(&it.path, &it.values);
         self.conditions.iter().all(holds)
     }
 
-    /// The paths below the data that it names.
+    /// Returns the paths below the data that it names.
     pub(super) fn data_paths(&self) -> impl Iterator<Item = &Names> {
         self.conditions.iter().filter_map(|it| match &it.path {
             Path::Data(names) => Some(names.as_slice()),
@@ -87,13 +87,12 @@ impl Filter {
         })
     }
 
-    /// The filter as it is answered.
+    /// Returns the filter as the API returns it.
     pub(super) fn json(&self) -> &RawValue {
         &self.json
     }
 }
 
-/// The schema of a filter.
 pub(super) fn filter_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, Filter::read)
 }
@@ -164,7 +163,7 @@ impl<'de> Deserialize<'de> for Filter {
         let document = Document::parse(text.as_bytes()).map_err(de::Error::custom)?;
         let mut faults = Faults::default();
         let read = Self::read(Described::given(document.root(), &mut faults));
-        // Not what is left of one without the conditions that are malformed: it would let more events through.
+        // Without its malformed conditions, the filter would let more events through.
         match read.filter(|_| faults.is_empty()) {
             Some(filter) => Ok(filter),
             None => Err(de::Error::custom("a filter is malformed")),

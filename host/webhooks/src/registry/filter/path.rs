@@ -1,5 +1,5 @@
-//! Where a filter looks in an event: at its type, at its id, or at a member of its data. Not a JSONPath: there are no
-//! wildcards, and no elements of arrays.
+//! The place where a filter looks in an event: its type, its id, or a member of its data. This is not JSONPath: there
+//! are no wildcards, and no elements of arrays.
 
 /// The most bytes of a path, and the most names after `$.data`.
 const MAX_BYTES: usize = 512;
@@ -8,18 +8,17 @@ const MAX_NAMES: usize = 16;
 pub(super) const PATH_RULE: &str = "must be $.type, $.id or a member of the data such as $.data.businessUnitId or \
                                     $.data['a.b'], of at most 512 bytes and 16 names";
 
-/// A path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Path {
     Type,
     Id,
-    /// The names of members, one in the other.
+    /// The names of nested members.
     Data(Vec<String>),
 }
 
 impl Path {
-    /// The path of a text: names follow `$.data` as `.name`, or as `['any name']`, in which a backslash stands before `'`
-    /// and `\`.
+    /// Parses a path: names follow `$.data` as `.name`, or as `['any name']`, in which a backslash precedes `'` and
+    /// `\`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "$.type" => return Some(Self::Type),
@@ -41,7 +40,7 @@ impl Path {
     }
 }
 
-/// The name that a text begins with, and what follows it.
+/// Returns the name that a text begins with, and what follows it.
 fn plain_name(text: &str) -> Option<(String, &str)> {
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (name, rest) = text.split_at_checked(end)?;
@@ -50,7 +49,7 @@ fn plain_name(text: &str) -> Option<(String, &str)> {
     is_name.then(|| (name.to_owned(), rest))
 }
 
-/// The same for a name in quotation marks, after the first of them.
+/// Returns the quoted name that follows an opening quotation mark, and what follows it.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut chars = text.chars();

@@ -1,5 +1,5 @@
-//! The values that a filter compares: texts, numbers and booleans, equal by type and value. A number is compared exactly, by
-//! its decimal value: `1`, `1.0` and `1e0` are equal, and no float is made of it.
+//! The values that a filter compares: texts, numbers and booleans, equal by type and value. Numbers are compared
+//! exactly, by their decimal value: `1`, `1.0` and `1e0` are equal, and none is converted to a float.
 
 use serde_json::value::{RawValue, to_raw_value};
 use tillgate_engine::json::{Node, Scalar};
@@ -11,7 +11,6 @@ const MAX_NUMBER: usize = 64;
 pub(super) const VALUE_RULE: &str =
     "must be a string of at most 512 bytes, a number of at most 64 characters, true or false";
 
-/// A value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     Boolean(bool),
@@ -19,7 +18,7 @@ pub(super) enum Value {
     Text(String),
 }
 
-/// A number: its digits as an integer, without zeros at their ends, times a power of ten.
+/// A number: its digits as an integer, without leading and trailing zeros, times a power of ten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Decimal {
     is_negative: bool,
@@ -28,7 +27,7 @@ pub(super) struct Decimal {
 }
 
 impl Value {
-    /// The value of a node, unless it is null, an array or an object.
+    /// Returns the value of a node, unless it is null, an array or an object.
     pub(super) fn of(node: Node<'_, '_>) -> Option<Self> {
         match node.scalar() {
             Scalar::Bool(value) => Some(Self::Boolean(*value)),
@@ -37,7 +36,7 @@ impl Value {
         }
     }
 
-    /// A value of a filter, and how it is written.
+    /// Returns a value of a filter, and the way it is written.
     pub(super) fn read(node: Node<'_, '_>) -> Option<(Self, Box<RawValue>)> {
         let value = Self::of(node)?;
         let written = match &value {
@@ -54,7 +53,7 @@ impl Value {
 }
 
 impl Decimal {
-    /// The number of a text in JSON's form. `None` for an exponent that is beyond all use.
+    /// Parses a number in JSON's form. Returns `None` for an exponent out of range.
     fn parse(text: &str) -> Option<Self> {
         let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let unsigned = number.trim_start_matches('-');
