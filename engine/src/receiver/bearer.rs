@@ -19,7 +19,7 @@ const MAX_TOKEN: usize = 8_192;
 /// What a token's header must not have: keys that the token brings itself, and extensions.
 const FORBIDDEN: [&str; 6] = ["crit", "b64", "jwk", "jku", "x5c", "x5u"];
 
-/// See the module's documentation.
+/// Verifies the bearer tokens of deliveries.
 #[derive(Debug)]
 pub(super) struct BearerScheme {
     audience: String,

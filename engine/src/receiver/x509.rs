@@ -10,7 +10,7 @@ use x509_cert::der::{Decode, DecodePem, Reader, SliceReader};
 /// rsaEncryption (RFC 8017, A.1).
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 
-/// See the module's documentation. Times are Unix seconds.
+/// Times are Unix seconds.
 #[derive(Debug)]
 pub(super) struct Certificate {
     key: UnparsedPublicKey<Vec<u8>>,

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// See the module's documentation.
+/// A receiver that counts what it is sent.
 pub struct Receiver {
     pub address: std::net::SocketAddr,
     latencies: Arc<Mutex<Vec<Duration>>>,

@@ -62,7 +62,7 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
                 }
                 _ => {}
             }
-            let name = fields.optional("name", "What people call it.", |value| {
+            let name = fields.optional("name", "The name that people read.", |value| {
                 title(value, MAX_NAME)
             });
             let about = "Of all pairs that have no markup of their own here: at most \

@@ -5,7 +5,7 @@ use serde::Serialize;
 use tillgate_base::config::{Role, Roles, StoreIdentity};
 use tillgate_base::observe::readiness::Report;
 
-/// See the module's documentation.
+/// The state of this host.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Readiness")]
 pub(super) struct Ready<'a> {

@@ -18,7 +18,7 @@ use tillgate_webhooks::{Sending, Webhooks};
 /// The features that have quotas.
 type Features = (Arc<Conditions>, Arc<Tokens>, Arc<Rates>, Arc<Webhooks>);
 
-/// All of it.
+/// The usage of a tenant, beside its quotas.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TenantUsage")]

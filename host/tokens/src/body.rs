@@ -132,7 +132,7 @@ fn template_members(value: Value<'_, '_, '_>) -> Option<NewTemplate> {
     value.component("NewTemplate", |value| {
         value.object(|fields| {
             let software = software(fields);
-            let name = fields.required("name", "What people call it.", |value| {
+            let name = fields.required("name", "The name that people read.", |value| {
                 title(value, MAX_TITLE)
             });
             fields.required("claimsSchema", CLAIMS_SCHEMA, |value| {
@@ -245,7 +245,7 @@ fn tenant_members(value: Value<'_, '_, '_>) -> Option<TenantSettings> {
     value.component("TenantPut", |value| {
         value.object(|fields| {
             fields.may_have(&["tenantId", "createdAt"]);
-            let name = fields.not_null("name", "What people call it.", |value| {
+            let name = fields.not_null("name", "The name that people read.", |value| {
                 title(value, MAX_TITLE)
             });
             let tolerance = fields.not_null("rateTolerancePercent", ABOUT_TOLERANCE, percentage);

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// How much there is of something, and how much there may be.
+/// An amount, beside its quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Usage {
-    /// How much there is.
+    /// The amount.
     pub used: u64,
     /// The quota.
     pub quota: u64,

@@ -42,7 +42,7 @@ pub struct DeadLetterId {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeadLetter")]
 pub struct DeadLetterAnswer {
-    /// What names it here.
+    /// Its id in this API.
     #[schemars(schema_with = "job_id")]
     pub id: DeadLetterId,
     /// The queue.
@@ -57,10 +57,10 @@ pub struct DeadLetterAnswer {
     pub partition: String,
     /// How often it was tried.
     pub attempts: u32,
-    /// When the last attempt failed.
+    /// When it became a dead letter.
     #[schemars(schema_with = "time")]
     pub failed_at: String,
-    /// Why.
+    /// The error of its last attempt.
     pub error: String,
 }
 

@@ -53,7 +53,7 @@ impl std::fmt::Debug for StoredKey {
     }
 }
 
-/// Where a key is in its life.
+/// The stage of a key's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SigningKeyStatus")]
@@ -73,7 +73,7 @@ pub enum Phase {
 pub struct KeyState {
     /// Its id.
     pub kid: String,
-    /// Where it is in its life.
+    /// The stage of its life.
     pub status: Phase,
     /// From when it signs.
     #[schemars(extend("format" = "date-time"))]

@@ -49,7 +49,7 @@ impl Status {
     }
 }
 
-/// How a part is.
+/// The state of a part of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename = "PartStatus", rename_all = "kebab-case")]
 pub enum State {
@@ -88,30 +88,30 @@ impl Serialize for State {
     }
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ReadinessCheck")]
 pub struct Found {
-    /// How the part is.
+    /// The state of the part.
     #[serde(rename = "status")]
     pub state: State,
     /// Since when.
     #[serde(serialize_with = "as_text")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
-    /// Why, in words that tell nothing of the inside.
+    /// The reason, in words that reveal nothing of the inside.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub why: Option<Cow<'static, str>>,
 }
 
-/// What does not work as it should, and keeps no host from deciding.
+/// Something that does not work as it should, but does not keep the host from deciding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ReadinessWarning")]
 pub struct Warning {
     /// Of how many.
     pub count: usize,
-    /// What it is, in words that tell nothing of the inside.
+    /// What is wrong, in words that reveal nothing of the inside.
     pub why: &'static str,
 }
 
@@ -124,9 +124,9 @@ pub struct Report {
     #[serde(serialize_with = "as_text")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
-    /// What each check has found.
+    /// The result of each check.
     pub checks: BTreeMap<&'static str, Found>,
-    /// What does not work as it should besides: it changes no status.
+    /// Other things that do not work as they should. They do not change the status.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub warnings: BTreeMap<&'static str, Warning>,
 }

@@ -68,7 +68,7 @@ pub(crate) struct UsedRateAnswer<'a> {
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value")]
     rate_value: &'a str,
-    /// The same less the markup.
+    /// The rate less the markup.
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value_with_markup")]
     rate_value_with_markup: &'a str,

@@ -48,7 +48,7 @@ pub(crate) struct Replay {
     after: Option<String>,
 }
 
-/// How far a replay has come.
+/// The progress of a replay.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Replay")]

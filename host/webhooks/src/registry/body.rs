@@ -122,7 +122,7 @@ pub(crate) fn webhook(
 ) -> Option<NewWebhook> {
     value.object(|fields| {
         fields.may_have(&ANSWERED);
-        let name = fields.required("name", "What its owner calls it.", name);
+        let name = fields.required("name", "The name that its owner gives it.", name);
         let about = "Where events are sent: an https URL, or an http one \
             where the configuration allows it, of at most 2,048 bytes, \
             without a user name, a password or a fragment.";

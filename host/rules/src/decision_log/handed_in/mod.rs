@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The error of a host that writes no log, or cannot.
 pub const NO_LOG: Error = Error::Overloaded("this host writes no decision log now");
 
-/// What became of what was handed in.
+/// The result of sending decisions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DecisionReceipt")]

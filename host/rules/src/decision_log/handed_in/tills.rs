@@ -46,12 +46,12 @@ struct Count {
 struct Answered {
     #[schemars(schema_with = "till_schema")]
     till: String,
-    /// Who has handed in.
+    /// The client that sent the decisions.
     client_id: String,
     /// The number of its last decision.
     #[schemars(schema_with = "number_schema")]
     sequence: u64,
-    /// When it has handed in last.
+    /// When it last sent decisions.
     #[schemars(schema_with = "time")]
     handed_in_at: String,
 }
