@@ -1,4 +1,4 @@
-//! A project's restrictions prepared for lookup, and what they decide about an item.
+//! A project's restrictions prepared for lookup, and their decision about an item.
 //!
 //! Restrictions with the same type and target that are not exclusive become one check over the union of their values
 //! (`conditions.md`, "Project restrictions"). [`Checks`] is built once per change and evaluated once per item; values
@@ -14,7 +14,7 @@ use crate::restriction::{Demand, Item, Restriction, Value};
 /// The target of a restriction on the item itself.
 const ITEM_ID: &str = "itemId";
 
-/// How many of a check's values an explanation shows.
+/// The most values of a check that an explanation shows.
 const MAX_SHOWN: usize = 10;
 
 /// A set of values, looked up by hash. Each value has the position of the first restriction that lists it.
@@ -37,7 +37,7 @@ impl Values {
         }
     }
 
-    /// The position of the first restriction that lists the value.
+    /// Returns the position of the first restriction that lists the value.
     fn listed_by(&self, value: Node<'_, '_>) -> Option<usize> {
         match value.scalar() {
             Scalar::Text(text) => self.texts.get(text),
@@ -47,7 +47,7 @@ impl Values {
         }
     }
 
-    /// How many distinct values there are.
+    /// Returns the number of distinct values.
     fn len(&self) -> usize {
         let booleans = [self.first_true, self.first_false];
         self.texts.len() + booleans.iter().flatten().count()
@@ -94,7 +94,7 @@ struct Check {
     test: Test,
     /// The position of its first restriction.
     position: usize,
-    /// Whether it belongs to a single, exclusive restriction.
+    /// True if the check belongs to a single, exclusive restriction.
     exclusive: bool,
     /// The name of the property, or `itemId`.
     target: Box<str>,
@@ -112,7 +112,7 @@ pub struct Checks {
     properties: Index,
 }
 
-/// The seed of hash tables of what restrictions list.
+/// Returns the seed for hash tables of the strings in restrictions.
 #[inline(never)]
 pub(crate) fn seed(restrictions: &[Restriction<'_>]) -> Seed {
     let texts = restrictions.iter().flat_map(|one| one.demand.texts());
@@ -157,7 +157,7 @@ impl Checks {
         checks
     }
 
-    /// The number of the property that is tested; `usize::MAX` if the item's id is.
+    /// Returns the number of the property that is tested; `usize::MAX` if the item's id is.
     fn property(&mut self, test: Test, target: &str) -> usize {
         match test {
             Test::WhitelistedItems | Test::BlacklistedItems => usize::MAX,
@@ -167,13 +167,13 @@ impl Checks {
         }
     }
 
-    /// How many checks there are, and so how many results an item gets.
+    /// Returns the number of checks, which is also the number of results that an item gets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.checks.len()
     }
 
-    /// Whether there are no checks.
+    /// Returns whether there are no checks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.checks.is_empty()
@@ -196,7 +196,7 @@ impl Checks {
         }));
     }
 
-    /// What each check compares with an item, in the order of the checks.
+    /// Returns what each check compares with an item, in the order of the checks.
     pub(crate) fn compared<'s, 'd, 'a>(&'s self, item: Node<'d, 'a>) -> Vec<Compared<'s, 'd, 'a>> {
         let mut found = vec![None; self.properties.len()];
         if let Some(properties) = item.member("additionalProperties") {
@@ -206,7 +206,7 @@ impl Checks {
         }
         let id = item.member("id");
         let compared = self.checks.iter().map(|check| {
-            // No property has the number of a check of the id.
+            // No property has the number of a check of the item's id.
             let value = found.get(check.property).copied().unwrap_or(id);
             let listed_by = value.and_then(|value| check.values.listed_by(value));
             Compared {
@@ -220,7 +220,7 @@ impl Checks {
         compared.collect()
     }
 
-    /// Keeps the value of a property at the property's number, if it is tested.
+    /// Keeps the value of a property at the property's number, if the property is tested.
     fn find<V>(&self, name: &str, value: V, found: &mut [Option<V>]) {
         let slot = self
             .properties
@@ -232,18 +232,18 @@ impl Checks {
     }
 }
 
-/// What a check compares with an item.
+/// The comparison of a check with an item.
 #[derive(Debug)]
 pub(crate) struct Compared<'c, 'd, 'a> {
-    /// The position of the first restriction that lists the value; the first of the check's if none does.
+    /// The position of the first restriction that lists the value, or of the check's first if none does.
     pub(crate) position: usize,
     /// The name of the property, or `itemId`.
     pub(crate) target: &'c str,
-    /// The value of the property, if it has one, or the item's id.
+    /// The value of the property, if the item has it, or the item's id.
     pub(crate) value: Option<Node<'d, 'a>>,
-    /// The first of the listed values: JSON, separated by commas.
+    /// The first of the listed values, as JSON separated by commas.
     pub(crate) shown: &'c [u8],
-    /// How many distinct values are listed.
+    /// The number of distinct listed values.
     pub(crate) count: usize,
 }
 
@@ -266,7 +266,7 @@ impl Check {
 }
 
 impl Demand<'_> {
-    /// Which test it is, and of what.
+    /// Returns the test and its target.
     fn test(&self) -> (Test, &str) {
         match self {
             Self::Whitelist(name, _) => (Test::Whitelist, name),
@@ -277,7 +277,7 @@ impl Demand<'_> {
         }
     }
 
-    /// Adds what it lists; `position` is its restriction's.
+    /// Adds the listed values; `position` is that of the restriction.
     fn add_to(&self, values: &mut Values, position: usize) {
         values.texts.reserve(self.count());
         match self {
@@ -293,7 +293,7 @@ impl Demand<'_> {
         }
     }
 
-    /// Every string in it, the target included.
+    /// Returns every string of the demand, including the target.
     fn texts(&self) -> impl Iterator<Item = &str> {
         let (listed, items): (&[Value<'_>], &[Cow<'_, str>]) = match self {
             Self::Whitelist(_, listed) | Self::Blacklist(_, listed) => (listed, &[]),

@@ -1,11 +1,13 @@
-//! Whether two versions of a rule decide the same about everything, or an item or customer about which they do not.
+//! Compares two versions of a rule: they decide the same about everything, or there is an item or customer about which
+//! they do not.
 //!
-//! Exact: a project is a product of sets (`product/`), which two versions share or which differ in a value; and the
-//! customers of two conditions fall into few classes, of which each has one here. Decisions are compared, not reasons.
+//! The comparison is exact. A project is a product of sets (`product/`), which two versions share or which differ in a
+//! value. The customers of two conditions fall into few classes, and one customer of each class is tried. Decisions are
+//! compared, not reasons.
 //!
-//! `{ "before": rule or null, "after": rule or null }`, rules as in [`crate::draft`], both of one kind, gives
-//! `{ "same": true }` or `{ "same": false, "witness", "before", "after" }`, where `witness` is the body of an evaluate call and
-//! the others are its two decisions.
+//! The request is `{ "before": rule or null, "after": rule or null }`, with rules as in [`crate::draft`], both of one
+//! kind. The answer is `{ "same": true }` or `{ "same": false, "witness", "before", "after" }`, where `witness` is the
+//! body of an evaluate call, and `before` and `after` are its two decisions.
 
 use crate::condition::Rule;
 use crate::decision::Decision;
@@ -15,18 +17,19 @@ use crate::json::{Faults, Node, push};
 use crate::product::{Choice, FIRST_TEXT, Product};
 use crate::witness::Known;
 
-/// How two versions of a rule differ.
+/// A difference between two versions of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The body of an evaluate call that they decide differently, as JSON: an item, for a condition also its customer.
+    /// The body of an evaluate call that they decide differently, as JSON: an item, and for a condition also its
+    /// customer.
     pub witness: Vec<u8>,
-    /// What the version before decides; `None` if it is a condition that is not in force.
+    /// The decision of the version before; `None` if it is a condition that is not in force.
     pub before: Option<Decision>,
-    /// The same for the version after.
+    /// The decision of the version after; `None` if it is a condition that is not in force.
     pub after: Option<Decision>,
 }
 
-/// Appends the answer to a comparison as JSON; nothing if there is an error.
+/// Appends the answer to a comparison as JSON, or nothing if there is an error.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the request.
@@ -51,7 +54,7 @@ pub fn answer(text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     })
 }
 
-/// A version of a rule; `None` is one that is not there, or has a fault.
+/// Reads a version of a rule; `None` if it is null or cannot be read.
 #[inline(never)]
 fn version<'a>(root: Node<'_, 'a>, key: &str, faults: &mut Faults) -> Option<Draft<'a>> {
     let version = faults.required(root, key)?;
@@ -79,8 +82,8 @@ impl Difference {
     }
 }
 
-/// How two versions of a rule differ; `None` if they decide the same. `None` is a rule that is not there; two versions of
-/// different kinds are not compared, and do not differ.
+/// Returns a difference between two versions of a rule; `None` if they decide the same. A version that is `None` does
+/// not exist. Versions of different kinds are not compared, and do not differ.
 #[must_use]
 pub fn difference(before: Option<&Draft<'_>>, after: Option<&Draft<'_>>) -> Option<Difference> {
     match (before, after) {
@@ -96,7 +99,7 @@ pub fn difference(before: Option<&Draft<'_>>, after: Option<&Draft<'_>>) -> Opti
     }
 }
 
-/// The product of a project that is there.
+/// Returns the product of a project that exists.
 fn product<'a>(draft: Option<&'a Draft<'a>>) -> Option<Product<'a>> {
     match draft {
         Some(Draft::Project(Some(project))) => Some(Product::of(&project.restrictions)),
@@ -104,16 +107,17 @@ fn product<'a>(draft: Option<&'a Draft<'a>>) -> Option<Product<'a>> {
     }
 }
 
-/// What a rule in force decides about a customer.
+/// Returns the decision of a rule in force about a customer.
 #[inline(never)]
 fn decided(rule: Option<(&str, Rule)>, customer: Known<'_>) -> Option<Decision> {
     rule.map(|(id, rule)| rule.decide(id, Some(&customer.customer())).decision())
 }
 
-/// How two rules, each with its condition's id, differ; `None` if they decide the same. A rule that is `None` decides nothing.
+/// Returns a difference between two rules, each with its condition's id; `None` if they decide the same. A rule that is
+/// `None` decides nothing.
 ///
-/// A customer's age matters as far as it is known, and on which side it is of each minimum; their licenses, as far as they are
-/// known and have each id.
+/// A customer's age matters only in whether it is known and on which side of each minimum it is; their licenses, only
+/// in whether they are known and have each id.
 pub(crate) fn of_rules(
     before: Option<(&str, Rule)>,
     after: Option<(&str, Rule)>,
@@ -141,14 +145,14 @@ pub(crate) fn of_rules(
     None
 }
 
-/// How two projects differ; `None` is one that is not there, and so decides nothing about an item.
+/// Returns a difference between two projects. A project that is `None` is unreachable, and denies every item softly.
 fn of_products(before: Option<&Product<'_>>, after: Option<&Product<'_>>) -> Option<Difference> {
     let (witness, before, after) = if let Some(witness) = accepted_by_first(before, after) {
         (witness, Decision::Allow, denial(after))
     } else if let Some(witness) = accepted_by_first(after, before) {
         (witness, denial(before), Decision::Allow)
     } else if before.is_some() != after.is_some() {
-        // The one that is there denies everything.
+        // The project that exists denies everything.
         let witness = br#"{"item":{"id":"item"}}"#.to_vec();
         (witness, denial(before), denial(after))
     } else {
@@ -161,7 +165,7 @@ fn of_products(before: Option<&Product<'_>>, after: Option<&Product<'_>>) -> Opt
     })
 }
 
-/// How a project denies an item that it does not allow.
+/// Returns how a project denies an item that it does not allow.
 const fn denial(product: Option<&Product<'_>>) -> Decision {
     match product {
         Some(_) => Decision::HardDeny,
@@ -169,7 +173,7 @@ const fn denial(product: Option<&Product<'_>>) -> Decision {
     }
 }
 
-/// An item that the first of two projects allows and the second does not.
+/// Returns an item that the first of two projects allows and the second does not.
 #[inline(never)]
 fn accepted_by_first(first: Option<&Product<'_>>, second: Option<&Product<'_>>) -> Option<Vec<u8>> {
     let first = first.filter(|first| !first.is_empty())?;
@@ -187,7 +191,7 @@ fn accepted_by_first(first: Option<&Product<'_>>, second: Option<&Product<'_>>) 
     let Some(second) = second.filter(|second| !second.is_empty()) else {
         return any();
     };
-    // An item that the second denies has a value that is not in one of its sets.
+    // An item that the second project denies has a value outside one of that project's sets.
     second.factors.iter().find_map(|denying| {
         let set = of_first(denying.target);
         let listed = [set, Some(denying)].into_iter().flatten().flat_map(|set| {

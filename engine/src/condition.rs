@@ -1,4 +1,4 @@
-//! Entity conditions: the two rules, how a condition is read and written, and what each rule decides.
+//! Entity conditions: the two rules, how conditions are read and written, and the decision of each rule.
 //!
 //! The contract is `conditions.md`, "Conditions" and "Decisions". A condition decides on its own; [`crate::catalog`]
 //! selects the condition.
@@ -24,16 +24,16 @@ pub const MAX_ITEM_ID: usize = 256;
 pub struct ConditionId(Box<str>);
 
 impl ConditionId {
-    /// What an id must be, as an error message.
+    /// The error message about a text that is not an id.
     pub const RULE: &'static str = "must be 1 to 64 of A-Z a-z 0-9 _ . : -";
 
-    /// The id, if the text is one.
+    /// Returns the id, if the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Self::is_id(text).then(|| Self(text.into()))
     }
 
-    /// Whether the text is an id.
+    /// Returns whether the text is an id.
     #[must_use]
     pub fn is_id(text: &str) -> bool {
         let fits = (1..=64).contains(&text.len());
@@ -41,7 +41,7 @@ impl ConditionId {
         fits && text.bytes().all(allowed)
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -54,17 +54,17 @@ impl fmt::Display for ConditionId {
     }
 }
 
-/// Who owns a condition.
+/// The owner of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The platform; read-only for tenants.
+    /// The platform, whose conditions are read-only for tenants.
     Global,
     /// A tenant.
     Tenant,
 }
 
 impl Scope {
-    /// The scope as it is written in JSON.
+    /// Returns the scope as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,12 +74,12 @@ impl Scope {
     }
 }
 
-/// What a condition requires of the customer.
+/// The requirement of a condition on the customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// A minimum age.
     AgeRestriction {
-        /// In years, 0 to [`MAX_AGE`].
+        /// The age in years, 0 to [`MAX_AGE`].
         minimum_age: u8,
     },
     /// The license whose id is the condition's id.
@@ -87,7 +87,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule as it is written in JSON.
+    /// Returns the rule as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Rule {
         }
     }
 
-    /// Decides about a customer; `id` is the condition's.
+    /// Decides about a customer; `id` is the condition's id.
     #[must_use]
     pub fn decide<'a>(self, id: &'a str, customer: Option<&Customer<'_>>) -> Outcome<'a> {
         match self {
@@ -126,7 +126,7 @@ impl Rule {
     }
 }
 
-/// The members of a condition: what decides, its tests, and which program manages it at a host.
+/// The members of a condition: those that decide, its tests, and the program that manages it at a host.
 const MEMBERS: [&str; 7] = [
     "id",
     "rule",
@@ -142,17 +142,18 @@ const MEMBERS: [&str; 7] = [
 pub struct EntityCondition {
     /// The id.
     pub id: ConditionId,
-    /// Who owns it.
+    /// The owner.
     pub scope: Scope,
-    /// Whether it is in force.
+    /// True if evaluation considers the condition.
     pub enabled: bool,
-    /// What it requires.
+    /// The requirement on the customer.
     pub rule: Rule,
 }
 
 impl EntityCondition {
-    /// Reads the body of a PUT: `rule`, `condition_value` and `enabled`, which defaults to true. `id` and `scope` may
-    /// be given if they match the path and the caller, so that the body of a GET can be sent back. `None` if there is a fault.
+    /// Reads the body of a PUT, and collects faults. It has `rule`, `condition_value` and `enabled`, which defaults to
+    /// true. `id` and `scope` may be given if they match the path and the caller, so that the body of a GET can be sent
+    /// back. Returns `None` if the rule cannot be read.
     pub fn from_put(
         id: ConditionId,
         scope: Scope,
@@ -179,7 +180,8 @@ impl EntityCondition {
         })
     }
 
-    /// Reads a condition of a catalog; the list that it is in determines its scope. `None` if there is a fault.
+    /// Reads a condition of a catalog and collects faults; its list determines the scope. Returns `None` if the
+    /// condition cannot be read.
     pub fn from_catalog(node: Node<'_, '_>, scope: Scope, faults: &mut Faults) -> Option<Self> {
         let node = faults.object_with(node, &MEMBERS)?;
         let id = faults.required(node, "id").and_then(|member| {
@@ -259,12 +261,12 @@ impl Serialize for ConditionValue {
     }
 }
 
-/// What is known about a customer. `None` means unknown, which differs from an empty list of licenses.
+/// The known facts about a customer. `None` means unknown, which differs from an empty list of licenses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Customer<'a> {
-    /// Age in years, 0 to [`MAX_AGE`].
+    /// The age in years, 0 to [`MAX_AGE`].
     pub age: Option<u8>,
-    /// The licenses that the customer has.
+    /// The licenses of the customer.
     pub licenses: Option<Licenses<'a>>,
 }
 
@@ -272,7 +274,7 @@ pub struct Customer<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Licenses<'a> {
     ids: Vec<Cow<'a, str>>,
-    /// All of them, if there are more than [`MAX_SCANNED`].
+    /// All ids, if there are more than [`MAX_SCANNED`].
     index: Option<Index>,
 }
 
@@ -280,7 +282,7 @@ pub struct Licenses<'a> {
 const MAX_SCANNED: usize = 16;
 
 impl<'a> Licenses<'a> {
-    /// The licenses with these ids.
+    /// Creates a list of the licenses with these ids.
     #[must_use]
     pub fn new(ids: Vec<Cow<'a, str>>) -> Self {
         let index = (ids.len() > MAX_SCANNED).then(|| {
@@ -293,7 +295,7 @@ impl<'a> Licenses<'a> {
         Self { ids, index }
     }
 
-    /// Whether one of them has this id; case-sensitive.
+    /// Returns whether one of the licenses has this id; the comparison is case-sensitive.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         match &self.index {
@@ -302,7 +304,7 @@ impl<'a> Licenses<'a> {
         }
     }
 
-    /// The ids, in the order in which they were sent.
+    /// Returns the ids, in the order in which they were sent.
     #[must_use]
     pub fn ids(&self) -> &[Cow<'a, str>] {
         &self.ids
@@ -327,7 +329,8 @@ pub struct ConditionRequest<'a> {
 }
 
 impl<'a> ConditionRequest<'a> {
-    /// Reads `{ "item": { "id" }, "context": { "customer"? } }`. `faults` says what is done about unknown members.
+    /// Reads `{ "item": { "id" }, "context": { "customer"? } }`. `faults` determines whether unknown members are
+    /// ignored.
     ///
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
@@ -336,7 +339,7 @@ impl<'a> ConditionRequest<'a> {
         finish(read, faults)
     }
 
-    /// The same for a value in a document. `None` if there is a fault.
+    /// Reads a request from a value in a document, and collects faults; `None` if the item's id cannot be read.
     pub(crate) fn from_node(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
         let root = faults.object_with(node, &["item", "context"])?;
         let item_id = faults
@@ -361,7 +364,7 @@ pub(crate) fn read_context<'a>(root: Node<'_, 'a>, faults: &mut Faults) -> Optio
     Some(read_customer(customer, faults))
 }
 
-/// Reads what is known of a customer: the members `customer_age` and `licenses` of an object.
+/// Reads the known facts about a customer: the members `customer_age` and `licenses` of an object.
 pub(crate) fn read_customer<'a>(customer: Node<'_, 'a>, faults: &mut Faults) -> Customer<'a> {
     let known = |member: &Node<'_, 'a>| !member.is_null();
     let age = customer.member("customer_age").filter(known);
@@ -378,7 +381,7 @@ pub(crate) fn read_customer<'a>(customer: Node<'_, 'a>, faults: &mut Faults) -> 
     Customer { age, licenses }
 }
 
-/// A license is a string, its id, or an object with a string member `id`.
+/// Reads a license: a string, its id, or an object with a string member `id`.
 fn read_license<'a>(element: Node<'_, 'a>, faults: &mut Faults) -> Option<Cow<'a, str>> {
     let id = match element.scalar() {
         Scalar::Text(_) => element,

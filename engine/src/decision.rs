@@ -1,14 +1,14 @@
-//! What an answer is: decisions, their reasons, and the results of the checks that ran on an item.
+//! The parts of an answer: decisions, their reasons, and the results of the checks that ran on an item.
 //!
-//! Shapes and member order are those of `given.md` 2.4, "ItemDecisionDto". Nothing is decided here.
+//! Shapes and member order follow `given.md` 2.4, "ItemDecisionDto". This module decides nothing.
 
 use crate::error::{Code, Error};
 use crate::json::write_text;
 
-/// The most bytes of an answer about many items, or with explanations: 16 MiB.
+/// The longest answer about many items, or with explanations, in bytes: 16 MiB.
 pub const MAX_ANSWER: usize = 16 << 20;
 
-/// The error of a request, all or this part of it, that would lead to a larger answer.
+/// Returns the error for a request, or its part at `path`, whose answer would be larger than [`MAX_ANSWER`].
 pub(crate) fn too_large(path: &str) -> Error {
     let message = "must lead to an answer of at most 16 MiB";
     Error::new(Code::Invalid, path, message)
@@ -20,17 +20,17 @@ pub enum Decision {
     /// The item may be sold.
     #[default]
     Allow,
-    /// Something is not known yet; asking for it may change the decision.
+    /// Something is unknown; asking for it may change the decision.
     SoftDeny,
-    /// What is known is enough to deny it.
+    /// The known facts are enough to deny the item.
     HardDeny,
 }
 
 impl Decision {
-    /// All, in order.
+    /// All decisions, from best to worst.
     pub const ALL: [Self; 3] = [Self::Allow, Self::SoftDeny, Self::HardDeny];
 
-    /// The decision as it is written in JSON.
+    /// Returns the decision as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,18 +41,18 @@ impl Decision {
     }
 }
 
-/// Why a check does not allow (`conditions.md`, "Decisions" and "Project restrictions").
+/// The reason why a check does not allow the item (`conditions.md`, "Decisions" and "Project restrictions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The customer's age is not known.
+    /// The customer's age is unknown.
     AgeMissing,
     /// The customer is too young.
     Underage,
-    /// The customer's licenses are not known.
+    /// The customer's licenses are unknown.
     LicensesMissing,
     /// The customer does not have the license.
     LicenseMissing,
-    /// The item's property, or the item, is not on the list it must be on.
+    /// The item's property, or the item, is not on the list that it must be on.
     WhitelistNotMet,
     /// The item's property has a denied value.
     BlacklistMet,
@@ -65,7 +65,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
+    /// All reasons.
     pub const ALL: [Self; 9] = [
         Self::AgeMissing,
         Self::Underage,
@@ -78,7 +78,7 @@ impl Reason {
         Self::ProjectUnreachable,
     ];
 
-    /// The machine-readable code, `<area>.<reason>`.
+    /// Returns the machine-readable code, `<area>.<reason>`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl Reason {
         }
     }
 
-    /// A sentence for an operator.
+    /// Returns a sentence for an operator.
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
@@ -110,13 +110,13 @@ impl Reason {
         }
     }
 
-    /// The reason with this code.
+    /// Returns the reason with this code.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == code)
     }
 
-    /// Soft if asking may change the decision, hard if not.
+    /// Returns a soft denial if asking may change the decision, and a hard one if not.
     #[must_use]
     pub const fn decision(self) -> Decision {
         match self {
@@ -133,28 +133,28 @@ impl Reason {
     }
 }
 
-/// What was checked.
+/// The condition or restriction that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// An age condition, by its id.
     Age(&'a str),
     /// A license condition, by its id.
     License(&'a str),
-    /// A project's restriction, by the property it looks at or `itemId`; `None` when the project is unreachable.
+    /// A project's restriction, by the property that it tests or `itemId`; `None` if the project is unreachable.
     Restriction(Option<&'a str>),
 }
 
 /// The result of one check. It allows the item if there is no reason against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome<'a> {
-    /// What was checked.
+    /// The condition or restriction that was checked.
     pub subject: Subject<'a>,
-    /// Why it does not allow the item.
+    /// The reason why it does not allow the item, if it does not.
     pub reason: Option<Reason>,
 }
 
 impl Outcome<'_> {
-    /// The check's verdict.
+    /// Returns the check's verdict.
     #[must_use]
     pub fn decision(&self) -> Decision {
         self.reason.map_or(Decision::Allow, Reason::decision)
@@ -162,7 +162,7 @@ impl Outcome<'_> {
 
     /// Appends the result as JSON (`given.md` 2.4, "Entry of `results`").
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        // Few long pieces rather than many short ones, and single bytes by themselves: each append of a piece has a cost.
+        // Each append has a cost: a few long pieces cost less than many short ones, and single bytes are pushed.
         let rule: &[u8] = match self.subject {
             Subject::Age(id) | Subject::License(id) => {
                 // The id of a condition never needs escaping.
@@ -208,8 +208,8 @@ pub const RULES: [&str; 3] = [
     "PROJECT_RESTRICTION",
 ];
 
-/// How many results an answer has, by rule (as [`RULES`]) and decision (as [`Decision::ALL`]). A host counts these without
-/// reading the answer.
+/// The numbers of results in an answer, by rule (as in [`RULES`]) and decision (as in [`Decision::ALL`]). A host counts
+/// results with them, without reading the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally(pub [[u32; 3]; 3]);
 
@@ -236,31 +236,32 @@ impl Tally {
 pub struct ItemDecision<'a> {
     /// The item's id, as sent.
     pub id: &'a str,
-    /// One entry per check that ran, in the order they ran.
+    /// One entry for each check that ran, in the order in which they ran.
     pub results: Vec<Outcome<'a>>,
 }
 
 impl ItemDecision<'_> {
-    /// True only if every result allows; true without results.
+    /// Returns true if every result allows the item, or if there are no results.
     #[must_use]
     pub fn allow(&self) -> bool {
         self.results.iter().all(|result| result.reason.is_none())
     }
 
-    /// The worst of the results.
+    /// Returns the worst of the results.
     #[must_use]
     pub fn decision(&self) -> Decision {
         worst(&self.results)
     }
 
-    /// Appends the decision as JSON. Written by hand, which takes a third of a serializer's time: a till waits for
-    /// this.
+    /// Appends the decision as JSON. A till waits for this, so it is written by hand, in a third of a serializer's
+    /// time.
     pub fn write(&self, out: &mut Vec<u8>) {
         self.write_open(self.allow(), None, out);
         out.push(b'}');
     }
 
-    /// The same with another `allow`, perhaps with other results, and without the closing brace.
+    /// Appends the decision as JSON with another `allow` and without the closing brace, with results from `write` if it
+    /// is given.
     pub(crate) fn write_open(
         &self,
         allow: bool,
@@ -283,19 +284,18 @@ impl ItemDecision<'_> {
     }
 }
 
-/// The worst of some results.
 pub(crate) fn worst(results: &[Outcome<'_>]) -> Decision {
     let decisions = results.iter().map(Outcome::decision);
     decisions.max().unwrap_or_default()
 }
 
-/// What appends results in place of [`write_results`].
+/// A writer that appends results in place of [`write_results`].
 pub(crate) trait WriteResults {
     /// Appends the results of the next item.
     fn write(&mut self, results: &[Outcome<'_>], out: &mut Vec<u8>);
 }
 
-/// Appends results as JSON, separated by commas. One piece of code, wherever results are written.
+/// Appends results as JSON, separated by commas. All callers share one copy of the code.
 #[inline(never)]
 pub(crate) fn write_results(results: &[Outcome<'_>], out: &mut Vec<u8>) {
     for (index, result) in results.iter().enumerate() {

@@ -1,24 +1,26 @@
-//! A rule by itself, in force or not yet: a condition with the other one that has its id, or a project.
+//! A single rule, in force or not yet: a condition, with the condition of the other scope that has its id, or a
+//! project.
 //!
-//! `{ "condition": condition, "other"?: condition or null }` or `{ "project": project }`. `other` is the condition of the other
-//! scope. The scope of a condition that does not say it is `TENANT`, or what its `other` is not.
+//! The rule is `{ "condition": condition, "other"?: condition or null }` or `{ "project": project }`. `other` is the
+//! condition of the other scope. If only one of the two has a `scope`, the other one has the opposite scope; if neither
+//! does, `condition` is `TENANT`.
 
 use crate::condition::{EntityCondition, Rule, Scope};
 use crate::error::Error;
 use crate::json::{Document, Faults, MAX_VALUES, Node};
 use crate::restriction::Project;
 
-/// A rule by itself.
+/// A single rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Draft<'a> {
-    /// A condition, and that of the other scope with the same id.
+    /// A condition, and the condition of the other scope with the same id.
     Condition(Option<EntityCondition>, Option<EntityCondition>),
-    /// A project; `None` is one that the tenant does not have.
+    /// A project; `None` if the tenant does not have it.
     Project(Option<Project<'a>>),
 }
 
 impl<'a> Draft<'a> {
-    /// Reads a rule. `None` if there is a fault.
+    /// Reads a rule and collects faults. Returns `None` unless there is either a condition or a project.
     #[inline(never)]
     pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Self> {
         let node = faults.object_with(node, &["condition", "other", "project"])?;
@@ -47,8 +49,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The rule by which a condition's id is decided, and that id: the tenant's condition if it is enabled, otherwise the
-    /// global one if that is (`conditions.md`, "Conditions").
+    /// Returns the condition's id and the rule that decides it: the rule of the tenant's condition if that is enabled,
+    /// otherwise of the global one if that is (`conditions.md`, "Conditions").
     #[must_use]
     pub fn in_force(&self) -> Option<(&str, Rule)> {
         let Self::Condition(condition, other) = self else {
@@ -65,7 +67,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Reads a JSON text, and answers what is wrong with it. `run` reads the document, and does the rest if that has no faults.
+/// Reads a JSON text, and returns its faults as an error. `run` reads the document, and does the rest if that has no
+/// faults.
 #[inline(never)]
 pub(crate) fn with_document(
     text: &[u8],
@@ -77,7 +80,7 @@ pub(crate) fn with_document(
     faults.none_or_error()
 }
 
-/// Reads a condition that may be missing, and the scope that it says it has.
+/// Reads a condition that may be missing, and the scope that it states.
 #[inline(never)]
 fn read_condition(
     node: Option<Node<'_, '_>>,
@@ -101,7 +104,7 @@ fn read_condition(
     )
 }
 
-/// Sets the scopes of two conditions, each to what it says, or else to what the other one is not.
+/// Sets the scopes of two conditions: each has the scope that it states, or else the opposite of the other's.
 fn set_scopes(
     (own, other): &mut (Option<EntityCondition>, Option<EntityCondition>),
     said: Option<Scope>,

@@ -1,4 +1,4 @@
-//! Errors: a code to act on, and for each fault its path in the JSON and a sentence.
+//! Errors: a code to act on, and a path in the JSON and a sentence for each fault.
 //!
 //! Errors are values, on every face: `{ "code", "path", "message", "faults": [{ "path", "message" }] }`. Bad input
 //! lists **every** fault with its path (`platform.md`, "HTTP conventions"); `path` and `message` repeat the first.
@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// The most faults that one error lists; one more says that the list is cut off.
 pub const MAX_FAULTS: usize = 100;
 
-/// What the caller can do about an error.
+/// The kind of an error, which tells the caller what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     /// The input is invalid: correct it.
@@ -23,7 +23,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The code as it is written in JSON.
+    /// Returns the code as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,9 +37,9 @@ impl Code {
 /// One fault of an input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fault {
-    /// Where it is, as a JSON path: `$.item.id`, `$.items[3]`, `$['odd name']`.
+    /// The place of the fault, as a JSON path: `$.item.id`, `$.items[3]`, `$['odd name']`.
     pub path: String,
-    /// What is wrong; continues a sentence that the path begins: `must be a string`.
+    /// The fault, in words that continue a sentence that the path begins: `must be a string`.
     pub message: Cow<'static, str>,
 }
 
@@ -62,17 +62,17 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What the caller can do about it.
+    /// The kind of the error.
     pub code: Code,
     /// All faults; never empty.
     pub faults: Vec<Fault>,
 }
 
 impl Error {
-    /// An error with one fault.
+    /// Creates an error with one fault.
     #[cold]
     #[inline(never)]
     pub fn new(code: Code, path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
@@ -87,7 +87,7 @@ impl Error {
 }
 
 impl Error {
-    /// The code as it is written in JSON: `unknown_member` if all faults are unknown members.
+    /// Returns the code as it is written in JSON, which is `unknown_member` if all faults are unknown members.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.code {

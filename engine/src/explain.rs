@@ -1,7 +1,8 @@
-//! Why: what each result of an answer was compared with (`conditions.md`, "Beyond an answer").
+//! Explains answers by what each result was compared with (`conditions.md`, "Beyond an answer").
 //!
-//! An explained answer is the ordinary one, with a last member `explanation` in each result. Nothing is decided here, and
-//! what an ordinary answer does not need, such as the text of a number, is looked up in the request's document.
+//! An explained answer is the ordinary one, with a last member `explanation` in each result. This module decides
+//! nothing, and looks up what an ordinary answer does not need, such as the text of a number, in the request's
+//! document.
 
 use std::borrow::Cow;
 
@@ -12,27 +13,27 @@ use crate::decision::{ItemDecision, Outcome, Subject, WriteResults, too_large};
 use crate::error::Error;
 use crate::json::{Node, push, write_number, write_text};
 
-/// How many of a customer's licenses an explanation shows.
+/// The most licenses of a customer that an explanation shows.
 const MAX_LICENSES: usize = 10;
 
-/// What the items of a request were compared with.
+/// The rules and the customer that the items of a request were compared with.
 #[derive(Debug)]
 pub(crate) struct Explain<'r, 'a> {
     /// The conditions in force.
     pub(crate) catalog: Option<&'r Catalog>,
     /// The customer, if known.
     pub(crate) customer: Option<&'r Customer<'a>>,
-    /// The project, if there is one that can be reached.
+    /// The project, if there is one and it is reachable.
     pub(crate) checks: Option<&'r Checks>,
-    /// The length of the answer beyond which nothing more is explained: it is refused.
+    /// The length beyond which the answer is refused, so nothing more is explained.
     pub(crate) limit: usize,
 }
 
 impl Explain<'_, '_> {
-    /// Appends the decision about the item of a request.
+    /// Appends the decision about a request's item.
     ///
     /// # Errors
-    /// [`crate::Code::Invalid`] if the answer would be too large. What was appended is then of no use.
+    /// [`crate::Code::Invalid`] if the answer would be too large. In that case, discard the bytes already appended.
     #[cold]
     pub(crate) fn write_item(
         &self,
@@ -107,10 +108,10 @@ impl Explain<'_, '_> {
     }
 }
 
-/// The results of one item after the other.
+/// Writes the results of one item after another.
 struct Results<'e, 'd, 'a> {
     explain: &'e Explain<'e, 'a>,
-    /// Those whose results are not written yet.
+    /// The items whose results are not written yet.
     items: std::vec::IntoIter<Node<'d, 'a>>,
 }
 
@@ -128,7 +129,7 @@ impl WriteResults for Results<'_, '_, '_> {
                 push(",", out);
             }
             result.write(out);
-            // A result is an object.
+            // A result is an object, whose closing brace comes after the explanation.
             out.pop();
             push(",\"explanation\":", out);
             match result.subject {
@@ -165,7 +166,7 @@ impl Compared<'_, '_, '_> {
     }
 }
 
-/// Appends the first of a customer's licenses.
+/// Appends the first [`MAX_LICENSES`] of a customer's licenses.
 fn write_list(ids: &[Cow<'_, str>], out: &mut Vec<u8>) {
     push("[", out);
     for (index, id) in ids.iter().take(MAX_LICENSES).enumerate() {
@@ -177,7 +178,7 @@ fn write_list(ids: &[Cow<'_, str>], out: &mut Vec<u8>) {
     push("]", out);
 }
 
-/// Appends a number, null without.
+/// Appends a number, or `null` if there is none.
 fn write_count(number: Option<usize>, out: &mut Vec<u8>) {
     match number {
         Some(number) => write_number(number, out),

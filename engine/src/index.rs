@@ -1,7 +1,7 @@
-//! The one hash table of the engine: strings, each with a number.
+//! The engine's only hash table, which maps strings to numbers.
 //!
-//! One instance of the table's code keeps the module small. The hash is seeded with the strings themselves: the engine
-//! has no randomness, and strings that collide under a seed that depends on each of them cannot be chosen in advance.
+//! One instance of the table's code keeps the module small. The engine has no randomness, so the hash is seeded with
+//! the strings themselves: strings that collide under a seed that depends on each of them cannot be chosen in advance.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -23,23 +23,22 @@ pub(crate) struct Index {
 pub(crate) struct Seed(u64);
 
 impl Seed {
-    /// The seed made from these strings.
     #[inline(always)]
     pub(crate) fn of<'t>(mut texts: impl Iterator<Item = &'t str>) -> Self {
         Self::of_all(&mut texts)
     }
 
-    /// The same: one piece of code for whatever gives the strings.
+    /// Makes the seed, with one copy of the code for all types of iterators.
     fn of_all(texts: &mut dyn Iterator<Item = &str>) -> Self {
         Self(texts.fold(0, |seed, text| Self(seed).hash(text)))
     }
 
-    /// Hashes what a table holds. One closure, as each would have the table's code once more.
+    /// Hashes the entries of a table. There is only one closure, because each would have its own copy of the table's
+    /// code.
     fn hasher(self) -> impl Fn(&(Box<str>, u32)) -> u64 {
         move |(text, _)| self.hash(text)
     }
 
-    /// The hash of a string.
     #[inline(never)]
     fn hash(self, text: &str) -> u64 {
         let mut hasher = FixedState::with_seed(self.0).build_hasher();
@@ -49,7 +48,6 @@ impl Seed {
 }
 
 impl Index {
-    /// An empty index.
     pub(crate) fn new(seed: Seed) -> Self {
         Self {
             table: HashTable::new(),
@@ -57,17 +55,14 @@ impl Index {
         }
     }
 
-    /// Makes room for this many more strings.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.table.reserve(more, self.seed.hasher());
     }
 
-    /// How many strings there are.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// The number of a string.
     pub(crate) fn get(&self, text: &str) -> Option<usize> {
         let found = self
             .table
@@ -75,12 +70,11 @@ impl Index {
         found.and_then(|(_, number)| usize::try_from(*number).ok())
     }
 
-    /// Whether the index has a string.
     pub(crate) fn contains(&self, text: &str) -> bool {
         self.get(text).is_some()
     }
 
-    /// The number of a string; a new one is inserted with `number`.
+    /// Returns the number of a string; a new string is inserted with `number`.
     pub(crate) fn get_or_insert(&mut self, text: &str, number: usize) -> usize {
         let is_held = |(held, _): &(Box<str>, u32)| equal(held, text);
         let hash = self.seed.hash(text);

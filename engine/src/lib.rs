@@ -1,15 +1,16 @@
-//! Tillgate's engine: may this item be sold to this customer, on this project, and at which exchange rate.
+//! Tillgate's engine answers two questions: may this item be sold to this customer on this project, and at which
+//! exchange rate?
 //!
-//! The pure part of the product: no I/O, no clock, no randomness. It builds as this library and as one WebAssembly
-//! module; the same bytes decide in the host, in the npm package and in the page, so a preview is the decision.
+//! It is the pure part of the product: it has no I/O, no clock and no randomness. It builds as this library and as one
+//! WebAssembly module. The same bytes decide in the host, in the npm package and on the page, so a preview is the
+//! decision.
 //!
-//! Read it in this order: [`decision`] (what an answer is), [`condition`], [`restriction`] and [`check`] (what
-//! decides), [`catalog`] (what a tenant sees, and the basket), `explain` (why) and [`many`] (long lists), [`draft`],
-//! [`findings`] and [`compare`] (what is said of a rule, in force or not yet), [`tests`] (what a rule must answer, kept
-//! beside it), [`rate`] and [`signature`] (the rest of the math), [`json`] and [`error`] (how input is read, and how its
-//! faults are reported), `face` (the same calls over bytes and over JavaScript strings). The feature `receiver` adds the
-//! receiver's side of webhooks to the library, not to the
-//! module.
+//! Read it in this order: [`decision`] (the answers), [`condition`], [`restriction`] and [`check`] (the rules that
+//! decide), [`catalog`] (a tenant's rules, and the basket), `explain` (explanations) and [`many`] (long lists),
+//! [`draft`], [`findings`] and [`compare`] (statements about a rule, in force or not yet), [`tests`] (the answers that
+//! a rule must give, kept beside it), [`rate`] and [`signature`] (the rest of the math), [`json`] and [`error`]
+//! (reading input, and reporting its faults), `face` (the same calls over bytes and over JavaScript strings). The
+//! feature `receiver` adds the receiver's side of webhooks to the library, not to the module.
 
 #![warn(missing_docs)]
 
@@ -39,7 +40,7 @@ mod witness;
 
 pub use self::error::{Code, Error, Fault};
 
-/// The module's allocator: as fast as that of the standard library, in a quarter of its code.
+/// The module's allocator, which is as fast as the standard library's with a quarter of its code.
 #[cfg(target_arch = "wasm32")]
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();

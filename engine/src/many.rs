@@ -1,7 +1,7 @@
-//! Many items at once: rows that are decided by one condition or one project (`conditions.md`, "Beyond an answer").
+//! Decides about many items at once, in rows, by one condition or one project (`conditions.md`, "Beyond an answer").
 //!
-//! An answer has each outcome that differs once, and for each row which of them it is: deciding about a long list costs
-//! little more than reading it. A row is decided exactly as a request about its item would be.
+//! An answer has each distinct outcome once, and the number of its outcome for each row, so deciding about a long list
+//! costs little more than reading it. A row is decided exactly as a request about its item would be.
 
 use crate::catalog::decide_into;
 use crate::check::Checks;
@@ -12,16 +12,16 @@ use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, MAX_VALUES, Node, push, write_number};
 use crate::restriction::Item;
 
-/// The most rows of a call.
+/// The most rows in a call.
 pub const MAX_ROWS: usize = 10_000;
 
 /// The members of a row.
 const ROW: [&str; 4] = ["id", "additionalProperties", "customer_age", "licenses"];
 
-/// What rows are decided by.
+/// The condition or project that decides about rows.
 #[derive(Clone, Copy, Debug)]
 pub enum Decider<'c> {
-    /// A condition, by its id.
+    /// A condition, by its id and rule.
     Condition(&'c str, Rule),
     /// A project; `None` if it is unreachable.
     Project(Option<&'c Checks>),
@@ -29,12 +29,12 @@ pub enum Decider<'c> {
 
 impl<'c> Decider<'c> {
     /// Decides about `{ "rows": [{ "id", "additionalProperties"?, "customer_age"?, "licenses"? }] }` and appends
-    /// `{ "outcomes": [{ "allow", "decision", "results" }], "rows": [0, ..] }`. A condition does not look at the properties,
-    /// nor a project at the customer. `faults` says what is done about unknown members.
+    /// `{ "outcomes": [{ "allow", "decision", "results" }], "rows": [0, ..] }`. A condition ignores the properties, and
+    /// a project ignores the customer. `faults` determines whether unknown members are ignored.
     ///
     /// # Errors
-    /// [`crate::Code::Invalid`] with a fault for every invalid member, or if there are more than [`MAX_ROWS`] rows, or the
-    /// answer would be larger than [`MAX_ANSWER`]. What was appended is then of no use.
+    /// [`crate::Code::Invalid`] with a fault for every invalid member, or if there are more than [`MAX_ROWS`] rows, or
+    /// the answer would be larger than [`MAX_ANSWER`]. In that case, discard the bytes already appended.
     pub fn decide_many(
         self,
         request: &[u8],
@@ -50,7 +50,7 @@ impl<'c> Decider<'c> {
         {
             faults.add(list, "must have at most 10000 rows");
         }
-        // All that the keys come from.
+        // All keys come from this text.
         let text = std::str::from_utf8(request).unwrap_or_default();
         let mut outcomes = Outcomes {
             seen: Index::new(Seed::of(std::iter::once(text))),
@@ -82,7 +82,7 @@ impl<'c> Decider<'c> {
         Ok(())
     }
 
-    /// Reads a row and appends the results for it. `None` if there is a fault.
+    /// Reads a row and appends the results for it; `None` if the row cannot be read.
     fn decide(
         self,
         row: Node<'_, '_>,
@@ -106,14 +106,14 @@ impl<'c> Decider<'c> {
 
 /// The outcomes that have been written.
 struct Outcomes {
-    /// The number of each, by its key.
+    /// The number of each outcome, by its key.
     seen: Index,
-    /// The decisions of its results: as all have the same checks, those make the outcome.
+    /// The decisions of the results. All outcomes have the same checks, so the decisions determine the outcome.
     key: String,
 }
 
 impl Outcomes {
-    /// The number of an outcome; one that is new is appended.
+    /// Returns the number of an outcome; a new outcome is appended.
     fn number(&mut self, results: &[Outcome<'_>], out: &mut Vec<u8>) -> usize {
         self.key.clear();
         for result in results {

@@ -1,13 +1,14 @@
-//! The rows of a decision for a decision log, one for each item. A host asks for them with the answer, so it does not parse the
-//! answer again. They hold nothing about the customer, and are not longer than the answer.
+//! The rows of a decision for a decision log, one for each item. A host asks for them with the answer, so it does not
+//! parse the answer again. They hold nothing about the customer, and are no longer than the answer.
 
 use crate::decision::{Decision, ItemDecision, Subject, write_results};
 use crate::json::{push, write_text};
 use crate::restriction::ProjectId;
 
 /// Appends the row of an item, with a comma before it: `{ "itemId", "results": [..], "unresolved": [..], "projectId"?,
-/// "project"?: [..] }`. `results` are those of conditions, as they are answered, `unresolved` the ids of conditions that are not in
-/// force, and `project` is the first of the worst results of the project, unless all of them allow the item.
+/// "project"?: [..] }`. `results` has the results of conditions as in the answer, `unresolved` has the ids of
+/// conditions that are not in force, and `project` has the first of the project's worst results, unless all of them
+/// allow the item.
 #[cold]
 #[inline(never)]
 pub(crate) fn write_row(
@@ -16,7 +17,7 @@ pub(crate) fn write_row(
     project: Option<ProjectId>,
     out: &mut Vec<u8>,
 ) {
-    // Those of the project come last.
+    // The project's results come last.
     let mut results = item.results.iter();
     let of_project = results.position(|result| matches!(result.subject, Subject::Restriction(_)));
     let at = of_project.unwrap_or(item.results.len());
@@ -64,7 +65,7 @@ mod tests {
 
     const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-    /// The rows of a decision, whose answer is that of the same call without `record`.
+    /// Returns the rows of a decision, whose answer must equal that of the same call without `record`.
     fn rows(line: &str, request: &Value) -> Value {
         let age = json!({ "id": "beer", "rule": "AGE_RESTRICTION", "scope": "TENANT", "enabled": true,
             "condition_value": { "minimum_age": 18 } });
@@ -88,7 +89,7 @@ mod tests {
         serde_json::from_str(rows).unwrap()
     }
 
-    /// The rows, and of their results what a log takes.
+    /// Reduces the results in rows to the members that a log keeps.
     fn short(mut rows: Value) -> Value {
         for row in rows.as_array_mut().unwrap() {
             for member in ["results", "project"] {

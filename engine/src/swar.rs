@@ -1,22 +1,20 @@
-//! SIMD within a register: strings looked at eight bytes at a time, to compare them, to find a byte, to find what JSON
+//! SIMD within a register: looks at strings eight bytes at a time, to compare them, to find a byte, to find what JSON
 //! must escape and to parse hexadecimal digits.
 //!
 //! In WebAssembly every iteration of an interruptible loop checks for an interrupt, and the standard library goes
-//! through strings byte by byte; eight bytes at a time, the short strings of a request take one to three iterations.
-//! Knows nothing of what the strings mean.
+//! through strings byte by byte. At eight bytes at a time, the short strings of a request take one to three iterations.
 
 /// The lowest bit of every byte.
 const LOW_BITS: u64 = u64::MAX / 255;
 /// The highest bit of every byte.
 const HIGH_BITS: u64 = LOW_BITS << 7;
 
-/// Whether two strings are equal.
 #[inline]
 pub(crate) fn equal(one: &str, other: &str) -> bool {
     one.len() == other.len() && equal_bytes(one.as_bytes(), other.as_bytes())
 }
 
-/// Whether two strings of the same length are equal.
+/// Returns whether two strings of the same length are equal.
 #[inline(always)]
 fn equal_bytes(one: &[u8], other: &[u8]) -> bool {
     if tail(one) != tail(other) {
@@ -28,8 +26,8 @@ fn equal_bytes(one: &[u8], other: &[u8]) -> bool {
         .all(|(one, other)| u64::from_le_bytes(*one) == u64::from_le_bytes(*other))
 }
 
-/// The last eight bytes as one number. For fewer bytes, a number made of all of them that no other string of the same
-/// length has.
+/// Returns the last eight bytes as one number. For fewer bytes, returns a number made of all of them that no other
+/// string of the same length has.
 #[inline(always)]
 fn tail(bytes: &[u8]) -> u64 {
     if let Some(last) = bytes.last_chunk::<8>() {
@@ -45,14 +43,13 @@ fn tail(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The position of the first occurrence of a byte.
 pub(crate) fn find(bytes: &[u8], byte: u8) -> Option<usize> {
     let (chunks, rest) = bytes.as_chunks::<8>();
     let mut start = 0;
     for chunk in chunks {
         let found = zero_bytes(u64::from_le_bytes(*chunk) ^ (LOW_BITS * u64::from(byte)));
         if found != 0 {
-            // Bits above the lowest may be false positives, the lowest never is.
+            // Bits above the lowest may be false positives; the lowest never is.
             return usize::try_from(found.trailing_zeros() / 8)
                 .ok()
                 .map(|offset| start + offset);
@@ -64,7 +61,7 @@ pub(crate) fn find(bytes: &[u8], byte: u8) -> Option<usize> {
         .map(|offset| start + offset)
 }
 
-/// Whether a JSON string must escape something in the text. There are false positives, but no false negatives.
+/// Returns whether JSON must escape something in the text. There are false positives, but no false negatives.
 pub(crate) fn may_need_escape(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.len() < 4 {
@@ -79,13 +76,13 @@ pub(crate) fn may_need_escape(text: &str) -> bool {
     found != 0
 }
 
-/// The high bits of the bytes that JSON must escape: control characters, `"` and `\`. May set a few more.
+/// Returns the high bits of the bytes that JSON must escape: control characters, `"` and `\`. It may set a few more.
 fn escaped_bytes(chunk: u64) -> u64 {
     let controls = chunk.wrapping_sub(LOW_BITS * 0x20) & !chunk & HIGH_BITS;
     controls | zero_bytes(chunk ^ (LOW_BITS * 0x22)) | zero_bytes(chunk ^ (LOW_BITS * 0x5c))
 }
 
-/// The high bits of the bytes that are zero; may set the bit of a byte above one of them too.
+/// Returns the high bits of the zero bytes. It may set the bit of a byte above one of them too.
 fn zero_bytes(chunk: u64) -> u64 {
     chunk.wrapping_sub(LOW_BITS) & !chunk & HIGH_BITS
 }
@@ -96,7 +93,7 @@ pub(crate) fn parse_hex(digits: [u8; 8]) -> Option<u32> {
     // The value of each byte, if it is a digit: letters have bit 6 set.
     let letters = chunk >> 6 & LOW_BITS;
     let values = (chunk & (LOW_BITS * 0x0f)) + letters * 9;
-    // They were digits if formatting the values gives the same bytes, in lower case.
+    // All were digits if formatting the values gives the same bytes, in lower case.
     let above_nine = (values + LOW_BITS * 6) >> 4 & LOW_BITS;
     let formatted = values + LOW_BITS * 0x30 + above_nine * 0x27;
     if formatted != chunk | letters << 5 || values & (LOW_BITS * 0xf0) != 0 {
@@ -109,7 +106,7 @@ pub(crate) fn parse_hex(digits: [u8; 8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    //! Compared with the same done byte by byte.
+    //! Compares the functions with the same work done byte by byte.
 
     use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
-//! A customer that shows something about a condition, as the body of the evaluate call that shows it.
+//! Customers as examples for statements about a condition, written as bodies of evaluate calls.
 
 use std::borrow::Cow;
 
 use crate::condition::{Customer, Licenses};
 use crate::json::{push, push_text, write_number};
 
-/// A customer, as far as a condition looks at one. `None` is what is not known.
+/// The facts about a customer that a condition looks at. `None` means unknown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) age: Option<u8>,
@@ -22,7 +22,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// `{ "item", "context" }`.
+    /// Returns the body of an evaluate call, `{ "item", "context" }`.
     #[inline(never)]
     pub(crate) fn request(self) -> Vec<u8> {
         let mut request = Vec::new();

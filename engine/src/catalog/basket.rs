@@ -1,4 +1,4 @@
-//! A basket: many items that are decided about together (`conditions.md`, "Basket evaluation").
+//! Baskets: many items that are decided together (`conditions.md`, "Basket evaluation").
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use crate::error::{Code, Error};
 use crate::json::{Document, Faults, Node};
 use crate::restriction::{Item, ProjectId, read_project_id};
 
-/// The most items of a basket.
+/// The most items in a basket.
 pub const MAX_ITEMS: usize = 1_000;
 
-/// The most results of a basket: an answer that a till can still handle.
+/// The most results of a basket, so that a till can still handle the answer.
 pub const MAX_RESULTS: usize = 100_000;
 
-/// The most conditions of a basket's item.
+/// The most conditions of an item in a basket.
 pub const MAX_CONDITIONS: usize = 64;
 
 impl Catalog {
-    /// Decides about a basket. `project`, prepared on its own, replaces the project that the request names.
+    /// Decides about a basket. `project`, which is prepared on its own, replaces the project that the request names.
     ///
     /// # Errors
     /// [`Code::Invalid`] if there would be more than [`MAX_RESULTS`] results.
@@ -62,8 +62,8 @@ impl Catalog {
         })
     }
 
-    /// The project that a basket is checked against, if it names one: `None` inside when that is unreachable. `project`,
-    /// prepared on its own, replaces it.
+    /// Returns the project that the basket is checked against: `None` if the request names none, and `Some(None)` if
+    /// the project is unreachable. `project`, which is prepared on its own, replaces it.
     pub(crate) fn project_of<'a>(
         &'a self,
         request: &BasketRequest<'_>,
@@ -74,19 +74,19 @@ impl Catalog {
     }
 }
 
-/// An item of a basket.
+/// An item in a basket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketItem<'a> {
     /// The item.
     pub item: Item<'a>,
-    /// The conditions to evaluate for it, at most [`MAX_CONDITIONS`].
+    /// The conditions to evaluate for the item, at most [`MAX_CONDITIONS`].
     pub condition_ids: Vec<Cow<'a, str>>,
 }
 
 /// A request to decide about a basket (`conditions.md`, "Basket evaluation").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketRequest<'a> {
-    /// 1 to [`MAX_ITEMS`] items.
+    /// The items, 1 to [`MAX_ITEMS`].
     pub items: Vec<BasketItem<'a>>,
     /// The project whose restrictions every item is checked against.
     pub project_id: Option<ProjectId>,
@@ -95,8 +95,8 @@ pub struct BasketRequest<'a> {
 }
 
 impl<'a> BasketRequest<'a> {
-    /// Reads `{ "items": [{ "id", "conditionIds"?, "additionalProperties"? }], "projectId"?, "context" }`. `faults` says what
-    /// is done about unknown members.
+    /// Reads `{ "items": [{ "id", "conditionIds"?, "additionalProperties"? }], "projectId"?, "context" }`. `faults`
+    /// determines whether unknown members are ignored.
     ///
     /// # Errors
     /// [`Code::Invalid`] with a fault for every invalid member.
@@ -152,7 +152,7 @@ fn read_basket_item<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Baske
     })
 }
 
-/// The answer for one item of a basket: an item's decision, and `errors` if a condition is not in force.
+/// The answer for one item in a basket: the item's decision, and `errors` if a condition is not in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketItemDecision<'a> {
     /// The results of the checks that ran.
@@ -162,13 +162,14 @@ pub struct BasketItemDecision<'a> {
 }
 
 impl BasketItemDecision<'_> {
-    /// True only if every check ran and every result allows.
+    /// Returns true only if every check ran and every result allows the item.
     #[must_use]
     pub fn allow(&self) -> bool {
         self.unresolved.is_empty() && self.decision.allow()
     }
 
-    /// The worst of the results. A condition that is not in force is a soft denial, as it was not evaluated.
+    /// Returns the worst of the results. A condition that is not in force is a soft denial, because it was not
+    /// evaluated.
     #[must_use]
     pub fn decision(&self) -> Decision {
         let unresolved = if self.unresolved.is_empty() {
@@ -197,7 +198,7 @@ impl BasketItemDecision<'_> {
     }
 }
 
-/// The answer for a basket: `{ "allow", "decision", "items" }`, items in the order of the request.
+/// The answer for a basket: `{ "allow", "decision", "items" }`, with the items in the order of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketDecision<'a> {
     /// One decision for each item.
@@ -208,13 +209,13 @@ impl BasketDecision<'_> {
     /// Appends the decision as JSON.
     ///
     /// # Errors
-    /// [`Code::Invalid`] if it would be larger than [`MAX_ANSWER`]: names of properties may be long, and are repeated for
-    /// each item. What was appended is then of no use.
+    /// [`Code::Invalid`] if it would be larger than [`MAX_ANSWER`]: names of properties may be long, and are repeated
+    /// for each item. In that case, discard the bytes already appended.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         self.write_with(None, out)
     }
 
-    /// The same, perhaps with other results.
+    /// Appends the decision as JSON, with results from `write` if it is given.
     pub(crate) fn write_with(
         &self,
         mut write: Option<&mut (dyn WriteResults + '_)>,

@@ -1,7 +1,8 @@
-//! What a tenant sees: the conditions in force and the projects, and decisions by them about one item or a basket.
+//! A tenant's view of the rules: the conditions in force and the projects, and their decisions about an item or a
+//! basket.
 //!
-//! Resolution (`conditions.md`, "Conditions"): evaluation considers enabled conditions only, the tenant's first, then
-//! the global one. It is done once, when the catalog is built, so a decision is one lookup.
+//! Evaluation considers only enabled conditions: the tenant's first, then the global one (`conditions.md`,
+//! "Conditions"). They are resolved once, when the catalog is built, so a decision is one lookup.
 
 mod basket;
 
@@ -17,17 +18,17 @@ use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node};
 use crate::restriction::{Item, Project, ProjectId, ProjectRequest, read_project_id};
 
-/// The members of a catalog: what decides, and what a host says of the whole.
+/// The members of a catalog: the rules that decide, and a host's description of the whole.
 const MEMBERS: [&str; 6] = [
     "global", "tenant", "projects", "tenantId", "digest", "engine",
 ];
 
-/// What a tenant sees.
+/// The rules that a tenant sees.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// The conditions in force.
     conditions: Vec<(ConditionId, Rule)>,
-    /// The position of each in `conditions`, by its id.
+    /// The position of each condition in `conditions`, by its id.
     by_id: Index,
     /// Sorted by id.
     projects: Vec<(ProjectId, Checks)>,
@@ -35,7 +36,7 @@ pub struct Catalog {
 
 impl Catalog {
     /// Reads `{ "global": [condition], "tenant": [condition], "projects"?: [project] }`, the answer of
-    /// `GET /api/v1/catalog`. `faults` says what is done about unknown members.
+    /// `GET /api/v1/catalog`. `faults` determines whether unknown members are ignored.
     ///
     /// # Errors
     /// [`Code::Invalid`] with a fault for every invalid member.
@@ -45,7 +46,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The same for a value in a document, collecting faults.
+    /// Reads a catalog from a value in a document, and collects faults.
     pub(crate) fn from_node(node: Node<'_, '_>, faults: &mut Faults) -> Self {
         let mut conditions = Vec::new();
         let mut projects = Vec::new();
@@ -84,7 +85,7 @@ impl Catalog {
         }
     }
 
-    /// A catalog of conditions, without projects.
+    /// Creates a catalog of conditions, without projects.
     #[must_use]
     pub fn from_conditions(conditions: &[EntityCondition]) -> Self {
         let mut catalog = Self {
@@ -125,19 +126,18 @@ impl Catalog {
         })
     }
 
-    /// The condition in force that has an id.
+    /// Returns the condition in force with this id, or the error that there is none.
     #[inline]
     pub(crate) fn condition(&self, id: &str) -> Result<(&str, Rule), Error> {
         self.in_force(id).ok_or_else(|| not_in_force(id))
     }
 
-    /// The same, if there is one.
+    /// Returns the condition in force with this id, if there is one.
     pub(crate) fn in_force(&self, id: &str) -> Option<(&str, Rule)> {
         let (id, rule) = self.conditions.get(self.by_id.get(id)?)?;
         Some((id.as_str(), *rule))
     }
 
-    /// The project with an id.
     pub(crate) fn project(&self, id: ProjectId) -> Option<&Checks> {
         let found = self
             .projects
@@ -146,7 +146,7 @@ impl Catalog {
         self.projects.get(found).map(|(_, checks)| checks)
     }
 
-    /// Decides about an item by a project's restrictions; a project that the catalog lacks is unreachable.
+    /// Decides about an item by a project's restrictions; a project that is not in the catalog is unreachable.
     #[must_use]
     pub fn decide_on_project<'a>(&'a self, request: &'a ProjectRequest<'_>) -> ItemDecision<'a> {
         decide_on(self.project(request.project_id), &request.item)
@@ -163,7 +163,7 @@ fn not_in_force(id: &str) -> Error {
     }
 }
 
-/// An id that an earlier condition of the list has is a fault: which of the two should decide would be a guess.
+/// Adds a fault for each id that an earlier condition of the list has: a choice between the two would be a guess.
 fn reject_duplicate_ids(conditions: Node<'_, '_>, faults: &mut Faults) {
     let ids = || conditions.children().filter_map(|node| node.member("id"));
     let texts = ids().filter_map(|id| id.text()).map(|text| text.as_ref());
@@ -178,7 +178,7 @@ fn reject_duplicate_ids(conditions: Node<'_, '_>, faults: &mut Faults) {
     }
 }
 
-/// Decides about an item by the restrictions of a project; `None` is an unreachable project.
+/// Decides about an item by the restrictions of a project; `None` stands for an unreachable project.
 #[must_use]
 pub fn decide_on<'a>(checks: Option<&'a Checks>, item: &'a Item<'_>) -> ItemDecision<'a> {
     let mut results = Vec::new();
@@ -189,7 +189,7 @@ pub fn decide_on<'a>(checks: Option<&'a Checks>, item: &'a Item<'_>) -> ItemDeci
     }
 }
 
-/// The same, appended to results.
+/// Decides like [`decide_on`], and appends the results to `results`.
 pub(crate) fn decide_into<'a>(
     checks: Option<&'a Checks>,
     item: &Item<'_>,

@@ -1,12 +1,12 @@
-//! The C ABI: bytes in, bytes out, through linear memory. Stable; `engine/README.md` is its manual.
+//! The C ABI: bytes in, bytes out, through linear memory. It is stable; `engine/README.md` is its manual.
 //!
 //! The caller gets the input buffer, writes a call into it, and makes the call. The answer stays at the returned
 //! pointer until the next call; there is nothing to free. Handles are not reused after their release, so a stale handle
 //! is an error and never another tenant's catalog. Only one thread calls at a time: a WebAssembly instance has only
 //! one, and in native code each thread has a module of its own.
 //!
-//! There is no unsafe block: memory is passed as addresses, and only the exported names need `unsafe` attributes, as
-//! two libraries of one program could export the same name.
+//! There is no unsafe block: memory is passed as addresses, and only the exported names need `unsafe` attributes,
+//! because two libraries of one program could export the same name.
 #![expect(unsafe_code, reason = "exported names are unsafe attributes")]
 
 use std::cell::RefCell;
@@ -44,8 +44,8 @@ thread_local! {
     };
 }
 
-/// Runs something on the module. It is in use already only where an earlier call did not end, after a trap: then this traps
-/// too, without the code of a panic that says so.
+/// Runs a closure on the module. The module is in use already only if an earlier call trapped and did not end. Then
+/// this traps too, without the code of a panic that says so.
 #[inline(always)]
 fn with_module<R>(run: impl FnOnce(&mut Module) -> R) -> R {
     MODULE.with(|module| match module.try_borrow_mut() {
@@ -54,15 +54,15 @@ fn with_module<R>(run: impl FnOnce(&mut Module) -> R) -> R {
     })
 }
 
-/// The version of the ABI.
+/// Returns the version of the ABI.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_abi_version() -> u32 {
     VERSION
 }
 
-/// A buffer of at least `len` bytes for the input of the next call, valid until that call. If there is not enough
-/// memory, the highest address: a caller that does not check cannot write there, while in WebAssembly it could write to
-/// null.
+/// Returns a buffer of at least `len` bytes for the input of the next call, valid until that call. If there is not
+/// enough memory, returns the highest address: a caller that does not check cannot write there, while in WebAssembly it
+/// could write to null.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
     with_module(|module| {
@@ -76,8 +76,8 @@ pub extern "C" fn tillgate_input(len: usize) -> *mut u8 {
     })
 }
 
-/// Prepares a catalog or a project: `catalog` or `project`, a newline, the document. The answer is its handle, a JSON
-/// number.
+/// Prepares a catalog or a project. The input is `catalog` or `project`, a newline and the document; the answer is the
+/// handle, a JSON number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
     exchange(len, |module, input, out| {
@@ -90,15 +90,15 @@ pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
     })
 }
 
-/// Decides: a line that names the call, a newline, the request. `basket HANDLE` decides a basket with a project that
-/// was prepared on its own; `explain ` before the line says why, `lenient ` ignores unknown members, and `record ` has what
-/// a decision log needs stand before the answer, with a newline behind it.
+/// Decides. The input is a line that names the call, a newline and the request. `basket HANDLE` decides a basket with a
+/// project that was prepared on its own. Before the line, `explain ` adds explanations to the answer, `lenient `
+/// ignores unknown members, and `record ` puts what a decision log needs, and a newline, before the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     decide(handle, len, false)
 }
 
-/// Decides about many items at a time: a line that names a condition or a project, a newline, the rows.
+/// Decides about many items at a time. The input is a line that names a condition or a project, a newline and the rows.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate_many(handle: u32, len: usize) -> u64 {
     decide(handle, len, true)
@@ -122,38 +122,40 @@ fn decide(handle: u32, len: usize, many: bool) -> u64 {
     })
 }
 
-/// Where the results of the last [`tillgate_evaluate`] that decided are counted: nine `u32`, three for each rule (age,
+/// Returns the address of the result counts of the last [`tillgate_evaluate`]: nine `u32`, three for each rule (age,
 /// license, project), one for each decision (`ALLOW`, `SOFT_DENY`, `HARD_DENY`). The address never changes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_tally() -> *const u32 {
     with_module(|module| module.tally.0.as_ptr().cast())
 }
 
-/// Rate math, many calls at a time: a request of [`crate::rate::text`], without a line before it.
+/// Does rate math, many calls at a time. The input is a request of [`crate::rate::text`], without a line before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_rates(len: usize) -> u64 {
     exchange(len, |_, request, out| super::rates(request, out))
 }
 
-/// Makes or verifies a webhook's signature: a request of [`crate::signature`], without a line before it.
+/// Makes or verifies a webhook's signature. The input is a request of [`crate::signature`], without a line before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_signature(len: usize) -> u64 {
     exchange(len, |_, request, out| super::signature(request, out))
 }
 
-/// What is wrong with a rule: a request of [`crate::findings`], without a line before it.
+/// Finds what is wrong with a rule. The input is a request of [`crate::findings`], without a line before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_findings(len: usize) -> u64 {
     exchange(len, |_, request, out| super::findings(request, out))
 }
 
-/// Whether two versions of a rule decide the same: a request of [`crate::compare`], without a line before it.
+/// Compares the decisions of two versions of a rule. The input is a request of [`crate::compare`], without a line
+/// before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_compare(len: usize) -> u64 {
     exchange(len, |_, request, out| super::compare(request, out))
 }
 
-/// Runs the tests of a condition or project: a request of [`crate::tests::text`], without a line before it.
+/// Runs the tests of a condition, a project or a catalog. The input is a request of [`crate::tests::text`], without a
+/// line before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_tests(len: usize) -> u64 {
     exchange(len, |_, request, out| super::tests(request, out))
@@ -170,7 +172,7 @@ pub extern "C" fn tillgate_release(handle: u32) {
 }
 
 impl Module {
-    /// The index of a handle, or the index where it would be inserted.
+    /// Returns the index of a handle or, as the error, the index at which to insert it.
     fn search(&self, handle: u32) -> Result<usize, usize> {
         self.prepared
             .binary_search_by_key(&handle, |(handle, _)| *handle)
@@ -194,7 +196,7 @@ impl Module {
         self.get(handle.parse().unwrap_or_default())
     }
 
-    /// Stores what was prepared, and returns its handle. Handles count up, so one is reused only after four billion
+    /// Stores a prepared document, and returns its handle. Handles count up, so one is reused only after four billion
     /// preparations; none is 0.
     fn store(&mut self, prepared: Prepared) -> u32 {
         loop {
@@ -208,10 +210,10 @@ impl Module {
     }
 }
 
-/// What a call does with the module's state: it reads an input and writes the answer.
+/// A call with the module's state: it reads an input and writes the answer.
 type Run = fn(&mut Module, &[u8], &mut Vec<u8>) -> Result<(), Error>;
 
-/// Runs a call of which few are made: all of them are one piece of code.
+/// Runs a call of a kind that is rarely made; all such calls share one copy of the code.
 fn exchange(len: usize, run: Run) -> u64 {
     exchange_by(len, run)
 }
@@ -264,8 +266,8 @@ fn split(input: &[u8]) -> Result<(&str, &[u8]), Error> {
 
 #[cfg(test)]
 mod tests {
-    //! The ABI in native code. The returned pointer is too short there, so the tests read the answer from the module
-    //! itself; `tests/vectors.rs` reads through the pointer, under wasmtime.
+    //! Tests the ABI in native code. The returned pointer is too short there, so the tests read the answer from the
+    //! module itself; `tests/vectors.rs` reads through the pointer, under wasmtime.
 
     use proptest::prelude::*;
     use serde::de::IgnoredAny;

@@ -1,8 +1,9 @@
 //! The JavaScript face: strings in, strings out. Errors are return values: the module throws nothing.
 //!
 //! Requests, answers and documents are passed as JSON texts. An object with arbitrary members, such as an item's
-//! properties, is passed several times faster that way, and reading objects with `serde-wasm-bindgen` would add a quarter
-//! to the module's size: its errors print floats. The error of a preparation, which is rare, is passed as an object.
+//! properties, passes several times faster that way. Reading objects with `serde-wasm-bindgen` would also add a quarter
+//! to the module's size, because its errors print floats. The error of a preparation is rare, and is passed as an
+//! object.
 
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
@@ -19,8 +20,8 @@ pub struct JsPrepared(Prepared);
 
 #[wasm_bindgen(js_class = Prepared)]
 impl JsPrepared {
-    /// Prepares a document (`catalog` or `project`, its JSON text): a `Prepared`, or an error `{ code, path, message,
-    /// faults }`.
+    /// Prepares a document (`catalog` or `project`, and its JSON text). Returns a `Prepared`, or an error
+    /// `{ code, path, message, faults }`.
     pub fn prepare(line: &str, document: &str) -> JsValue {
         match Prepared::new(line, document.as_bytes()) {
             Ok(prepared) => Self(prepared).into(),
@@ -28,7 +29,7 @@ impl JsPrepared {
         }
     }
 
-    /// Decides about a request's JSON text: `0` and the answer's text, or `1` and the error's.
+    /// Decides about a request's JSON text. Returns `0` and the answer's text, or `1` and the error's.
     #[wasm_bindgen(js_name = evaluateText)]
     pub fn evaluate_text(&self, line: &str, request: &str) -> String {
         let mut out = Vec::with_capacity(512);
@@ -37,7 +38,7 @@ impl JsPrepared {
         text(out)
     }
 
-    /// Decides about the JSON text of many rows: `0` and the answer's text, or `1` and the error's.
+    /// Decides about the JSON text of many rows. Returns `0` and the answer's text, or `1` and the error's.
     #[wasm_bindgen(js_name = evaluateManyText)]
     pub fn evaluate_many_text(&self, line: &str, rows: &str) -> String {
         let mut out = Vec::with_capacity(512);
@@ -49,43 +50,43 @@ impl JsPrepared {
     }
 }
 
-/// Rate math, many calls at a time: `0` and the answer's text, or `1` and the error's.
+/// Does rate math, many calls at a time. Returns `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn rates(request: &str) -> String {
     exchange(request, super::rates)
 }
 
-/// Makes or verifies a webhook's signature: `0` and the answer's text, or `1` and the error's.
+/// Makes or verifies a webhook's signature. Returns `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn signature(request: &str) -> String {
     exchange(request, super::signature)
 }
 
-/// What is wrong with a rule: `0` and the answer's text, or `1` and the error's.
+/// Finds what is wrong with a rule. Returns `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn findings(request: &str) -> String {
     exchange(request, super::findings)
 }
 
-/// Whether two versions of a rule decide the same: `0` and the answer's text, or `1` and the error's.
+/// Compares the decisions of two versions of a rule. Returns `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn compare(request: &str) -> String {
     exchange(request, super::compare)
 }
 
-/// Runs the tests of a condition or project: `0` and the answer's text, or `1` and the error's.
+/// Runs the tests of a condition, a project or a catalog. Returns `0` and the answer's text, or `1` and the error's.
 #[wasm_bindgen]
 pub fn tests(request: &str) -> String {
     exchange(request, super::tests)
 }
 
-/// A sentence for an operator about a reason's code; `undefined` if there is no such reason.
+/// Returns a sentence for an operator about a reason's code, or `undefined` if there is no such reason.
 #[wasm_bindgen]
 pub fn describe(reason: &str) -> Option<String> {
     Reason::from_code(reason).map(|reason| reason.description().to_owned())
 }
 
-/// An error as an object, in which there is `null` and not `undefined` where something is not there.
+/// Converts an error to an object, which has `null` and not `undefined` for a missing value.
 fn to_object(error: &Error) -> JsValue {
     let object = error.serialize(&Serializer::json_compatible());
     object.unwrap_or(JsValue::NULL)

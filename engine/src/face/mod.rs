@@ -1,4 +1,4 @@
-//! The calls of the module over bytes, which every face offers in its own form.
+//! The module's calls over bytes, which every face offers in its own form.
 //!
 //! A call is a line that names it, a newline, and a JSON text:
 //!
@@ -16,7 +16,7 @@
 //! | evaluate many by a catalog | `condition ID`, `project UUID` | rows ([`Decider::decide_many`]) | the distinct outcomes, and which each row has |
 //! | evaluate many by a project | `project` | rows | the same |
 //! | rates | none | many calls of rate math | their answers |
-//! | tests | none | a condition or project with its tests | which of them fail |
+//! | tests | none | a condition, project or catalog with its tests | which of them fail |
 //! | signature | none | what to sign or verify | the signature, or whether it is valid |
 //! | findings | none | a rule | what is wrong with it |
 //! | compare | none | two versions of a rule | whether they decide the same |
@@ -50,11 +50,11 @@ pub const FAILED: u8 = b'1';
 pub struct Line<'l> {
     /// The call, such as `condition beer`.
     pub name: &'l str,
-    /// Whether the line has the word `explain`: each result says what was compared.
+    /// True if the line has the word `explain`: each result says what was compared.
     pub explain: bool,
-    /// Whether the line has the word `lenient`: unknown members are ignored.
+    /// True if the line has the word `lenient`: unknown members are ignored.
     pub lenient: bool,
-    /// Whether the line has the word `record`: the rows for a decision log come before the answer.
+    /// True if the line has the word `record`: the rows for a decision log come before the answer.
     pub record: bool,
 }
 
@@ -120,8 +120,8 @@ impl Prepared {
         }
     }
 
-    /// Decides; the answer is appended to `out`, and what is to be counted of it is returned. `project` replaces the
-    /// project that a basket names.
+    /// Decides, appends the answer to `out`, and returns the counts of its results. `project` replaces the project that
+    /// a basket names.
     pub fn evaluate(
         &self,
         call: Line<'_>,
@@ -130,7 +130,7 @@ impl Prepared {
         out: &mut Vec<u8>,
     ) -> Tally {
         let document = match call.explain {
-            // An explanation has a number as it was sent.
+            // An explanation shows a number as it was sent.
             true => Document::parse(request),
             false => Document::parse_without_number_text(request, MAX_VALUES),
         };
@@ -143,7 +143,7 @@ impl Prepared {
         })
     }
 
-    /// Decides about a parsed request and appends the answer. After an error, what was appended is of no use.
+    /// Decides about a parsed request and appends the answer. After an error, discard the bytes already appended.
     fn decide(
         &self,
         call: Line<'_>,
@@ -229,7 +229,7 @@ impl Prepared {
         Ok(tally)
     }
 
-    /// The restrictions that a basket is decided by in place of those of its project.
+    /// Returns the restrictions that replace those of a basket's project.
     fn checks(&self) -> Result<&Checks, Error> {
         match self {
             Self::Project(checks) => Ok(checks),
@@ -240,7 +240,7 @@ impl Prepared {
         }
     }
 
-    /// Decides about many items at a time; the answer is appended to `out`, unless there is an error.
+    /// Decides about many items at a time, and appends the answer to `out` unless there is an error.
     ///
     /// # Errors
     /// [`Code::Invalid`] with all faults of the request; [`Code::ConditionNotFound`] if no enabled condition has the id.
@@ -259,7 +259,7 @@ impl Prepared {
         decided.inspect_err(|_| out.truncate(begin))
     }
 
-    /// What a line names to decide many items by.
+    /// Returns the condition or project that a line names to decide many items.
     fn decider(&self, line: &str) -> Result<Decider<'_>, Error> {
         let invalid = |path, message| Error::new(Code::Invalid, path, message);
         match self {
@@ -281,11 +281,11 @@ impl Prepared {
     }
 }
 
-/// Ends the rows for a decision log that begin at a place, if they are asked for. Answers how long all may become with an answer
-/// that explains.
+/// Ends the rows for a decision log that begin at `begin`, if there are any. Returns the greatest length of `out` with
+/// an explained answer; `None` if the answer is not explained.
 #[inline(never)]
 fn end_rows(call: Line<'_>, begin: usize, out: &mut Vec<u8>) -> Option<usize> {
-    // In place of the comma before the first row.
+    // This replaces the comma before the first row.
     if let Some(first) = out.get_mut(begin) {
         *first = b'[';
         push("]\n", out);
@@ -293,7 +293,7 @@ fn end_rows(call: Line<'_>, begin: usize, out: &mut Vec<u8>) -> Option<usize> {
     call.explain.then_some(out.len() + MAX_ANSWER)
 }
 
-/// Rate math, many calls at a time ([`crate::rate::text`]); the answer is appended to `out`.
+/// Does rate math, many calls at a time ([`crate::rate::text`]), and appends the answer to `out`.
 ///
 /// # Errors
 /// [`Code::Invalid`] with all faults of the request.
@@ -301,7 +301,7 @@ pub fn rates(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::rate::text::answer)
 }
 
-/// Makes or verifies a webhook's signature ([`crate::signature::text`]); the answer is appended to `out`.
+/// Makes or verifies a webhook's signature ([`crate::signature::text`]), and appends the answer to `out`.
 ///
 /// # Errors
 /// [`Code::Invalid`] with all faults of the request.
@@ -309,7 +309,7 @@ pub fn signature(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::signature::text::answer)
 }
 
-/// What is wrong with a rule ([`crate::findings`]); the answer is appended to `out`.
+/// Finds what is wrong with a rule ([`crate::findings`]), and appends the answer to `out`.
 ///
 /// # Errors
 /// [`Code::Invalid`] with all faults of the rule.
@@ -317,7 +317,7 @@ pub fn findings(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::findings::answer)
 }
 
-/// Whether two versions of a rule decide the same ([`crate::compare`]); the answer is appended to `out`.
+/// Compares the decisions of two versions of a rule ([`crate::compare`]), and appends the answer to `out`.
 ///
 /// # Errors
 /// [`Code::Invalid`] with all faults of the request.
@@ -325,7 +325,7 @@ pub fn compare(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::compare::answer)
 }
 
-/// Runs the tests of a condition or project ([`crate::tests::text`]); what came of it is appended to `out`.
+/// Runs the tests of a condition, a project or a catalog ([`crate::tests::text`]), and appends the report to `out`.
 ///
 /// # Errors
 /// [`Code::Invalid`] with all faults of the document and its tests.
@@ -333,7 +333,7 @@ pub fn tests(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     with_status(request, out, crate::tests::text::answer)
 }
 
-/// Appends [`OK`] and the answer of `run`; nothing if there is an error.
+/// Appends [`OK`] and the answer of `run`, or nothing if there is an error.
 fn with_status(
     request: &[u8],
     out: &mut Vec<u8>,
@@ -348,7 +348,7 @@ fn with_status(
     answered
 }
 
-/// Appends [`FAILED`] and the error, if there is one. Written by hand, which takes a fifth of a serializer's code.
+/// Appends [`FAILED`] and the error, if there is one. It is written by hand, in a fifth of a serializer's code.
 fn write_error(result: Result<(), Error>, out: &mut Vec<u8>) {
     let Err(error) = result else { return };
     out.push(FAILED);

@@ -1,4 +1,4 @@
-//! The findings of every rule of a catalog. Native only: the module has none of it.
+//! The findings of every rule of a catalog. This is native only: the module has none of it.
 
 use super::write;
 use crate::catalog::Catalog;
@@ -8,26 +8,26 @@ use crate::error::Error;
 use crate::json::{Document, Faults};
 use crate::restriction::{Project, ProjectId, read_project_id};
 
-/// A rule of a catalog.
+/// The id of a rule of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleId {
     /// A condition, by its scope and id.
     Condition(Scope, ConditionId),
-    /// A project.
+    /// A project, by its id.
     Project(ProjectId),
 }
 
 /// A rule that has findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linted {
-    /// The rule.
+    /// The id of the rule.
     pub rule: RuleId,
-    /// What is wrong with it, as a JSON array that is not empty. Places are in the document of the rule.
+    /// The findings, as a JSON array that is not empty. Their places are in the document of the rule.
     pub findings: Vec<u8>,
 }
 
-/// The rules of a catalog that have findings, in the order of the catalog. Where a global condition and one of the tenant have
-/// the same id, that of the tenant says so.
+/// Returns the rules of a catalog that have findings, in the order of the catalog. If a global condition and a
+/// condition of the tenant have the same id, the tenant's has the finding.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::Code::Invalid) with every fault of the catalog.

@@ -6,10 +6,10 @@ use crate::condition::{EntityCondition, Rule, Scope};
 use crate::json::{push, write_number};
 use crate::witness::Known;
 
-/// A higher minimum age is probably a mistake.
+/// The highest likely minimum age, in years: a higher one is probably a mistake.
 const HIGHEST_LIKELY_AGE: u8 = 120;
 
-/// Adds what is wrong with a condition; `other` is that of the other scope with the same id.
+/// Adds the findings of a condition; `other` is the condition of the other scope with the same id.
 #[inline(never)]
 pub(super) fn look_at(
     condition: &EntityCondition,

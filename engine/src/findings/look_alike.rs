@@ -1,20 +1,21 @@
-//! Texts that people take for equal and that are not: with other capitals, with blanks around them, with accents written in
-//! another way.
+//! Texts that people take for equal although they differ: in capitals, in blanks around them, or in the way accents are
+//! written.
 //!
-//! Unicode's tables would be larger than the rest of the findings, so this knows what shops write, exactly:
-//! - capitals of Latin (U+0041 to U+017F, U+0200 to U+0233, U+1E00 to U+1EFF), Greek (U+0386 to U+03AB) and Cyrillic (U+0400
-//!   to U+052F) letters, but for those that have no small letter beside them there;
-//! - blanks and line breaks (the white space of Unicode), and the invisible U+200B and U+FEFF, at the start and at the end;
-//! - accents as characters of their own (U+0300 to U+036F): a text that has one is named for that alone, because NFC, in which
-//!   tills send what people type, has most letters with accents as one character.
+//! Unicode's tables would be larger than the rest of the findings, so this module knows exactly what shops write:
+//! - capitals of Latin (U+0041 to U+017F, U+0200 to U+0233, U+1E00 to U+1EFF), Greek (U+0386 to U+03AB) and Cyrillic
+//!   (U+0400 to U+052F) letters, except U+0130, U+0220, U+04C0 and U+1E9E;
+//! - blanks and line breaks (the white space of Unicode), and the invisible U+200B and U+FEFF, at the start and at the
+//!   end;
+//! - accents as separate characters (U+0300 to U+036F). One such accent is enough for a finding: tills send what people
+//!   type in NFC, which has most letters with accents as one character.
 
 use crate::index::{Index, Seed};
 
-/// Texts in groups of those that look alike. What is no text is in none.
+/// Texts in groups that look alike. A value that is not a text is in no group.
 pub(super) struct Groups {
     /// The group of each text.
     of_text: Vec<Option<usize>>,
-    /// How many texts each group has.
+    /// The number of texts in each group.
     sizes: Vec<usize>,
 }
 
@@ -40,19 +41,19 @@ impl Groups {
         groups
     }
 
-    /// The groups of two or more, in order of appearance.
+    /// Returns the groups of two or more texts, in order of appearance.
     pub(super) fn of_several(&self) -> impl Iterator<Item = usize> {
         let sizes = self.sizes.iter().enumerate();
         sizes.filter_map(|(group, size)| (*size > 1).then_some(group))
     }
 
-    /// Whether a text looks like another one.
+    /// Returns whether a text looks like another one.
     pub(super) fn is_of_several(&self, text: usize) -> bool {
         let group = self.of_text.get(text).copied().flatten();
         group.and_then(|group| self.sizes.get(group)) > Some(&1)
     }
 
-    /// Which texts are of a group.
+    /// Returns the texts of a group, as marks by number.
     pub(super) fn members(&self, group: usize) -> Vec<bool> {
         let mut members = Vec::new();
         for of_text in &self.of_text {
@@ -62,7 +63,7 @@ impl Groups {
     }
 }
 
-/// What is the same for texts that look alike.
+/// Returns a form of the text that is the same for all texts that look alike.
 #[inline(never)]
 pub(super) fn look(text: &str) -> String {
     let mut look = String::with_capacity(text.len());
@@ -72,12 +73,12 @@ pub(super) fn look(text: &str) -> String {
     look
 }
 
-/// Whether it begins or ends with a blank.
+/// Returns whether the text begins or ends with a blank.
 pub(super) fn has_blanks_around(text: &str) -> bool {
     trimmed(text).len() < text.len()
 }
 
-/// Whether accents are written as characters of their own.
+/// Returns whether accents are written as separate characters.
 pub(super) fn has_loose_accents(text: &str) -> bool {
     text.chars().any(|c| matches!(c, '\u{300}'..='\u{36f}'))
 }
@@ -94,7 +95,7 @@ fn trimmed(text: &str) -> &str {
     text.get(begin..end).unwrap_or_default()
 }
 
-/// Ranges of characters, sorted, and a number for each.
+/// Sorted ranges of characters, with a number for each range.
 type Ranges<const N: usize> = [(u16, u16, i16); N];
 
 const BLANKS: Ranges<11> = [
@@ -111,12 +112,13 @@ const BLANKS: Ranges<11> = [
     (0xfeff, 0xfeff, 0),
 ];
 
-/// Capitals, each followed by its small letter: it is even, or odd.
+/// Marks a range of capitals that are each followed by their small letter, and are even.
 const EVEN: i16 = 0;
+/// Marks a range of capitals that are each followed by their small letter, and are odd.
 const ODD: i16 = 1;
 
-/// Capitals, and how far behind them their small letters are. The dotted capital and the dotless small i of Turkish, which are no
-/// pair there, are left out.
+/// Capitals, and the distance to their small letters. The dotted capital I and the dotless small i of Turkish are left
+/// out, because they are not a pair.
 const CAPITALS: Ranges<25> = [
     (0x41, 0x5a, 32),
     (0xc0, 0xd6, 32),
@@ -145,7 +147,7 @@ const CAPITALS: Ranges<25> = [
     (0x1ea0, 0x1eff, EVEN),
 ];
 
-/// The number of the range that a character is in.
+/// Returns the number of the range that has a character.
 #[inline(never)]
 fn row_of(c: char, ranges: &[(u16, u16, i16)]) -> Option<i16> {
     let code = u32::from(c);
@@ -157,7 +159,7 @@ fn row_of(c: char, ranges: &[(u16, u16, i16)]) -> Option<i16> {
     None
 }
 
-/// The small letter of a capital; any other character as it is.
+/// Returns the small letter of a capital, and any other character as it is.
 fn small(c: char) -> char {
     let code = u32::from(c);
     let small = match row_of(c, &CAPITALS) {

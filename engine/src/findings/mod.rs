@@ -1,11 +1,12 @@
-//! What is wrong with a rule, or probably is: each finding says it in a sentence, and names every line that is part of it.
+//! The certain and probable mistakes in a rule. Each finding has a sentence, and names every line that is part of it.
 //!
-//! The contract is `conditions.md`, "Beyond an answer". Findings are exact: a project is a product of sets (`product/`).
-//! What is said of a target (a property, or the item's id) is true of its restrictions whatever the others are.
-//! A finding decides nothing, and no answer depends on one.
+//! The contract is `conditions.md`, "Beyond an answer". Findings are exact, because a project is a product of sets
+//! (`product/`): a finding about a target (a property, or the item's id) is true of its restrictions, whatever the
+//! other restrictions are. A finding decides nothing, and no answer depends on one.
 //!
-//! `{ "condition": condition, "other"?: condition or null }` or `{ "project": project }`, as in [`crate::draft`], gives
-//! `{ "findings": [{ "kind", "message", "places", "witness"? }] }`, the most serious kinds first.
+//! The request is `{ "condition": condition, "other"?: condition or null }` or `{ "project": project }`, as in
+//! [`crate::draft`]. The answer is `{ "findings": [{ "kind", "message", "places", "witness"? }] }`, with the most
+//! serious kinds first.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod catalog;
@@ -23,30 +24,32 @@ use crate::error::Error;
 use crate::json::{push, write_number};
 use crate::product::{Choice, Target};
 
-/// The most findings of a rule; one more says how many are left out.
+/// The most findings that are listed for a rule; one more says how many are left out.
 pub const MAX_FINDINGS: usize = 100;
 
-/// The kinds, the most serious first. Nothing can be allowed;
+// The kinds of findings, the most serious first.
+
+/// Nothing can be allowed.
 const UNSATISFIABLE: &str = "UNSATISFIABLE";
-/// a value is in a list that allows, and never allowed;
+/// A value is in a list that allows, and never allowed.
 const PARTLY_DEAD: &str = "PARTLY_DEAD";
-/// without it, nothing would be decided in another way;
+/// Leaving it out would change no decision.
 const INEFFECTIVE: &str = "INEFFECTIVE";
-/// it is probably a mistake;
+/// It is probably a mistake.
 const SUSPICIOUS: &str = "SUSPICIOUS";
-/// the other scope has a condition with this id.
+/// The other scope has a condition with this id.
 const SHADOWED: &str = "SHADOWED";
 
 /// The findings of a rule, written as they are found.
 struct Report<'o> {
     out: &'o mut Vec<u8>,
     count: usize,
-    /// The kind of the first that is left out.
+    /// The kind of the first finding that is left out.
     left_out: &'static str,
 }
 
 impl Report<'_> {
-    /// Begins a finding, up to its message. Whether it is listed.
+    /// Begins a finding, up to its message. Returns whether the finding is listed.
     #[inline(never)]
     fn begin(&mut self, kind: &'static str) -> bool {
         self.count += 1;
@@ -67,7 +70,7 @@ impl Report<'_> {
         push("\",\"message\":\"", self.out);
     }
 
-    /// Ends a finding, from its message on. `places` are JSON.
+    /// Ends a finding, from its message on. `places` need no escaping in JSON.
     #[inline(never)]
     fn end(&mut self, places: &[&str], witness: Option<&[u8]>) {
         push("\",\"places\":[", self.out);
@@ -115,7 +118,7 @@ impl Report<'_> {
     }
 }
 
-/// Appends what is wrong with a rule as a JSON array. A rule that is not there has no findings.
+/// Appends the findings of a rule as a JSON array. A missing rule has no findings.
 pub fn write(draft: &Draft<'_>, out: &mut Vec<u8>) {
     out.push(b'[');
     let mut report = Report {
@@ -142,7 +145,7 @@ pub fn write(draft: &Draft<'_>, out: &mut Vec<u8>) {
     report.out.push(b']');
 }
 
-/// Appends the findings of a rule as JSON; nothing if there is an error.
+/// Appends the findings of a rule as JSON, or nothing if there is an error.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the rule.

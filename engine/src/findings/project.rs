@@ -1,15 +1,16 @@
-//! The findings of a project: of each target (the item's id, or a property) by the set of its accepted values.
+//! The findings of a project, from the set of accepted values of each target (the item's id, or a property).
 //!
 //! | kind | of a target | places |
 //! |---|---|---|
-//! | UNSATISFIABLE | its set is empty | the lists that are empty; else all that allow, and those that deny what all of these have |
-//! | PARTLY_DEAD | values that all restrictions that allow have, and one denies | those with such a value |
-//! | | values that one restriction allows and another does not | all that allow |
-//! | INEFFECTIVE | denied values that are not allowed anyway | those that deny one |
-//! | | `BOOLEAN`s that are joined and ask for both | these |
-//! | | restrictions without any one of which its set is the same | these, if they have a value that is not named above |
+//! | UNSATISFIABLE | its set is empty | empty lists, or else all that allow, and those that deny what all checks allow |
+//! | PARTLY_DEAD | values that every check that allows has, and a restriction denies | the restrictions with such a value |
+//! | | values that one check allows and another does not | all restrictions that allow |
+//! | INEFFECTIVE | denied values that are not allowed anyway | the restrictions that deny one |
+//! | | joined `BOOLEAN`s that ask for both values | these restrictions |
+//! | | restrictions that can each be left out without changing its set | these, if they have a value not named above |
 //!
-//! Of a target whose set is empty, nothing else of this table is looked for. `suspicious.rs` looks at how values are written.
+//! If the set of a target is empty, the rest of this table does not apply. `suspicious.rs` examines how values are
+//! written.
 
 use super::suspicious::{suspicious_names, suspicious_values};
 use super::{INEFFECTIVE, PARTLY_DEAD, Report, UNSATISFIABLE};
@@ -22,18 +23,18 @@ use crate::restriction::Project;
 /// Items with more properties are too large to be shown with every finding.
 const MAX_PROPERTIES: usize = 100;
 
-/// A finding about values of which something is known.
+/// A kind of finding about values with certain traits.
 struct Pattern {
     kind: &'static str,
-    /// Of what is known of a value, what is looked at, and what must be true of that.
+    /// The traits that are examined, and the ones among them that a value must have.
     traits: (u8, u8),
-    /// The lines that are part of it whatever they list, and those that are if they list one of the values: those that allow,
-    /// and those that deny.
+    /// The lines that are part of the finding whatever they list, and the lines that are part of it if they list one of
+    /// the values.
     lines: (Lines, Lines),
     words: &'static str,
 }
 
-/// Lines by what they do with what they list.
+/// A choice of lines: those that allow what they list, those that deny it, or both.
 #[derive(Clone, Copy)]
 pub(super) struct Lines {
     allow: bool,
@@ -79,13 +80,12 @@ const NEEDLESS: [Pattern; 1] = [Pattern {
     words: "% not among those that are allowed, so it changes nothing to deny &",
 }];
 
-/// A project that is looked at.
 struct Look<'p, 'a> {
     product: &'p Product<'a>,
     has_witnesses: bool,
 }
 
-/// Adds what is wrong with a project.
+/// Adds the findings of a project.
 #[inline(never)]
 pub(super) fn look_at(project: &Project<'_>, report: &mut Report<'_>) {
     let product = &Product::of(&project.restrictions);
@@ -115,7 +115,7 @@ pub(super) fn look_at(project: &Project<'_>, report: &mut Report<'_>) {
     suspicious_names(&product.names, product.seed, report);
 }
 
-/// The values of a target of which something is known, marked by number.
+/// Marks the values of a target with the wanted traits, by number.
 #[inline(never)]
 fn marked(set: &Factor<'_>, (looked_at, wanted): (u8, u8)) -> Vec<bool> {
     let values = set.values.iter();
@@ -124,7 +124,7 @@ fn marked(set: &Factor<'_>, (looked_at, wanted): (u8, u8)) -> Vec<bool> {
         .collect()
 }
 
-/// The values of a target that are marked.
+/// Returns the marked values of a target.
 #[inline(never)]
 pub(super) fn chosen<'a>(set: &Factor<'a>, marked: &[bool]) -> Vec<Choice<'a>> {
     let mut values = Vec::new();
@@ -136,7 +136,7 @@ pub(super) fn chosen<'a>(set: &Factor<'a>, marked: &[bool]) -> Vec<Choice<'a>> {
     values
 }
 
-/// The positions of the lines for which something is true.
+/// Returns the positions of the lines for which `is_part` is true.
 #[inline(never)]
 fn lines_that(set: &Factor<'_>, is_part: &dyn Fn(&Line) -> bool) -> Vec<usize> {
     let mut lines = Vec::new();
@@ -148,7 +148,7 @@ fn lines_that(set: &Factor<'_>, is_part: &dyn Fn(&Line) -> bool) -> Vec<usize> {
     lines
 }
 
-/// The positions of lines: some whatever they list, and some if they list a marked value.
+/// Returns the positions of the lines in `always`, and of those in `with` that list a marked value.
 pub(super) fn lines_of(
     set: &Factor<'_>,
     (always, with): (Lines, Lines),
@@ -207,7 +207,7 @@ impl Look<'_, '_> {
         }
     }
 
-    /// An item that has a value of a target, and what is accepted of all others.
+    /// Returns an item that has a value of a target, and accepted values of all others.
     fn witness(&self, set: &Factor<'_>, value: Choice<'_>) -> Option<Vec<u8>> {
         let is_listed = |id: &str| self.product.lists(id);
         if self.has_witnesses {

@@ -1,5 +1,5 @@
-//! The wording of findings: whole sentences for the owner of a rule, who knows no JSON and no kinds of restrictions. They are
-//! written as the inside of a JSON string.
+//! The wording of findings: whole sentences for the owner of a rule, who knows neither JSON nor the kinds of
+//! restrictions. They are written as the inside of a JSON string.
 
 use crate::json::{push, push_text, write_number};
 use crate::product::{Choice, Target, name_of};
@@ -7,15 +7,16 @@ use crate::product::{Choice, Target, name_of};
 /// The most values that a sentence quotes.
 const MAX_QUOTED: usize = 10;
 
-/// The most bytes of a value that a sentence quotes.
+/// The most bytes that a sentence quotes of a value.
 const MAX_BYTES: usize = 60;
 
-/// What a sign in a sentence stands for.
+/// A sign in a sentence, and the words that replace it.
 struct Sign {
     sign: u8,
-    /// Of one value of a property and of more, before the property's name and after it; `None` without the name.
+    /// For one value of a property and for several: the words before and after the property's name. `None` leaves out
+    /// the name.
     of_property: [(&'static str, Option<&'static str>); 2],
-    /// Of one item and of more.
+    /// For one item and for several.
     of_items: [&'static str; 2],
 }
 
@@ -59,7 +60,7 @@ const SIGNS: [Sign; 6] = [
 ];
 
 /// Appends a sentence about some values of a target, or some restrictions on it, and ends it with the values:
-/// `: "paint", "glue" and 3 more.` Each sign of [`SIGNS`] in `words` stands for what is said of one, or of more.
+/// `: "paint", "glue" and 3 more.` Words for one value, or for several, replace each sign of [`SIGNS`] in `words`.
 #[inline(never)]
 pub(super) fn write_sentence(
     words: &str,
@@ -100,12 +101,12 @@ fn write_name(name: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a text in quotes, cut off where it is long.
+/// Appends a text in quotes, cut off if it is long.
 #[inline(never)]
 fn write_quoted(text: &str, out: &mut Vec<u8>) {
     let begin = text.get(..text.floor_char_boundary(MAX_BYTES));
     let begin = begin.unwrap_or_default();
-    // A JSON string in one: its quotes are escaped.
+    // This is a JSON string inside another one, so its quotes are escaped.
     out.push(b'\\');
     push_text(begin, out);
     out.pop();
@@ -119,7 +120,7 @@ fn write_quoted(text: &str, out: &mut Vec<u8>) {
     );
 }
 
-/// Appends the end of a sentence.
+/// Appends the values that end a sentence.
 #[inline(never)]
 fn write_list(values: &[Choice<'_>], out: &mut Vec<u8>) {
     let last = values.len() - 1;

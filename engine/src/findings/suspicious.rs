@@ -1,11 +1,11 @@
-//! Values and names of a project that are probably a mistake, by how they are written ([`super::look_alike`]).
+//! Values and names of a project that are probably a mistake, judging by how they are written ([`super::look_alike`]).
 //!
 //! | what | places |
 //! |---|---|
-//! | values of a target that look alike; each group by itself | the restrictions with one of them |
+//! | values of a target that look alike, with a finding for each group | the restrictions with one of them |
 //! | other values with blanks around them | the same |
-//! | values with accents as characters of their own | the same |
-//! | texts that look like `true` or `false`, of a target that has a boolean too | those with one of them, or a boolean |
+//! | values with accents as separate characters | the same |
+//! | texts that look like `true` or `false`, if the target has a boolean too | those with one of them, or a boolean |
 //! | properties whose names look alike | all restrictions on them |
 
 use super::look_alike::{Groups, has_blanks_around, has_loose_accents, look};
@@ -14,7 +14,7 @@ use super::{Report, SUSPICIOUS};
 use crate::index::Seed;
 use crate::product::{ALLOWED, Choice, DENIED, FIRST_TEXT, Factor};
 
-/// Adds what is suspicious among the values of a target.
+/// Adds the suspicious values of a target.
 #[inline(never)]
 pub(super) fn suspicious_values(set: &Factor<'_>, seed: Seed, report: &mut Report<'_>) {
     let texts = texts(set);
@@ -27,7 +27,7 @@ pub(super) fn suspicious_values(set: &Factor<'_>, seed: Seed, report: &mut Repor
             let is_free = kind != Alone::InNoGroup || !groups.is_of_several(number);
             let is_found = is_free && text.is_some_and(is_it);
             found.push(is_found);
-            // The booleans are what has no text.
+            // Only the booleans have no text.
             part.push(is_found || kind == Alone::BesideBooleans && text.is_none());
         }
         let is_found = found.contains(&true) && (has_boolean || kind != Alone::BesideBooleans);
@@ -45,7 +45,7 @@ pub(super) fn suspicious_names(names: &Factor<'_>, seed: Seed, report: &mut Repo
 const VALUES: &str = "These ^ differ only in capitals or blanks";
 const NAMES: &str = "The properties differ only in capitals or blanks";
 
-/// When a value that is suspicious by itself is named.
+/// The condition under which a value that is suspicious by itself is named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Alone {
     InNoGroup,
@@ -53,7 +53,7 @@ enum Alone {
     BesideBooleans,
 }
 
-/// What makes a value suspicious by itself: what is said of it, and how it is found.
+/// A reason why a value is suspicious by itself: the words about it, the test that finds it, and its condition.
 type Mark = (&'static str, fn(&str) -> bool, Alone);
 
 const ALONE: [Mark; 3] = [
@@ -78,7 +78,7 @@ fn is_like_boolean(text: &str) -> bool {
     matches!(&*look(text), "true" | "false")
 }
 
-/// The texts of a target, by the numbers of its values.
+/// Returns the text of each value of a target, by number; `None` if the value is a boolean.
 #[inline(never)]
 fn texts<'a>(set: &Factor<'a>) -> Vec<Option<&'a str>> {
     let mut texts = Vec::new();
@@ -91,7 +91,7 @@ fn texts<'a>(set: &Factor<'a>) -> Vec<Option<&'a str>> {
     texts
 }
 
-/// Adds the groups of texts that look alike.
+/// Adds a finding for each group of texts that look alike, and returns the groups.
 #[inline(never)]
 fn look_alikes(
     set: &Factor<'_>,
@@ -110,7 +110,7 @@ fn look_alikes(
     groups
 }
 
-/// Ends a finding about marked values, whose places are the restrictions with a value that is part of it.
+/// Ends a finding about marked values. Its places are the restrictions with a value in `part`.
 #[inline(never)]
 fn end(words: &str, set: &Factor<'_>, marked: &[bool], part: &[bool], report: &mut Report<'_>) {
     let lines = lines_of(set, (NO_LINES, ALL_LINES), part);

@@ -1,4 +1,4 @@
-//! Collects what is wrong with a document, and reads values that must be of some kind: each fault is named by its path, and
+//! Collects the faults of a document, and reads values that must be of some kind. Each fault is named by its path, and
 //! all of them are reported at once.
 
 use std::borrow::Cow;
@@ -8,19 +8,19 @@ use super::{Node, Scalar};
 use crate::error::{Code, Error, Fault, MAX_FAULTS, UNKNOWN};
 use crate::swar::equal;
 
-/// What is wrong with a name that has control characters.
+/// The message about a name that has control characters.
 pub const NO_CONTROLS: &str = "must not contain control characters";
 
-/// The faults found in a document, in the order they were found.
+/// The faults of a document, in the order in which they were found.
 #[derive(Debug, Default)]
 pub struct Faults {
     list: Vec<Fault>,
-    /// Whether unknown members are ignored.
+    /// True if unknown members are ignored.
     lenient: bool,
 }
 
 impl Faults {
-    /// An empty list of faults. With `lenient`, unknown members are no faults (`Prefer: handling=lenient`).
+    /// Creates an empty list of faults. With `lenient`, unknown members are not faults (`Prefer: handling=lenient`).
     #[must_use]
     pub const fn lenient(lenient: bool) -> Self {
         Self {
@@ -29,8 +29,8 @@ impl Faults {
         }
     }
 
-    /// Adds a fault for each member of an object whose name is not in `names`, unless unknown members are ignored. A misspelled
-    /// name must not change a decision (`platform.md`, "Nothing that a caller meant is ignored").
+    /// Adds a fault for each member of an object whose name is not in `names`, unless unknown members are ignored. A
+    /// misspelled name must not change a decision (`platform.md`, "Nothing that a caller meant is ignored").
     #[inline]
     pub fn refuse_unknown(&mut self, object: Node<'_, '_>, names: &[&str]) {
         if !self.lenient {
@@ -38,7 +38,8 @@ impl Faults {
         }
     }
 
-    /// Adds these faults even when unknown members are ignored: a rule that is not understood must not seem to be enforced.
+    /// Adds these faults even if unknown members are ignored: a rule that is not understood must not seem to be
+    /// enforced.
     #[inline]
     pub fn always_refuse_unknown(&mut self, object: Node<'_, '_>, names: &[&str]) {
         for member in object.children() {
@@ -64,7 +65,7 @@ impl Faults {
         }
     }
 
-    /// Adds a fault of a node. `message` continues a sentence that the path begins: `must be a string`.
+    /// Adds a fault at a node. `message` continues a sentence that the path begins: `must be a string`.
     #[cold]
     pub fn add(&mut self, node: Node<'_, '_>, message: impl Into<Cow<'static, str>>) {
         if self.has_room() {
@@ -75,7 +76,7 @@ impl Faults {
         }
     }
 
-    /// Adds a fault of a member that the node lacks.
+    /// Adds a fault at a member that the node lacks.
     #[cold]
     pub fn add_member(&mut self, node: Node<'_, '_>, key: &str, message: &'static str) {
         if self.has_room() {
@@ -97,16 +98,16 @@ impl Faults {
         self.list.len() < MAX_FAULTS
     }
 
-    /// Whether there are no faults so far.
+    /// Returns whether there are no faults so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// `Ok` if there are no faults.
+    /// Returns `Ok` if there are no faults.
     ///
     /// # Errors
-    /// [`Code::Invalid`] with all of them.
+    /// [`Code::Invalid`] with all faults.
     pub fn none_or_error(self) -> Result<(), Error> {
         if self.list.is_empty() {
             return Ok(());
@@ -117,7 +118,7 @@ impl Faults {
         })
     }
 
-    /// A required member; a fault if it is missing.
+    /// Returns a required member, or adds a fault if it is missing.
     pub fn required<'d, 'a>(&mut self, object: Node<'d, 'a>, key: &str) -> Option<Node<'d, 'a>> {
         let member = object.member(key);
         if member.is_none() {
@@ -126,7 +127,7 @@ impl Faults {
         member
     }
 
-    /// The node, if it is an object; a fault if not.
+    /// Returns the node if it is an object, or adds a fault.
     #[inline(always)]
     pub fn object<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
         if node.is_object() {
@@ -136,7 +137,7 @@ impl Faults {
         None
     }
 
-    /// The node, if it is an object; a fault if not, and one for each member whose name is not in `names`.
+    /// Returns the node if it is an object, and refuses members whose names are not in `names`; otherwise adds a fault.
     pub fn object_with<'d, 'a>(
         &mut self,
         node: Node<'d, 'a>,
@@ -147,7 +148,7 @@ impl Faults {
         Some(object)
     }
 
-    /// The node, if it is an array; a fault if not.
+    /// Returns the node if it is an array, or adds a fault.
     pub fn array<'d, 'a>(&mut self, node: Node<'d, 'a>) -> Option<Node<'d, 'a>> {
         if matches!(node.scalar(), Scalar::Array) {
             return Some(node);
@@ -156,7 +157,7 @@ impl Faults {
         None
     }
 
-    /// The string, if it is one of 1 to `max` characters; a fault if not.
+    /// Returns the string if it has 1 to `max` characters, or adds a fault.
     pub fn name<'a>(&mut self, node: Node<'_, 'a>, max: usize) -> Option<Cow<'a, str>> {
         let text = node.text().filter(|text| {
             !text.is_empty() && (text.len() <= max || text.chars().nth(max).is_none())
@@ -170,7 +171,7 @@ impl Faults {
         text.cloned()
     }
 
-    /// The boolean, if it is one; a fault if not.
+    /// Returns the boolean if it is one, or adds a fault.
     pub fn boolean(&mut self, node: Node<'_, '_>) -> Option<bool> {
         if let Scalar::Bool(value) = node.scalar() {
             return Some(*value);
@@ -179,7 +180,7 @@ impl Faults {
         None
     }
 
-    /// The integer, if it is one from 0 to `max`; a fault if not.
+    /// Returns the integer if it is one from 0 to `max`, or adds a fault.
     pub fn integer(&mut self, node: Node<'_, '_>, max: u8) -> Option<u8> {
         if let Some(value) = node.integer()
             && let Ok(value) = u8::try_from(value)
@@ -195,7 +196,7 @@ impl Faults {
     }
 }
 
-/// The message about a name that is not in `names`. It suggests the most similar one, if there is one.
+/// Returns the message about a name that is not in `names`. It suggests the most similar name, if there is one.
 #[must_use]
 pub fn unknown(name: &str, names: &[&str]) -> Cow<'static, str> {
     match nearest(name, names) {
@@ -204,7 +205,7 @@ pub fn unknown(name: &str, names: &[&str]) -> Cow<'static, str> {
     }
 }
 
-/// A message with a number in it. Unlike `format!`, this takes little of the module.
+/// Returns a message with a number in it. Unlike `format!`, this takes little of the module.
 #[cold]
 #[inline(never)]
 fn with_number(before: &str, number: usize, after: &str) -> String {

@@ -1,10 +1,10 @@
 //! A JSON text, read once and strictly into a flat list of nodes. Faults found in it are collected in [`Faults`].
 //!
 //! Strict means: UTF-8, no duplicate members in an object, nothing after the value, at most [`MAX_DEPTH`] levels
-//! (`platform.md`, "HTTP conventions"). A byte order mark before the value is skipped. Numbers keep their text, so that an
+//! (`platform.md`, "HTTP conventions"). A byte order mark before the value is skipped. Numbers keep their text, so an
 //! amount stays exact from a request to the store and to the answer. Strings without escapes, and numbers, are borrowed
-//! from the text. Every entry records its parent, so a path is built only when there is a fault to report. Not a general
-//! JSON library: it exists so that everything wrong with an input can be named at once.
+//! from the text. Every entry records its parent, so a path is built only when there is a fault to report. This is not
+//! a general JSON library: it exists to name everything that is wrong with an input at once.
 
 mod faults;
 mod nearest;
@@ -26,24 +26,24 @@ use crate::error::{Code, Error};
 use crate::index::{Index, Seed};
 use crate::swar::equal;
 
-/// How deeply arrays and objects may be nested.
+/// The deepest nesting of arrays and objects, in levels.
 pub const MAX_DEPTH: usize = 32;
 
 /// The byte order mark in UTF-8. Some programs write it at the beginning of a file.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The most values, arrays, objects and members in the text of a request: more than any valid request has, and little
-/// memory.
+/// The most values, arrays, objects and members in the text of a request. No valid request has more, and they take
+/// little memory.
 pub const MAX_VALUES: usize = 250_000;
 
-/// A value; of an array or an object, without its contents.
+/// A value. An array or an object comes without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar<'a> {
     /// `null`.
     Null,
-    /// `true`, `false`.
+    /// `true` or `false`.
     Bool(bool),
-    /// An integer written without fraction and exponent that fits an `i64`.
+    /// An integer that fits an `i64` and is written without a fraction or an exponent.
     Integer(i64),
     /// Any other number, exactly as it is written: `1.10`, `1e2`, `-0`, `123456789012345678901`. It is never a float,
     /// which would lose digits.
@@ -56,7 +56,7 @@ pub enum Scalar<'a> {
     Object,
 }
 
-/// How a value is addressed in its parent: one step of a JSON path.
+/// One step of a JSON path: the address of a value in its parent.
 #[derive(Clone, Debug)]
 enum Segment<'a> {
     /// The name of a member.
@@ -80,20 +80,20 @@ struct Entry<'a> {
 pub struct Document<'a> {
     /// In the order of the text.
     entries: Vec<Entry<'a>>,
-    /// Whether an object may have duplicate members; when false, none has.
+    /// True if an object may have duplicate members; if false, none has.
     may_have_duplicates: bool,
-    /// Whether there is a [`Scalar::Number`].
+    /// True if there is a [`Scalar::Number`].
     has_numbers: bool,
-    /// Whether a number may be an integer with a fraction of zeros, such as `18.0`.
+    /// True if a number may be an integer with a fraction of zeros, such as `18.0`.
     may_have_integers: bool,
-    /// Whether reading ended at a value that is nested too deep.
+    /// True if reading ended at a value that is nested too deeply.
     is_too_deep: bool,
-    /// How many entries there may be, and whether reading ended at one more.
+    /// The most entries, and whether reading ended because there was one more.
     most: usize,
     has_too_many: bool,
 }
 
-/// A value in a document. The default is one that is not there: `null`.
+/// A value in a document. The default stands for a missing value, and is `null`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Node<'d, 'a> {
     entries: &'d [Entry<'a>],
@@ -104,13 +104,13 @@ impl<'a> Document<'a> {
     /// Parses a JSON text.
     ///
     /// # Errors
-    /// [`Code::Invalid`] when it is not JSON, or not as strict as this module requires; every duplicate member is
+    /// [`Code::Invalid`] if the text is not JSON, or not as strict as this module requires; every duplicate member is
     /// named.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         Self::parse_up_to(text, MAX_VALUES)
     }
 
-    /// The same; there may be `most` values.
+    /// Parses a JSON text of at most `most` values.
     ///
     /// # Errors
     /// As [`Document::parse`].
@@ -123,8 +123,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Parses at most `most` values, and leaves out the texts of numbers when none of them can be an integer. Decisions do not
-    /// read those texts, and keeping them would slow down an item with a price by a third.
+    /// Parses at most `most` values, and leaves out the texts of numbers if none of them can be an integer. Decisions
+    /// do not read those texts, and keeping them would slow down an item with a price by a third.
     pub(crate) fn parse_without_number_text(text: &'a [u8], most: usize) -> Result<Self, Error> {
         let text = utf8(text)?;
         let mut document = Self::read(text, most)?;
@@ -164,7 +164,7 @@ impl<'a> Document<'a> {
         }
         read.map_err(|cause| {
             let mut message = String::from("must be JSON: ");
-            // Unlike `format!`, this cannot panic, and so the module has no code for that.
+            // Unlike `format!`, this cannot panic, so the module has no code for a panic.
             let _ = write!(message, "{cause}");
             Error::new(Code::Invalid, "$", message)
         })?;
@@ -188,8 +188,9 @@ impl<'a> Document<'a> {
         faults.none_or_error()
     }
 
-    /// Takes the text of numbers from the JSON text that the entries were read from. `serde_json` passes on a float and
-    /// not the text; its feature that keeps the text would make every integer slower, in every crate of the build.
+    /// Takes the text of numbers from the JSON text that the entries were read from. `serde_json` passes on a float
+    /// instead of the text; its feature that keeps the text would make every integer slower, in every crate of the
+    /// build.
     fn fill_in_numbers(&mut self, text: &'a str) {
         let mut numbers = Numbers { rest: text };
         for entry in &mut self.entries {
@@ -203,7 +204,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The outermost value.
+    /// Returns the outermost value.
     #[must_use]
     pub fn root(&self) -> Node<'_, 'a> {
         Node {
@@ -213,7 +214,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The text, without a byte order mark.
+/// Returns the text without a byte order mark.
 fn utf8(text: &[u8]) -> Result<&str, Error> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     std::str::from_utf8(text).map_err(|_| Error::new(Code::Invalid, "$", "must be UTF-8"))
@@ -225,14 +226,14 @@ impl<'d, 'a> Node<'d, 'a> {
         self.entries.get(self.index)
     }
 
-    /// The value; of an array or an object, without its contents.
+    /// Returns the value. An array or an object comes without its contents.
     #[must_use]
     #[inline(always)]
     pub fn scalar(self) -> &'d Scalar<'a> {
         self.entry().map_or(&Scalar::Null, |entry| &entry.scalar)
     }
 
-    /// The string, if the value is one.
+    /// Returns the string, if the value is one.
     #[must_use]
     #[inline(always)]
     pub fn text(self) -> Option<&'d Cow<'a, str>> {
@@ -242,21 +243,21 @@ impl<'d, 'a> Node<'d, 'a> {
         }
     }
 
-    /// Whether it is `null`.
+    /// Returns whether the value is `null`.
     #[must_use]
     #[inline(always)]
     pub fn is_null(self) -> bool {
         matches!(self.scalar(), Scalar::Null)
     }
 
-    /// Whether it is an object.
+    /// Returns whether the value is an object.
     #[must_use]
     #[inline(always)]
     pub fn is_object(self) -> bool {
         matches!(self.scalar(), Scalar::Object)
     }
 
-    /// The elements of an array or the members of an object, in order; empty for any other value.
+    /// Returns the elements of an array or the members of an object, in order; any other value has none.
     pub fn children(self) -> impl Iterator<Item = Self> {
         let mut next = self.index + 1;
         let end = self.entry().map_or(0, |entry| entry.end);
@@ -273,7 +274,7 @@ impl<'d, 'a> Node<'d, 'a> {
         })
     }
 
-    /// The member's name; empty if the node is not a member of an object.
+    /// Returns the member's name, which is empty if the node is not a member of an object.
     #[must_use]
     #[inline(always)]
     pub fn key(self) -> &'d Cow<'a, str> {
@@ -284,7 +285,7 @@ impl<'d, 'a> Node<'d, 'a> {
         }
     }
 
-    /// The member of that name, if the node is an object that has one.
+    /// Returns the member with this name, if the node is an object that has one.
     #[must_use]
     pub fn member(self, key: &str) -> Option<Self> {
         if !self.is_object() {
@@ -310,7 +311,7 @@ impl<'d, 'a> Node<'d, 'a> {
         }
     }
 
-    /// The node's JSON path: `$.items[3].id`.
+    /// Returns the node's JSON path, such as `$.items[3].id`.
     #[must_use]
     pub fn path(self) -> String {
         let mut path = String::from("$");
@@ -331,7 +332,7 @@ impl<'d, 'a> Node<'d, 'a> {
         path
     }
 
-    /// The JSON path of a member of this node, whether it exists or not.
+    /// Returns the JSON path of a member of this node, whether or not the member exists.
     #[must_use]
     pub fn path_of(self, key: &str) -> String {
         let mut path = self.path();

@@ -1,10 +1,10 @@
-//! The name that is meant by a misspelled one.
+//! Finds the name that a misspelled one probably means.
 
-/// The longest name that is compared: no name that is meant is longer.
+/// The longest name that is compared, in bytes: no known name is longer.
 const MAX_NAME: usize = 64;
 
-/// The one of some names that is most similar to a name, if it is similar at all: at most a third of the longer one's letters
-/// are other ones. Case, `_` and `-` make no difference.
+/// Returns the name of `names` that is most similar to `name`, if one is similar at all: at most a third of the longer
+/// one's letters differ. Case, `_` and `-` make no difference.
 #[cold]
 #[inline(never)]
 pub fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
@@ -26,7 +26,7 @@ fn letters(name: &str) -> Option<Vec<u8>> {
     (name.len() <= MAX_NAME).then(|| letters.map(|byte| byte.to_ascii_lowercase()).collect())
 }
 
-/// The edit distance of Levenshtein: how many letters must be added, removed or replaced.
+/// Returns the Levenshtein distance: the number of letters to add, remove or replace.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (done, letter) in one.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Finds the numbers of a JSON text, exactly as they are written, and reads them. Pure.
+//! Finds the numbers of a JSON text, exactly as they are written, and reads them.
 
 use std::borrow::Cow;
 
 use super::{Node, Scalar};
 
 impl<'a> Node<'_, 'a> {
-    /// The number's text, if the value is a number: exactly as it is written in the JSON text.
+    /// Returns the number's text exactly as it is written in the JSON text, if the value is a number.
     #[must_use]
     pub fn number(self) -> Option<Cow<'a, str>> {
         match self.scalar() {
@@ -16,7 +16,7 @@ impl<'a> Node<'_, 'a> {
         }
     }
 
-    /// The number, if it is an integer; its fraction may have zeros (`18.0`).
+    /// Returns the number if it is an integer; its fraction may have zeros (`18.0`).
     #[must_use]
     pub fn integer(self) -> Option<i64> {
         match self.scalar() {

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{Document, Entry, MAX_DEPTH, Scalar, Segment};
 
-/// Reads one value and its contents to the end of a document's entries.
+/// Reads one value with its contents, and appends them to a document's entries.
 pub(super) struct Reader<'r, 'a> {
     pub(super) document: &'r mut Document<'a>,
     pub(super) segment: Segment<'a>,
@@ -28,15 +28,15 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// A number whose text [`Document::fill_in_numbers`] fills in.
+    /// Appends a number whose text [`Document::fill_in_numbers`] fills in.
     fn number<E>(self) -> Result<(), E> {
         self.document.has_numbers = true;
         self.leaf(Scalar::Number(""))
     }
 
-    /// Begins an array or object; [`Reader::close`] sets its `end`. `None` if it is too deep: it is not read, which
-    /// `serde_json` takes for a syntax error. An error from here would need the code that looks for a line and column
-    /// in its message, a fifteenth of the module.
+    /// Begins an array or object; [`Reader::close`] sets its `end`. Returns `None` if it is too deep or there are too
+    /// many values: it is not read, which `serde_json` takes for a syntax error. An error from here would need the code
+    /// that looks for a line and column in its message, a fifteenth of the module.
     #[inline(always)]
     fn open(&mut self, scalar: Scalar<'a>) -> Option<usize> {
         if self.depth == MAX_DEPTH {
@@ -57,7 +57,7 @@ impl<'a> Reader<'_, 'a> {
         Some(index)
     }
 
-    /// Whether reading ends here, as it does where it is too deep.
+    /// Returns whether reading ends here, as it does at a value that is too deep.
     #[inline(always)]
     fn has_too_many(&mut self) -> bool {
         let has_too_many = self.document.entries.len() > self.document.most;
@@ -65,7 +65,7 @@ impl<'a> Reader<'_, 'a> {
         has_too_many
     }
 
-    /// A reader of a value in the array or object at `index`.
+    /// Returns a reader of a value in the array or object at `index`.
     #[inline(always)]
     fn inside<'s>(&'s mut self, index: usize, segment: Segment<'a>) -> Reader<'s, 'a> {
         Reader {
@@ -86,7 +86,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// A name's bit in a Bloom filter of 64 bits with one hash: names with different bits are different.
+/// Returns a name's bit in a Bloom filter of 64 bits with one hash: names with different bits are different.
 #[inline(always)]
 fn bloom_bit(name: &str) -> u64 {
     let name = name.as_bytes();
@@ -178,7 +178,7 @@ impl<'a> Visitor<'a> for Reader<'_, 'a> {
     }
 }
 
-/// Reads a member's name, borrowed where it can be.
+/// Reads a member's name, borrowed if possible.
 struct Key;
 
 impl<'a> DeserializeSeed<'a> for Key {

@@ -4,7 +4,7 @@ use super::{Node, Scalar};
 use crate::swar::may_need_escape;
 
 impl Node<'_, '_> {
-    /// Appends the value: members in their order, numbers as they are written, strings escaped only where JSON demands it. A
+    /// Appends the value: members in order, numbers as they are written, strings escaped only where JSON demands it. A
     /// document that was parsed without the text of its numbers cannot be written.
     pub fn write(self, out: &mut Vec<u8>) {
         match self.scalar() {
@@ -38,7 +38,8 @@ impl Node<'_, '_> {
         push(close, out);
     }
 
-    /// Whether arrays and objects are nested in it, itself included, to more than so many levels.
+    /// Returns whether arrays and objects are nested in the value to more than `levels` levels, including the value
+    /// itself.
     #[must_use]
     pub fn is_deeper_than(self, levels: usize) -> bool {
         let opens = matches!(self.scalar(), Scalar::Array | Scalar::Object);
@@ -49,19 +50,18 @@ impl Node<'_, '_> {
     }
 }
 
-/// Appends a text as it is. A call each time, for what is written seldom: in place it would take more of the module.
+/// Appends a text as it is. It is for text that is rarely written: a call takes less of the module than inlined code.
 #[inline(never)]
 pub(crate) fn push(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The same for a string as JSON.
+/// Appends a string as JSON. Like [`push`], it is never inlined.
 #[inline(never)]
 pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
     write_text(text, out);
 }
 
-/// Appends a number as JSON: its digits, from the last to the first, turned around.
 #[inline(never)]
 pub(crate) fn write_number(number: usize, out: &mut Vec<u8>) {
     let begin = out.len();

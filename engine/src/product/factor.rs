@@ -1,25 +1,26 @@
-//! A factor of the product: the set of values that a project accepts of one target, as what is listed and how often.
+//! A factor of the product: the set of values that a project accepts for one target, as the listed values and how often
+//! each is listed.
 
 use super::{Choice, Target};
 use crate::index::{Index, Seed};
 use crate::restriction::{Demand, Restriction, Value};
 
-/// How a restriction takes part in its factor. It denies what it lists;
+/// The role of a restriction that denies what it lists.
 pub(crate) const DENIES: usize = 0;
-/// it allows what it lists, together with the other lists that are not exclusive;
+/// The role of a restriction that allows what it lists, together with the other lists that are not exclusive.
 const JOINS: usize = 1;
-/// the same for `BOOLEAN`;
+/// The role of a `BOOLEAN` that allows its value, together with the other `BOOLEAN`s that are not exclusive.
 pub(crate) const JOINS_BOOLEANS: usize = 2;
-/// or it allows what it lists, as a check of its own.
+/// The role of a restriction that allows what it lists, as a check of its own.
 const ALONE: usize = 3;
 
-/// What is known of a value, as bits: whether a list allows it,
+/// The bit of a value that a list allows.
 pub(crate) const ALLOWED: u8 = 1;
-/// whether a list denies it,
+/// The bit of a value that a list denies.
 pub(crate) const DENIED: u8 = 2;
-/// whether every check that allows by a list has it,
+/// The bit of a value that is in every check that allows by a list.
 pub(crate) const PASSES: u8 = 4;
-/// and whether `BOOLEAN`s that are joined ask for it.
+/// The bit of a value that joined `BOOLEAN`s ask for.
 pub(crate) const ASKED: u8 = 8;
 
 /// A number for each role.
@@ -44,26 +45,26 @@ pub(crate) struct Line {
     /// Its position in the project's restrictions.
     pub(crate) position: usize,
     pub(crate) role: usize,
-    /// Which of the checks that allow by a list it belongs to, from 1.
+    /// The number of its check among those that allow by a list, from 1; 0 if it denies.
     check: usize,
     /// The numbers of its values, each once.
     values: Vec<usize>,
 }
 
-/// A value, and how often it is listed. The booleans are kept whether they are listed or not.
+/// A value, and how often it is listed. The booleans are kept even if they are not listed.
 #[derive(Debug)]
 pub(crate) struct Listed<'a> {
     pub(crate) value: Choice<'a>,
-    /// How many lines of each role list it.
+    /// The number of lines of each role that list it.
     lines: ByRole,
-    /// How many checks allow it, and the sum of their numbers: where all but one do, it tells which does not.
+    /// The number of checks that allow it, and the sum of their numbers: if only one does not, the sum tells which.
     checks: usize,
     checks_sum: usize,
-    /// The line that listed it last, from 1.
+    /// The number of the line that listed it last, from 1.
     last_line: usize,
 }
 
-/// The set of values that a project accepts of one target.
+/// The set of values that a project accepts for one target.
 #[derive(Debug)]
 pub(crate) struct Factor<'a> {
     pub(crate) target: Target<'a>,
@@ -71,15 +72,15 @@ pub(crate) struct Factor<'a> {
     /// `true`, `false`, and every text that is listed, in order of appearance.
     pub(crate) values: Vec<Listed<'a>>,
     texts: Index,
-    /// How many checks allow by a list.
+    /// The number of checks that allow by a list.
     checks: usize,
-    /// How many lines there are of each role, how many values they list, and the check that they join in.
+    /// For each role, the number of lines, the number of values they list, and the check that they join in.
     lines_of: ByRole,
     values_of: ByRole,
     check_of: ByRole,
 }
 
-/// The number of the first text of a factor.
+/// The number of the first text in a factor.
 pub(crate) const FIRST_TEXT: usize = 2;
 
 impl<'a> Factor<'a> {
@@ -150,7 +151,7 @@ impl<'a> Factor<'a> {
         self.lines.push(line);
     }
 
-    /// Lists a value in a line, once.
+    /// Adds a value to a line, at most once.
     #[inline(never)]
     fn list(&mut self, value: Choice<'a>, line: &mut Line) {
         let next = self.values.len();
@@ -177,12 +178,12 @@ impl<'a> Factor<'a> {
         listed.lines.add(line.role, 1);
     }
 
-    /// Whether a text is listed.
+    /// Returns whether a text is listed.
     pub(crate) fn lists(&self, text: &str) -> bool {
         self.texts.contains(text)
     }
 
-    /// What is known of a value: [`ALLOWED`], [`DENIED`], [`PASSES`], [`ASKED`].
+    /// Returns the bits of a value: [`ALLOWED`], [`DENIED`], [`PASSES`], [`ASKED`].
     #[inline(never)]
     pub(crate) fn traits(&self, listed: &Listed<'_>) -> u8 {
         let allowed = if listed.checks > 0 { ALLOWED } else { 0 };
@@ -201,12 +202,12 @@ impl<'a> Factor<'a> {
         allowed | denied | passes | asked
     }
 
-    /// Whether the set has a value.
+    /// Returns whether the set contains a listed value.
     fn has(&self, listed: &Listed<'_>) -> bool {
         self.traits(listed) & (DENIED | PASSES) == PASSES
     }
 
-    /// The same for any value.
+    /// Returns whether the set contains a value, listed or not.
     pub(crate) fn accepts(&self, value: Choice<'_>) -> bool {
         let number = match value {
             Choice::Bool(value) => Some(usize::from(!value)),
@@ -219,7 +220,7 @@ impl<'a> Factor<'a> {
         }
     }
 
-    /// A value that the set has; `None` if it is empty.
+    /// Returns a value that the set contains; `None` if it is empty.
     pub(crate) fn first(&self) -> Option<Choice<'a>> {
         if self.checks == 0 {
             return Some(Choice::Other);
@@ -228,19 +229,18 @@ impl<'a> Factor<'a> {
         accepted.map(|listed| listed.value)
     }
 
-    /// What a line lists.
     fn listed_by(&self, line: &Line) -> impl Iterator<Item = &Listed<'a>> {
         let numbers = line.values.iter();
         numbers.filter_map(|number| self.values.get(*number))
     }
 
-    /// Whether a line lists one of these values, marked by number.
+    /// Returns whether a line lists one of the values marked by number.
     pub(crate) fn has_any(&self, line: &Line, marked: &[bool]) -> bool {
         let mut numbers = line.values.iter();
         numbers.any(|number| marked.get(*number) == Some(&true))
     }
 
-    /// Whether the check that a line belongs to allows nothing, because its list is empty.
+    /// Returns whether the check that a line belongs to allows nothing, because its list is empty.
     pub(crate) fn is_of_empty_check(&self, line: &Line) -> bool {
         match line.role {
             DENIES => false,
@@ -249,10 +249,10 @@ impl<'a> Factor<'a> {
         }
     }
 
-    /// For each check, by its number, whether there is a value that it alone keeps out.
+    /// Returns, for each check by its number, whether there is a value that it alone keeps out.
     #[inline(never)]
     pub(crate) fn needed_checks(&self) -> Vec<bool> {
-        // An only check keeps out everything that is not listed.
+        // A single check keeps out everything that is not listed.
         let mut needed = vec![self.checks == 1; self.checks + 1];
         let sum = self.checks * (self.checks + 1) / 2;
         for listed in &self.values {
@@ -266,8 +266,8 @@ impl<'a> Factor<'a> {
         needed
     }
 
-    /// Whether a line adds nothing: without it the set stays the same. One whose values are all named as dead or as denied
-    /// needlessly is left out. `needed` is [`Factor::needed_checks`].
+    /// Returns whether a line adds nothing: without it the set stays the same. A line whose values are all named as
+    /// dead or as denied needlessly does not count. `needed` is the result of [`Factor::needed_checks`].
     #[inline(never)]
     pub(crate) fn is_idle(&self, line: &Line, needed: &[bool]) -> bool {
         let denies = line.role == DENIES;
@@ -302,7 +302,7 @@ impl Restriction<'_> {
 }
 
 impl Demand<'_> {
-    /// One of the values that it lists. A number, which no list has, is none.
+    /// Returns one of the values that it lists; a number, which no list has, is `None`.
     fn choice(&self, index: usize) -> Option<Choice<'_>> {
         let value = match self {
             Self::Boolean(_, value) => return Some(Choice::Bool(*value)),

@@ -1,9 +1,9 @@
-//! A project's restrictions as a product of sets: for the item's id, and for each property that they test, the values that they
-//! accept. The project allows an item exactly if each of these sets has the item's value.
+//! A project's restrictions as a product of sets: the values that they accept for the item's id and for each property
+//! that they test. The project allows an item if and only if each of these sets contains the item's value.
 //!
-//! A set is finite where a check allows by a list: no other value passes that. Where none does, it is everything but the
-//! denied values: an absent property, a number and any other text pass too. Building a product takes one look at each value.
-//! [`crate::check`] decides, fast and without this; this is made to take little of the module.
+//! A set is finite if a check allows by a list: no other value passes that check. Otherwise it contains everything but
+//! the denied values: an absent property, a number and any other text pass too. Building a product looks at each value
+//! once. [`crate::check`] makes the decisions, fast and without this; this is made to take up little of the module.
 
 mod factor;
 
@@ -15,15 +15,15 @@ use crate::index::{Index, Seed};
 use crate::json::{push, push_text};
 use crate::restriction::{Demand, Restriction};
 
-/// What a set is of: a property, by its name, or the item's id.
+/// The target of a set: a property, by its name, or the item's id.
 pub(crate) type Target<'a> = Option<&'a str>;
 
 /// A value of a target, as far as restrictions tell values apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice<'a> {
-    /// What is not listed: an absent property, any other id; a number and any other text are accepted where these are.
+    /// A value that is not listed: an absent property or any other id. A number or any other text is accepted wherever
+    /// these are.
     Other,
-    /// A boolean.
     Bool(bool),
     /// A text, or an item's id.
     Text(&'a str),
@@ -32,12 +32,12 @@ pub(crate) enum Choice<'a> {
 /// A project's restrictions as a product of sets.
 #[derive(Debug)]
 pub(crate) struct Product<'a> {
-    /// That of the item's id, and then those of the properties, in order of appearance.
+    /// The set for the item's id, then those for the properties, in order of appearance.
     pub(crate) factors: Vec<Factor<'a>>,
     properties: Index,
-    /// For each restriction on a property, that property's name as what it lists.
+    /// The names of the properties: each restriction on a property lists the name of that property.
     pub(crate) names: Factor<'a>,
-    /// For more hash tables of what is in it.
+    /// The seed for further hash tables of its contents.
     pub(crate) seed: Seed,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Product<'a> {
         self.factors.push(Factor::new(target, self.seed));
     }
 
-    /// The set of a target; `None` where every value is accepted.
+    /// Returns the set for a target; `None` if every value is accepted.
     pub(crate) fn factor(&self, target: Target<'_>) -> Option<&Factor<'a>> {
         let number = match target {
             None => 0,
@@ -86,19 +86,19 @@ impl<'a> Product<'a> {
         self.factors.get(number)
     }
 
-    /// Whether an item's id is listed.
+    /// Returns whether an item's id is listed.
     pub(crate) fn lists(&self, id: &str) -> bool {
         let ids = self.factors.first();
         ids.is_some_and(|ids| ids.lists(id))
     }
 
-    /// Whether no item is accepted.
+    /// Returns whether no item is accepted.
     pub(crate) fn is_empty(&self) -> bool {
         self.factors.iter().any(|set| set.first().is_none())
     }
 
-    /// The body of an evaluate call, without a project's id, about an item that is accepted but perhaps for its value of one
-    /// target. `None` if there is none. An id that is not listed is one for which `is_listed` is false.
+    /// Returns the body of an evaluate call, without a project's id, about an item that is accepted except perhaps for
+    /// its value of one target; `None` if there is no such item. An id is unlisted if `is_listed` is false for it.
     #[inline(never)]
     pub(crate) fn witness(
         &self,
@@ -134,7 +134,7 @@ impl<'a> Product<'a> {
     }
 }
 
-/// Appends a property, if it is not absent.
+/// Appends a property unless it is absent.
 #[inline(never)]
 fn set(name: &str, value: Choice<'_>, properties: &mut Vec<u8>) {
     if value == Choice::Other {
@@ -152,12 +152,12 @@ fn set(name: &str, value: Choice<'_>, properties: &mut Vec<u8>) {
     }
 }
 
-/// A boolean as it is written.
+/// Returns a boolean as it is written.
 pub(crate) const fn name_of(value: bool) -> &'static str {
     if value { "true" } else { "false" }
 }
 
-/// An id that is not listed.
+/// Returns an id that is not listed.
 fn other_id(is_listed: &dyn Fn(&str) -> bool) -> String {
     let mut id = "item".to_owned();
     let mut number = 1_usize;

@@ -4,16 +4,16 @@
 //! priced in CLF). The other 13 are not used for prices in shops: metals (XAU, XAG, XPD, XPT), bond market units (XBA
 //! to XBD), units of account (XDR, XSU, XUA), and the codes for testing and for no currency (XTS, XXX).
 //!
-//! Not the crate `iso_currency`: it treats VES, which shops in Venezuela use, as superseded, accepts withdrawn codes
-//! and would add two kilobytes to the module.
+//! The crate `iso_currency` is not used: it treats VES, which shops in Venezuela use, as superseded, accepts withdrawn
+//! codes and would add two kilobytes to the module.
 
 use std::fmt;
 
 use super::Invalid;
 
-/// ISO 4217 list one as published on 2026-01-01 (SIX, maintenance agency), by code: code and minor unit.
+/// ISO 4217 list one as published on 2026-01-01 (SIX, maintenance agency): codes and minor units, sorted by code.
 ///
-/// Codes are added but never removed: rates that were set in a currency must still be readable after an update.
+/// Codes are added but never removed: rates set in a currency must remain readable after an update.
 const LIST_ONE: &str = "\
 AED2 AFN2 ALL2 AMD2 AOA2 ARS2 AUD2 AWG2 AZN2 BAM2 BBD2 BDT2 BHD3 BIF0 BMD2 \
 BND2 BOB2 BOV2 BRL2 BSD2 BTN2 BWP2 BYN2 BZD2 CAD2 CDF2 CHE2 CHF2 CHW2 CLF4 \
@@ -49,7 +49,7 @@ impl Currency {
         let [a, b, c] = text.as_bytes() else {
             return Err(NOT_A_CURRENCY);
         };
-        // As numbers, three letters are compared at once.
+        // As a number, a code is compared in one step.
         let code = u32::from_be_bytes([0, *a, *b, *c]);
         listed
             .binary_search_by_key(&code, |[a, b, c, ..]| u32::from_be_bytes([0, *a, *b, *c]))
@@ -59,14 +59,14 @@ impl Currency {
             .ok_or(NOT_A_CURRENCY)
     }
 
-    /// The code: `SEK`.
+    /// Returns the code, such as `SEK`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         let start = usize::from(self.index) * ENTRY;
         LIST_ONE.get(start..start + 3).unwrap_or_default()
     }
 
-    /// The number of decimals of an amount, 0 to 4.
+    /// Returns the number of decimals of an amount, 0 to 4.
     #[must_use]
     pub fn minor_unit(self) -> u8 {
         let digit = LIST_ONE.as_bytes().get(usize::from(self.index) * ENTRY + 3);

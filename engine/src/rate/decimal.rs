@@ -1,12 +1,12 @@
-//! Parsing decimal text, exactly and in one pass, as scaled integers, which a [`Decimal`] is made of.
+//! Parses decimal text exactly and in one pass, into the scaled integers that a [`Decimal`] is made of.
 //!
-//! The text is a JSON number (RFC 8259, 6): Python writes 0.000049 as `4.9e-05`, the European Central Bank 0.8595 as
-//! `0.85950`. The parser of `Decimal` accepts more (`+1`, `1_000`, `.5`) and may round. How many decimals and digits a
-//! number may have is decided in [`super::number`].
+//! The text is a JSON number (RFC 8259, 6): Python writes 0.000049 as `4.9e-05`, and the European Central Bank writes
+//! 0.8595 as `0.85950`. The parser of `Decimal` accepts more (`+1`, `1_000`, `.5`) and may round. [`super::number`]
+//! sets the limits on decimals and digits.
 
 use rust_decimal::Decimal;
 
-/// Why a text is not a decimal within the limits.
+/// The reason that a text is not a decimal within the limits.
 pub(super) enum DecimalError {
     NotADecimal,
     TooManyDecimals,
@@ -23,8 +23,8 @@ pub(super) fn parse_decimal(
     Ok(decimal_from_parts(mantissa, scale))
 }
 
-/// Parses a JSON number of any length in one pass, and returns its mantissa and how many decimals it has. `max_digits` is at
-/// most 28. Zeros that do not change the value count neither as decimals nor as digits.
+/// Parses a JSON number of any length in one pass, and returns its mantissa and its number of decimals. `max_digits` is
+/// at most 28. Zeros that do not change the value count neither as decimals nor as digits.
 #[inline(never)]
 pub(super) fn parse_scaled(
     text: &str,
@@ -41,7 +41,7 @@ pub(super) fn parse_scaled(
             continue;
         }
         digits += zeros + 1;
-        // With more digits than that the number is rejected below, so its mantissa does not matter.
+        // A number with more digits is rejected below, so its mantissa does not matter.
         if digits <= i64::from(max_digits) {
             for _ in 0..zeros {
                 mantissa *= 10;
@@ -53,7 +53,7 @@ pub(super) fn parse_scaled(
     if digits == 0 {
         return Ok((0, 0));
     }
-    // The value is mantissa × 10^shift, and the mantissa does not end with a zero.
+    // The value is mantissa × 10^shift, and the mantissa does not end in a zero.
     let decimals = i64::try_from(number.fraction.len()).unwrap_or(i64::MAX);
     let shift = number
         .exponent
@@ -105,7 +105,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Takes the first byte off a text if it is one of these.
+/// Removes the first byte of a text if it is one of `bytes`, and returns whether it did.
 fn take(text: &mut &[u8], bytes: &[u8]) -> bool {
     match text.split_first() {
         Some((first, rest)) if bytes.contains(first) => {
@@ -116,7 +116,7 @@ fn take(text: &mut &[u8], bytes: &[u8]) -> bool {
     }
 }
 
-/// Takes the leading digits off a text, at least one.
+/// Removes the leading digits of a text, at least one, and returns them.
 fn take_digits<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at_checked(count)?;
@@ -124,7 +124,7 @@ fn take_digits<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     (count > 0).then_some(digits)
 }
 
-/// Takes an exponent off a text, clamped far beyond what the digits of any text can compensate.
+/// Removes an exponent from a text and returns it, clamped far beyond what the digits of any text can offset.
 fn take_exponent(text: &mut &[u8]) -> Option<i64> {
     let negative = take(text, b"-");
     if !negative {
@@ -136,14 +136,14 @@ fn take_exponent(text: &mut &[u8]) -> Option<i64> {
     Some(if negative { -size } else { size })
 }
 
-/// 10 to a power of at most 38; 1 for a negative one.
+/// Returns 10 to the power of `exponent`, which is at most 38; 1 for a negative exponent.
 #[inline(never)]
 pub(super) fn power_of_ten(exponent: i64) -> i128 {
     (0..exponent).fold(1, |power, _| power * 10)
 }
 
-/// `mantissa` ÷ 10^`scale`. The mantissa must be less than 2^96 and the scale at most 28; the results of the rate math
-/// are all less than 10^28.
+/// Returns `mantissa` ÷ 10^`scale`. The mantissa must be less than 2^96 and the scale at most 28; all results of the
+/// rate math are less than 10^28.
 pub(super) fn decimal_from_parts(mantissa: i128, scale: u32) -> Decimal {
     let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = mantissa.unsigned_abs().to_le_bytes();
     let low = u32::from_le_bytes([a, b, c, d]);

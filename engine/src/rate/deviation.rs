@@ -1,30 +1,30 @@
-//! How far a rate has moved, and which slip of the keyboard it looks like (`rates.md`, "Guard against slips").
+//! Measures how far a rate has moved, and recognizes typing slips (`rates.md`, "Guard against slips").
 //!
-//! Pure: what may be moved how far, and what happens to a rate that moves further, is left to the host.
+//! Pure: the host decides which rates may move how far, and what happens to a rate that moves further.
 
 use rust_decimal::Decimal;
 
 use super::number::{MARKUP_DECIMALS, ONE, div_round, from_parts, millionths, percent_units};
 use super::{Percentage, Rate};
 
-/// A rate looks like another when it is within a twentieth of that, 5 %.
+/// A rate looks like another rate if it is within a twentieth (5 %) of it.
 const TWENTIETH: i128 = 20;
 
 /// A hundred percent, in units of 10^-[`MARKUP_DECIMALS`] percent.
 const WHOLE: i128 = 1_000_000;
 
-/// How far a rate has moved.
+/// The deviation of a new rate from the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deviation {
     /// (new − old) ÷ old, in percent, rounded once to four decimals, half away from zero; negative when the rate fell.
     pub percent: Decimal,
-    /// Whether it moved by more than the tolerance; decided before anything is rounded.
+    /// True if the rate moved by more than the tolerance; decided before rounding.
     pub exceeds: bool,
-    /// What it looks like.
+    /// The slip that the new rate looks like, if any.
     pub hint: Option<Hint>,
 }
 
-/// What a new rate looks like beside the old one.
+/// A slip that a new rate looks like, compared with the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// The opposite: within 5 % of 1 ÷ old.
@@ -34,7 +34,7 @@ pub enum Hint {
 }
 
 impl Hint {
-    /// The hint as it is written: `INVERTED`, `DECIMAL_POINT`.
+    /// Returns the hint as it is written: `INVERTED`, `DECIMAL_POINT`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,10 +45,10 @@ impl Hint {
 }
 
 impl Deviation {
-    /// How far a rate moves from `old` to `new`, and whether that is further than `tolerance`.
+    /// Returns how far a rate moves from `old` to `new`, and whether that is further than `tolerance`.
     #[must_use]
     pub fn between(old: Rate, new: Rate, tolerance: Percentage) -> Self {
-        // Both less than 10^21, so that a product with WHOLE is less than 10^27.
+        // Both are less than 10^21, so a product with WHOLE is less than 10^27.
         let (old, new) = (millionths(old.value()), millionths(new.value()));
         let moved = (new - old) * WHOLE;
         let hint = if is_inverted(old, new) {
@@ -66,17 +66,17 @@ impl Deviation {
     }
 }
 
-/// Whether old × new is within a twentieth of 1.
+/// Returns whether old × new is within a twentieth of 1.
 fn is_inverted(old: i128, new: i128) -> bool {
     let one = ONE * ONE;
     let product = old.checked_mul(new);
     product.is_some_and(|product| (product - one).abs() <= one / TWENTIETH)
 }
 
-/// Whether new is within a twentieth of old, moved by one place or more to either side.
+/// Returns whether new is within a twentieth of old with its decimal point moved by one place or more, either way.
 fn is_shifted(old: i128, new: i128) -> bool {
     let (mut old, mut new) = (old, new);
-    // The lesser one is moved up until it is beyond the other: less than 10^22 both.
+    // Moves the lesser of the two up until it exceeds the other: both stay below 10^22.
     let is_greater = new > old;
     while (is_greater && old <= new) || (!is_greater && new <= old) {
         let moved = if is_greater { &mut old } else { &mut new };

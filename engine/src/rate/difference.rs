@@ -1,7 +1,7 @@
-//! How the rates that a shop uses differ from those it used before, and the rates that it holds from then on.
+//! Compares the rates that a shop uses with those it used before, and returns the rates that it holds from then on.
 //!
 //! Pure: `before` is what the shop held, `after` is the result of [`used_rates`](super::used_rates), and the time is an
-//! argument. The first three lists make a rates-changed message (`given.md`, 6.1); the fourth is what the shop holds.
+//! argument. The first three lists form a rates-changed message (`given.md`, 6.1); the fourth is what the shop holds.
 
 use super::{RateKey, UsedRate, sorted_keys};
 
@@ -10,18 +10,19 @@ use super::{RateKey, UsedRate, sorted_keys};
 pub struct HeldRate<'a> {
     /// The rate.
     pub used: UsedRate<'a>,
-    /// When the shop first got it; RFC 3339.
+    /// The time when the shop first got it, in RFC 3339.
     pub created_date: &'a str,
-    /// When its value, with or without markup, last changed; RFC 3339. For a new rate, when the shop got it.
+    /// The time when its value, with or without markup, last changed, in RFC 3339. For a new rate, the time when the
+    /// shop got it.
     pub last_modified: Option<&'a str>,
 }
 
-/// What changed for a shop. Every list is sorted by type, source and target.
+/// The changes for a shop. Every list is sorted by type, source and target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference<'a> {
     /// Rates that the shop did not have before.
     pub created: Vec<HeldRate<'a>>,
-    /// Rates that the shop had, of pairs in which either direction now has another value, with or without markup.
+    /// Rates that the shop already had, in pairs where either direction now has another value, with or without markup.
     pub updated: Vec<HeldRate<'a>>,
     /// Rates that the shop no longer has, as it last used them.
     pub deleted: Vec<HeldRate<'a>>,
@@ -30,7 +31,7 @@ pub struct Difference<'a> {
 }
 
 impl Difference<'_> {
-    /// Whether nothing changed for the shop, so that there is no message.
+    /// Returns whether nothing changed for the shop, so that there is no message.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.created.is_empty() && self.updated.is_empty() && self.deleted.is_empty()
@@ -45,10 +46,10 @@ struct Change<'r, 'a> {
 }
 
 impl Change<'_, '_> {
-    /// Whether it exists before and after, with different values. Who set it and where does not count: a shop's own
-    /// rate that is replaced by an equal one of its company is no change (`rates.md`, "The topic").
+    /// Returns whether the rate exists before and after, with different values. Who set it and where does not count:
+    /// replacing a shop's own rate with an equal one of its company is no change (`rates.md`, "The topic").
     fn is_modified(&self) -> bool {
-        // Neither has trailing zeros, so equal values have equal bytes; the comparison of Decimal would rescale first.
+        // Neither has trailing zeros, so equal values have equal bytes; comparing Decimals would rescale them first.
         let bytes = |rate: &UsedRate<'_>| {
             [rate.value.value(), rate.value_with_markup.value()].map(|value| value.serialize())
         };
@@ -58,12 +59,12 @@ impl Change<'_, '_> {
     }
 }
 
-/// The difference between what a shop held and what it uses now. Of several rates with the same key the first counts.
+/// Returns the difference between what a shop held and what it uses now. The first rate with a given key counts.
 ///
-/// `created_date` stays the same while a rate changes; it is `at` for a new rate, even one that existed earlier.
+/// `created_date` stays the same while a rate changes; for a new rate it is `at`, even if the rate existed earlier.
 /// `last_modified` becomes `at` if the rate's own value changed (`rates.md`, "Which rates a shop uses"). An updated
-/// pair is listed in both directions, as "both directions are always present" (`given.md`, 6.1), although often only
-/// one is modified: the opposite of a rate in the thousands rarely changes in six decimals.
+/// pair is listed in both directions, because "both directions are always present" (`given.md`, 6.1), although often
+/// only one changed: the opposite of a rate in the thousands rarely changes in six decimals.
 #[must_use]
 pub fn difference<'a>(
     before: &[HeldRate<'a>],
@@ -110,7 +111,7 @@ pub fn difference<'a>(
     difference
 }
 
-/// The rates of every key before and after, sorted by key.
+/// Returns the rates of every key before and after, sorted by key.
 fn changes<'r, 'a>(before: &'r [HeldRate<'a>], after: &'r [UsedRate<'a>]) -> Vec<Change<'r, 'a>> {
     let key_at = |index: usize| match before.get(index) {
         Some(rate) => Some(rate.used.key),

@@ -1,8 +1,8 @@
-//! Which markup a shop uses for a pair: what its own level and the levels above it say of it.
+//! Finds the markup that a shop uses for a pair, from its own level and the levels above it.
 //!
-//! A level may have a general markup and markups of single pairs. "For a type and pair a shop uses the nearest level that
-//! says anything of it: there the pair's own entry, else the general one; without either, none" (`rates.md`, "Business
-//! units"). A general markup says something of every pair, so nothing above such a level counts.
+//! A level may have a general markup and markups for single pairs. "For a type and pair a shop uses the nearest level
+//! that says anything of it: there the pair's own entry, else the general one; without either, none" (`rates.md`,
+//! "Business units"). A general markup covers every pair, so the levels above it do not count.
 
 use super::{Percentage, RateKey, sorted_keys};
 
@@ -20,20 +20,20 @@ pub struct PairMarkup {
 pub struct Markups {
     /// The markup of every pair that has none of its own.
     pub general: Option<Percentage>,
-    /// The markups of single pairs; of several with the same pair the first counts.
+    /// The markups for single pairs; if several have the same pair, the first counts.
     pub pairs: Vec<PairMarkup>,
 }
 
-/// The markups that a shop uses, of all levels together.
+/// The markups that a shop uses, collected from all levels.
 pub(super) struct UsedMarkups<'m> {
     pairs: Vec<&'m PairMarkup>,
-    /// The unordered keys of `pairs`, each with its index; of equal keys the nearest comes first.
+    /// The unordered keys of `pairs`, each with its index; among equal keys the nearest level comes first.
     keys: Vec<(RateKey, usize)>,
     general: Percentage,
 }
 
 impl<'m> UsedMarkups<'m> {
-    /// Those of the levels, the shop's own first.
+    /// Collects the markups of the levels; the shop's own level comes first.
     pub(super) fn new(levels: impl Iterator<Item = &'m Markups>) -> Self {
         let mut pairs = Vec::new();
         let mut general = None;
@@ -56,7 +56,7 @@ impl<'m> UsedMarkups<'m> {
         }
     }
 
-    /// The markup of a type and pair, in either direction.
+    /// Returns the markup of a type and pair, in either direction.
     pub(super) fn of(&self, key: RateKey) -> Percentage {
         let key = key.unordered();
         let nearest = self.keys.partition_point(|(other, _)| *other < key);

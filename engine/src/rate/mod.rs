@@ -1,9 +1,9 @@
 //! Exact rate math: rates, their opposites, markups, amounts in another currency, how far a rate has moved, which rates a
 //! shop uses and how they differ from those it used before (`rates.md`).
 //!
-//! A rate from S to T of R means 1 T = R S: an amount in T times R is in S. Every result is computed on scaled integers
-//! and rounded once, half away from zero; there are no floats. Who may set a rate, where rates are stored and who is
-//! notified of a difference is left to the host.
+//! A rate of R from S to T means 1 T = R S: an amount in T times R is in S. Every result is computed on scaled integers
+//! and rounded once, half away from zero; there are no floats. The host decides who may set a rate, where rates are
+//! stored and who is notified of a difference.
 //!
 //! ```
 //! use tillgate_engine::rate::{Percentage, Rate};
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Read it in this order: [`number`], [`currency`], this file, [`deviation`], [`markup`], [`used`],
-//! [`difference`](mod@difference) and [`text`], the same from JSON to JSON.
+//! [`difference`](mod@difference) and [`text`], which offers all of it from JSON to JSON.
 
 #![deny(clippy::float_arithmetic)]
 
@@ -41,19 +41,19 @@ pub use markup::{Markups, PairMarkup};
 pub use number::{Amount, Invalid, Percentage, Rate, Value, convert};
 pub use used::{Level, SetRate, SetRateError, SetRateErrorKind, UsedRate, used_rates};
 
-/// What a rate is for; ordered by name, as rates are listed.
+/// The purpose of a rate; ordered by name, as rates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RateType {
-    /// Between companies of one group.
+    /// Used between companies of one group.
     Intercompany,
-    /// When a shop buys.
+    /// Used when a shop buys.
     Purchase,
-    /// When a shop sells.
+    /// Used when a shop sells.
     Sales,
 }
 
 impl RateType {
-    /// The type as it is written: `SALES`, `PURCHASE`, `INTERCOMPANY` (`given.md`, 2.5).
+    /// Returns the type as it is written: `SALES`, `PURCHASE`, `INTERCOMPANY` (`given.md`, 2.5).
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The pair of two currencies.
+    /// Creates the pair of two currencies.
     ///
     /// # Errors
     /// If they are the same currency.
@@ -94,19 +94,19 @@ impl Pair {
         Ok(Self { from, to })
     }
 
-    /// The source, the currency that the price is in (`currencyIdFrom`, `sourceCurrencyCode`).
+    /// Returns the source, the currency that the price is in (`currencyIdFrom`, `sourceCurrencyCode`).
     #[must_use]
     pub const fn from(self) -> Currency {
         self.from
     }
 
-    /// The target, the currency that is priced (`currencyIdTo`, `targetCurrencyCode`).
+    /// Returns the target, the currency that is priced (`currencyIdTo`, `targetCurrencyCode`).
     #[must_use]
     pub const fn to(self) -> Currency {
         self.to
     }
 
-    /// The other direction.
+    /// Returns the other direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self {
@@ -116,17 +116,17 @@ impl Pair {
     }
 }
 
-/// What identifies a rate of a shop; ordered by type, source and target, as rates are listed.
+/// The key of a shop's rate; ordered by type, source and target, as rates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RateKey {
-    /// What the rate is for.
+    /// The purpose of the rate.
     pub rate_type: RateType,
     /// The currencies.
     pub pair: Pair,
 }
 
 impl RateKey {
-    /// The other direction of the same type.
+    /// Returns the other direction of the same type.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self {
@@ -135,15 +135,15 @@ impl RateKey {
         }
     }
 
-    /// The direction that stands for the unordered pair: the same for a key and its opposite.
+    /// Returns the direction that stands for the unordered pair: the same for a key and its opposite.
     pub(crate) fn unordered(self) -> Self {
         self.min(self.opposite())
     }
 }
 
-/// The keys at indices 0 to `count`, each with its index, sorted by key and then by index.
+/// Returns the first `count` keys, each with its index, sorted by key and then by index.
 ///
-/// A heap, and one for every kind of list: each instance of the standard sort takes eight kilobytes of the module.
+/// One heap sorts every kind of list: each instance of the standard sort takes eight kilobytes of the module.
 #[inline(never)]
 fn sorted_keys(count: usize, key_at: &dyn Fn(usize) -> Option<RateKey>) -> Vec<(RateKey, usize)> {
     let mut keys = Vec::with_capacity(count);

@@ -2,11 +2,11 @@
 //!
 //! Values are stored as [`Decimal`] but computed on integers: every result is one integer division, `div_round`, which
 //! rounds once. The multiplication and division of `Decimal` round to 28 digits first, and a second rounding would have
-//! to be proved harmless. The bounds below keep everything within an `i128`, but for an amount times a rate, which is
+//! to be proved harmless. The bounds below keep everything within an `i128`, except an amount times a rate, which is
 //! computed in two halves.
 //!
-//! Input is a number as JSON writes it, with an exponent or trailing zeros perhaps: only its value counts. Output has
-//! neither: 1.10 becomes 1.1 (`rates.md`, "Setting rates").
+//! Input is a number as JSON writes it, perhaps with an exponent or trailing zeros: only its value counts. Output has
+//! neither: 1.10 becomes 1.1 (`rates.md`, "Setting rates"). Only a converted amount keeps all its decimals.
 
 use std::fmt;
 
@@ -14,33 +14,33 @@ use rust_decimal::Decimal;
 
 use super::decimal::{DecimalError, decimal_from_parts, parse_decimal, parse_scaled, power_of_ten};
 
-/// The most decimals of a rate (`given.md`, 8).
+/// The maximum number of decimals of a rate (`given.md`, 8).
 const DECIMALS: u32 = 6;
 /// 1 in millionths, the unit that rates are computed in.
 pub(super) const ONE: i128 = 1_000_000;
-/// The most significant digits of a rate: no JSON parser loses any of them (`rates.md`, "Setting rates").
+/// The maximum number of significant digits of a rate: no JSON parser loses any of them (`rates.md`, "Setting rates").
 const DIGITS: u32 = 15;
 /// A rate without its decimal point is less than this.
 const MANTISSA_LIMIT: i128 = 10_i128.pow(DIGITS);
-/// The most decimals of a markup (`rates.md`, "Business units").
+/// The maximum number of decimals of a markup (`rates.md`, "Business units").
 pub(super) const MARKUP_DECIMALS: u32 = 4;
-/// The most decimals that an amount is rounded to.
+/// The maximum number of decimals that an amount can be rounded to.
 pub const MAX_MINOR_UNIT: u8 = 6;
 /// A [`Value`] in millionths is less than this.
 const VALUE_LIMIT: i128 = 10_i128.pow(DIGITS + DECIMALS);
-/// An amount has at most this many significant digits, before and after it is converted. A [`Decimal`] always holds them.
+/// The maximum number of significant digits of an amount, before and after conversion. A [`Decimal`] always holds them.
 const AMOUNT_DIGITS: u32 = 28;
-/// The most decimals of an amount that is to be converted: more than any 64-bit float has that is not 0.
+/// The maximum number of decimals of an amount before conversion: more than any nonzero 64-bit float has.
 const AMOUNT_DECIMALS: u32 = 400;
 /// The digits of a converted amount, as an integer, are less than this.
 const AMOUNT_LIMIT: u128 = 10_u128.pow(AMOUNT_DIGITS);
 
-/// Why a value is invalid; continues a sentence that its path begins: `must be greater than 0`.
+/// The reason that a value is invalid. It completes a sentence that begins with the path: `must be greater than 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid(pub(super) &'static str);
 
 impl Invalid {
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0
@@ -59,13 +59,13 @@ const NOT_A_DECIMAL: Invalid = Invalid("must be a decimal such as 11.05");
 const SIX_DECIMALS: Invalid = Invalid("must have at most six decimals");
 const FIFTEEN_DIGITS: Invalid = Invalid("must have at most 15 significant digits");
 
-/// A rate as it is set: positive, at most six decimals and 15 significant digits. Trailing zeros of an integer are
-/// significant, zeros at either end of a fraction are not.
+/// A rate as it is set: positive, with at most six decimals and 15 significant digits. Trailing zeros of an integer are
+/// significant; zeros at either end of a fraction are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(Decimal);
 
-/// A rate after a markup was subtracted: at most six decimals, less than 10^15. It is 0 if less than 0.0000005 remains,
-/// and may have more digits than a rate that is set.
+/// A rate after any markup was subtracted: less than 10^15, with at most six decimals. It is 0 if less than 0.0000005
+/// remains, and may have more digits than a rate that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(Decimal);
 
@@ -85,7 +85,7 @@ impl Rate {
     /// Parses a rate.
     ///
     /// # Errors
-    /// If it is not a decimal, not positive or has too many digits: nothing is rounded silently.
+    /// If it is not a decimal, is not positive or has too many digits: nothing is rounded silently.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let value = parse_six_decimals(text, DIGITS, FIFTEEN_DIGITS)?;
         if value.mantissa() <= 0 {
@@ -94,14 +94,14 @@ impl Rate {
         Ok(Self(value))
     }
 
-    /// The rate as a decimal.
+    /// Returns the rate as a decimal.
     #[must_use]
     pub const fn value(self) -> Decimal {
         self.0
     }
 
-    /// 1 ÷ the rate, rounded once to six decimals, half away from zero; `None` if that is 0.000000, for rates above
-    /// 2,000,000 (`rates.md`, "Which rates a shop uses").
+    /// Returns 1 ÷ the rate, rounded once to six decimals, half away from zero; `None` if that is 0.000000, as for
+    /// rates above 2,000,000 (`rates.md`, "Which rates a shop uses").
     #[must_use]
     pub fn opposite(self) -> Option<Self> {
         let millionths = self.opposite_times(ONE);
@@ -109,9 +109,9 @@ impl Rate {
         (millionths != 0).then(|| Self(from_millionths(millionths)))
     }
 
-    /// rate ÷ `per`, rounded once to six decimals, half away from zero: of two quotes for one unit of the same currency,
-    /// the rate between the currencies that they quote. From 1 EUR = 11.2285 SEK and 1 EUR = 1.149 USD follows
-    /// 1 USD = 11.2285 ÷ 1.149 SEK.
+    /// Returns rate ÷ `per`, rounded once to six decimals, half away from zero. If both quote one unit of the same
+    /// currency, the result is the rate between the currencies that they quote it in:
+    /// 1 EUR = 11.2285 SEK and 1 EUR = 1.149 USD give 1 USD = 11.2285 ÷ 1.149 SEK.
     ///
     /// # Errors
     /// If that is 0.000000, or has more digits than a rate may have.
@@ -130,20 +130,21 @@ impl Rate {
         Ok(Self(cross))
     }
 
-    /// rate × (100 − markup) ÷ 100, rounded once to six decimals, half away from zero.
+    /// Returns rate × (100 − markup) ÷ 100, rounded once to six decimals, half away from zero.
     #[must_use]
     pub fn with_markup(self, markup: Percentage) -> Value {
         let product = millionths(self.0) * markup.factor();
         Value(from_millionths(div_round(product, ONE)))
     }
 
-    /// The same for the opposite direction: (1 ÷ rate) × (100 − markup) ÷ 100, rounded only once, at the end.
+    /// Returns the opposite with the markup, (1 ÷ rate) × (100 − markup) ÷ 100, rounded only once, at the end, to six
+    /// decimals, half away from zero.
     #[must_use]
     pub fn opposite_with_markup(self, markup: Percentage) -> Value {
         Value(from_millionths(self.opposite_times(markup.factor())))
     }
 
-    /// (1 ÷ rate) × `factor`, both in millionths. For a rate of m ÷ 10^s that is `factor` × 10^s ÷ m.
+    /// Returns (1 ÷ rate) × `factor`, both in millionths. For a rate of m ÷ 10^s that is `factor` × 10^s ÷ m.
     fn opposite_times(self, factor: i128) -> i128 {
         div_round(
             factor * power_of_ten(self.0.scale().into()),
@@ -169,7 +170,7 @@ impl Value {
         Ok(Self(value))
     }
 
-    /// The value as a decimal.
+    /// Returns the value as a decimal.
     #[must_use]
     pub const fn value(self) -> Decimal {
         self.0
@@ -201,13 +202,13 @@ impl Percentage {
         Ok(markup)
     }
 
-    /// The percentage as a decimal.
+    /// Returns the percentage as a decimal.
     #[must_use]
     pub const fn value(self) -> Decimal {
         self.0
     }
 
-    /// What a rate is multiplied by, (100 − markup) ÷ 100, in millionths: 1 to 1,000,000.
+    /// Returns the factor that a rate is multiplied by, (100 − markup) ÷ 100, in millionths: 1 to 1,000,000.
     fn factor(self) -> i128 {
         ONE - percent_units(self)
     }
@@ -231,7 +232,7 @@ impl Amount {
 }
 
 impl fmt::Display for Amount {
-    /// All decimals, without an exponent.
+    /// Writes all decimals, without an exponent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = usize::try_from(self.scale).unwrap_or_default();
         let digits = format!("{:0>1$}", self.mantissa.unsigned_abs(), decimals + 1);
@@ -242,8 +243,8 @@ impl fmt::Display for Amount {
     }
 }
 
-/// amount × rate, rounded once to exactly `minor_unit` decimals, half away from zero (`rates.md`, "Which rates a shop
-/// uses"). An amount in the rate's target currency becomes one in its source currency; −0 becomes 0.
+/// Returns amount × rate, rounded once to exactly `minor_unit` decimals, half away from zero (`rates.md`, "Which rates
+/// a shop uses"). An amount in the rate's target currency becomes one in its source currency; −0 becomes 0.
 ///
 /// # Errors
 /// If the result has more than 28 digits, or `minor_unit` is more than [`MAX_MINOR_UNIT`].
@@ -266,19 +267,19 @@ pub fn convert(amount: Amount, rate: Value, minor_unit: u8) -> Result<Decimal, I
     Ok(decimal_from_parts(converted, decimals))
 }
 
-/// a × b without the last `dropped` digits, rounded half up; `None` if that has more than 28 digits. Both have at most 28
-/// digits, and their product up to 56: it is computed in halves of 14 digits.
+/// Returns a × b without its last `dropped` digits, rounded half up; `None` if that has more than 28 digits. Each
+/// factor has at most 28 digits and the product up to 56, so it is computed in halves of 14 digits.
 fn multiplied(a: u128, b: u128, dropped: u32) -> Option<u128> {
     const HALF: u128 = 10_u128.pow(AMOUNT_DIGITS / 2);
     let power = |exponent: u32| power_of_ten(exponent.into()).unsigned_abs();
     let middle = (a / HALF) * (b % HALF) + (a % HALF) * (b / HALF);
     let mut low = (a % HALF) * (b % HALF) + middle % HALF * HALF;
     let mut high = (a / HALF) * (b / HALF) + middle / HALF;
-    // The product is high × 10^28 + low; what is added is half of what one digit counts that remains.
+    // The product is high × 10^28 + low. Adding half a unit of the last digit that remains rounds it.
     match dropped.checked_sub(AMOUNT_DIGITS + 1) {
         None if dropped > 0 => low += 5 * power(dropped - 1),
         None => {}
-        // Less than half of it.
+        // The product is less than half a unit.
         Some(more) if more >= AMOUNT_DIGITS => return Some(0),
         Some(more) => high += 5 * power(more),
     }
@@ -291,14 +292,14 @@ fn multiplied(a: u128, b: u128, dropped: u32) -> Option<u128> {
     }
 }
 
-/// The quotient, rounded half away from zero. The divisor is positive; twice either number fits an `i128`.
+/// Returns the quotient, rounded half away from zero. The divisor is positive, and twice either number fits an `i128`.
 #[inline(never)]
 pub(super) fn div_round(dividend: i128, divisor: i128) -> i128 {
     let half = if dividend < 0 { -divisor } else { divisor };
     (2 * dividend + half) / (2 * divisor)
 }
 
-/// A value of at most `scale` decimals, in units of 10^-`scale`.
+/// Returns a value of at most `scale` decimals in units of 10^-`scale`.
 #[inline(never)]
 fn at_scale(value: Decimal, scale: u32) -> i128 {
     value.mantissa() * power_of_ten(i64::from(scale) - i64::from(value.scale()))
@@ -308,23 +309,23 @@ pub(super) fn millionths(value: Decimal) -> i128 {
     at_scale(value, DECIMALS)
 }
 
-/// A percentage in units of 10^-[`MARKUP_DECIMALS`]: less than 1,000,000.
+/// Returns a percentage in units of 10^-[`MARKUP_DECIMALS`] percent: less than 1,000,000.
 pub(super) fn percent_units(percentage: Percentage) -> i128 {
     at_scale(percentage.0, MARKUP_DECIMALS)
 }
 
-/// Millionths as a decimal without trailing zeros.
+/// Returns millionths as a decimal without trailing zeros.
 fn from_millionths(millionths: i128) -> Decimal {
     from_parts(millionths, DECIMALS)
 }
 
-/// So many units of 10^-`scale` as a decimal without trailing zeros.
+/// Returns `units` × 10^-`scale` as a decimal without trailing zeros.
 #[inline(never)]
 pub(super) fn from_parts(units: i128, scale: u32) -> Decimal {
     decimal_from_parts(units, scale).normalize()
 }
 
-/// A decimal of at most six decimals and so many digits; `too_many_digits` is the error if it has more.
+/// Parses a decimal with at most six decimals and `digits` digits; `too_many_digits` is the error if there are more.
 fn parse_six_decimals(
     text: &str,
     digits: u32,

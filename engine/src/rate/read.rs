@@ -1,7 +1,7 @@
-//! Reading the rates of a request, in the shapes of [`super::text`], and collecting their faults.
+//! Reads the rates of a request, in the shapes of [`super::text`], and collects their faults.
 //!
-//! Each function reads a member of an object, or an object, and returns `None` if it found a fault. One that reads
-//! several members reads all of them before it returns, so that every fault is found.
+//! Each function reads an object or one of its members, and returns `None` if a fault leaves it without a value. A
+//! function that reads several members reads all of them before it returns, so that every fault is found.
 
 use super::{
     Currency, HeldRate, Invalid, Level, Markups, Pair, PairMarkup, Percentage, Rate, RateKey,
@@ -9,19 +9,17 @@ use super::{
 };
 use crate::json::{Faults, Node};
 
-/// The most characters of a business unit's id, or of the name of who set a rate.
+/// The maximum length of a business unit's id, or of the name of whoever set a rate, in characters.
 const MAX_NAME: usize = 256;
 
 const NOT_A_STRING: Invalid = Invalid("must be a string");
 const NOT_A_DECIMAL: Invalid = Invalid("must be a decimal in a string");
 
-/// The member `levels`.
 pub(super) fn read_levels<'d>(call: Node<'d, 'd>, faults: &mut Faults) -> Option<Vec<Level<'d>>> {
     let list = read_list(call, "levels", faults)?;
     Some(read_objects(list, read_level, faults).1)
 }
 
-/// A level, with the id of its business unit and its markups.
 fn read_level<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<Level<'d>> {
     faults.refuse_unknown(
         node,
@@ -73,7 +71,7 @@ pub(super) fn read_percentage(
     read_decimal(object, member, Percentage::parse, faults)
 }
 
-/// The member `rates` of an object, as the level of that business unit.
+/// Reads the member `rates` of an object as the level of a business unit.
 #[inline(never)]
 pub(super) fn read_rates<'d>(
     object: Node<'d, 'd>,
@@ -86,7 +84,7 @@ pub(super) fn read_rates<'d>(
         Ok(level) => return Some(level),
         Err(errors) => errors,
     };
-    // A rate that could not be read may be the opposite that another one lacks.
+    // A rate that could not be read may be the opposite that another rate lacks.
     let are_all_read = list.children().count() == nodes.len();
     for SetRateError { index, kind } in errors {
         let Some(node) = nodes.get(index).copied() else {
@@ -103,7 +101,7 @@ pub(super) fn read_rates<'d>(
     None
 }
 
-/// A list of rates with different keys.
+/// Reads a list of rates; a repeated key is a fault.
 pub(super) fn read_distinct<'d, R>(
     object: Node<'d, 'd>,
     member: &str,
@@ -149,7 +147,7 @@ fn read_set_rate<'d>(node: Node<'d, 'd>, faults: &mut Faults) -> Option<SetRate<
     })
 }
 
-/// The day of the reference that a rate was taken from, as it is set or as it is used. It has no part in the math.
+/// Returns the day of the reference that a set or used rate was taken from. It has no part in the math.
 fn as_of<'d>(node: Node<'d, 'd>) -> Option<&'d str> {
     let of_set = || node.member("reference")?.member("date");
     let day = node.member("asOf").or_else(of_set)?;
@@ -216,7 +214,7 @@ pub(super) fn read_decimal<T>(
     read_parsed(object, member, NOT_A_DECIMAL, parse, faults)
 }
 
-/// A required string member, parsed; `not_a_string` is the fault of any other type.
+/// Reads and parses a required string member; `not_a_string` is the fault of any other type.
 fn read_parsed<T>(
     object: Node<'_, '_>,
     member: &str,
@@ -265,7 +263,7 @@ pub(super) fn read_time<'d>(
     }
 }
 
-/// Whether the text has the form of a time. Whether the month has that day is not checked: a clock made the time.
+/// Returns whether the text has the form of a time. The day is not checked against the month: a clock made the time.
 fn is_time(text: &str) -> bool {
     const FORMAT: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
     let has_format = text.len() == FORMAT.len()
@@ -285,7 +283,7 @@ fn is_time(text: &str) -> bool {
         && is_within(17, "00", "59")
 }
 
-/// An optional member: `Some(None)` if it is missing or `null`.
+/// Reads an optional member; returns `Some(None)` if it is missing or `null`.
 pub(super) fn read_optional<'d, T>(
     object: Node<'d, 'd>,
     member: &str,
@@ -298,7 +296,7 @@ pub(super) fn read_optional<'d, T>(
     }
 }
 
-/// The member, if it is neither missing nor `null`.
+/// Returns the member unless it is missing or `null`.
 #[inline(never)]
 pub(super) fn present<'d>(object: Node<'d, 'd>, member: &str) -> Option<Node<'d, 'd>> {
     object.member(member).filter(|node| !node.is_null())
@@ -313,7 +311,7 @@ pub(super) fn read_list<'d>(
     faults.array(list)
 }
 
-/// The objects in a list and their nodes; objects with faults are left out of both.
+/// Reads the objects in a list, and returns their nodes and values; an object that cannot be read is in neither.
 pub(super) fn read_objects<'d, R>(
     list: Node<'d, 'd>,
     read: fn(Node<'d, 'd>, &mut Faults) -> Option<R>,
@@ -329,7 +327,7 @@ pub(super) fn read_objects<'d, R>(
     (nodes, objects)
 }
 
-/// Adds a fault of a member, whose value is then `None`.
+/// Adds a fault of a member, and returns `None` as the member's value.
 pub(super) fn reject<T>(
     object: Node<'_, '_>,
     member: &str,

@@ -1,31 +1,33 @@
 //! The rate math from JSON to JSON, many calls at a time.
 //!
-//! `{ "calls": [ … ] }`, with 1 to 10,000 calls, gives `{ "answers": [ … ] }`, one answer for each call in the same
-//! order. If anything is wrong with any call, there are no answers but an error that lists every fault with its path
-//! (`$.calls[3].rate`). Numbers are decimals in strings, in calls and in answers. Optional members may be `null`.
-//! Unknown members are faults, but for those of rates, of which messages may have more (`given.md` 6.1).
+//! A request `{ "calls": [ … ] }` with 1 to 10,000 calls gives `{ "answers": [ … ] }` with one answer for each call, in
+//! the same order. If anything is wrong with any call, there are no answers, only an error that lists every fault with
+//! its path (`$.calls[3].rate`). Numbers, except `minorUnit`, are decimals in strings, in calls and in answers.
+//! Optional members may be `null`. Unknown members are faults, except in rates, because those of messages may have more
+//! members (`given.md` 6.1).
 //!
 //! | `op` | members | answer |
 //! |---|---|---|
 //! | `opposite` | `rate` | `{ rate }`: 1 ÷ rate; a rate whose opposite rounds to 0.000000 is a fault |
 //! | `markup` | `rate`, `markupPercentage`, `opposite?` | `{ rate }`: the rate with the markup subtracted; with `opposite: true`, the unrounded opposite with the markup subtracted |
-//! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of that currency or 0 to 6; `amount` has at most 28 significant digits, `rate` may include a markup and may be 0 |
-//! | `cross` | `rate`, `per` | `{ rate }`: rate ÷ per, of two quotes for one unit of the same currency; a result that rounds to 0.000000, or has more digits than a rate may have, is a fault of `rate` |
+//! | `convert` | `amount`, `rate`, `currency` or `minorUnit` | `{ amount }`: amount × rate, with the decimals of the currency, or with 0 to 6; `amount` has at most 28 significant digits, `rate` may include a markup and may be 0 |
+//! | `cross` | `rate`, `per` | `{ rate }`: rate ÷ per, for two quotes of one unit of the same currency; a result that rounds to 0.000000, or has more digits than a rate may have, is a fault of `rate` |
 //! | `deviation` | `old`, `new`, `tolerancePercentage` | `{ percent, exceeds, hint? }`: [how far](super::Deviation) a rate moves from old to new, whether that is more than the tolerance, and whether it looks `INVERTED` or like a slipped `DECIMAL_POINT` |
-//! | `used` | `levels` | `{ rates }`: the [rates that a shop uses](super::UsedRate) by these levels |
-//! | `difference` | `before`, `levels`, `at` | `{ createdRates, updatedRates, deletedRates, rates }`: how the rates that a shop uses by these levels differ from those that it [held](super::HeldRate) |
+//! | `used` | `levels` | `{ rates }`: the [rates that a shop uses](super::UsedRate) with these levels |
+//! | `difference` | `before`, `levels`, `at` | `{ createdRates, updatedRates, deletedRates, rates }`: how the rates that a shop uses with these levels differ from those that it [held](super::HeldRate) |
 //! | `check` | `rates` | `{}` if all of them can be set together at one business unit |
 //!
 //! A level is `{ businessUnitId, rates, markupPercentage?, markups? }`; the shop's own comes first, and without levels
-//! a shop uses no rates. A rate that is set is `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdBy?, reference? }`.
-//! The `markupPercentage` of a level is for all pairs but those that `markups` lists:
+//! a shop uses no rates. A set rate is
+//! `{ exchangeRateType, currencyIdFrom, currencyIdTo, rateValue, createdBy?, reference? }`.
+//! The `markupPercentage` of a level applies to all pairs except those that `markups` lists:
 //! `{ exchangeRateType, currencyIdFrom, currencyIdTo, markupPercentage }`, in either direction and at most one for each
 //! pair.
 //!
-//! A used rate also has `rateValueWithMarkup` and `setAt`, and instead of `reference` its `date` as `asOf`; a held rate
-//! also has `createdDate` and `lastModified?`. Members have the same names everywhere, so that the `rates` of `difference`
-//! can be passed as the next `before`. Times are RFC 3339 in UTC with milliseconds (`2026-11-20T17:40:00.000Z`); `date` is
-//! any text, handed on as it is.
+//! A used rate also has `rateValueWithMarkup` and `setAt`, and has `asOf`, the `date` of the reference, instead of
+//! `reference`; a held rate also has `createdDate` and `lastModified?`. Members have the same names everywhere, so the
+//! `rates` of `difference` can be passed as the next `before`. Times are RFC 3339 in UTC with milliseconds
+//! (`2026-11-20T17:40:00.000Z`); `date` is any text, passed on unchanged.
 
 use rust_decimal::Decimal;
 
@@ -39,12 +41,12 @@ use super::{Amount, Deviation, Invalid, Rate, Value, convert, difference, used_r
 use crate::error::Error;
 use crate::json::{Document, Faults, Node};
 
-/// The most calls in a request.
+/// The maximum number of calls in a request.
 const MAX_CALLS: usize = 10_000;
 
 const OPPOSITE_IS_ZERO: Invalid = Invalid("has an opposite that rounds to 0.000000");
 
-/// Appends the answers to the calls of a request as JSON; nothing if there is an error.
+/// Appends the answers to the calls of a request as JSON, or nothing if there is an error.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of every call.
@@ -60,7 +62,7 @@ pub fn answer(request: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     result
 }
 
-/// Appends the answers, perhaps not all of them if there are faults.
+/// Appends the answers; some may be missing if there are faults.
 fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
     let request = faults.object_with(request, &["calls"])?;
     let calls = read_list(request, "calls", faults)?;
@@ -80,7 +82,7 @@ fn write_answers(request: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) 
     Some(())
 }
 
-/// Appends the answer to a call; `None` if there is a fault.
+/// Appends the answer to a call; returns `None` if a fault prevents it.
 fn write_answer(call: Node<'_, '_>, out: &mut Vec<u8>, faults: &mut Faults) -> Option<()> {
     const OPS: Invalid =
         Invalid("must be opposite, markup, convert, cross, deviation, used, difference or check");

@@ -1,8 +1,8 @@
-//! Which rates a shop uses: the rates that are set at its level and the levels above, completed and resolved.
+//! Completes the rates set at a shop's level and the levels above it, and resolves which of them the shop uses.
 //!
-//! A [`Level`] holds both directions of every pair that is set at it, so "the nearest level that has either direction
-//! decides both" (`rates.md`, "Which rates a shop uses") is simply the nearest level that has the key. The markup of a
-//! pair is resolved on its own: it may be said at another level than the rate.
+//! A [`Level`] holds both directions of every pair that is set at it, so the rule that "the nearest level that has
+//! either direction decides both" (`rates.md`, "Which rates a shop uses") simply selects the nearest level that has the
+//! key. The markup of a pair is resolved on its own: it may be set at another level than the rate.
 
 use super::markup::{Markups, UsedMarkups};
 use super::{Invalid, Percentage, Rate, RateKey, Value, sorted_keys};
@@ -10,13 +10,13 @@ use super::{Invalid, Percentage, Rate, RateKey, Value, sorted_keys};
 /// A rate as it is set at a business unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetRate<'a> {
-    /// Which one it is.
+    /// The type and pair of the rate.
     pub key: RateKey,
     /// The value it is set to.
     pub rate: Rate,
     /// The client or user that set it, if known.
     pub created_by: Option<&'a str>,
-    /// The day of the reference that it was taken from, if any: handed on as it is.
+    /// The day of the reference that it was taken from, if any; passed on unchanged.
     pub as_of: Option<&'a str>,
 }
 
@@ -25,21 +25,21 @@ pub struct SetRate<'a> {
 pub struct SetRateError {
     /// The index of the rate.
     pub index: usize,
-    /// Why it cannot be set.
+    /// The reason that it cannot be set.
     pub kind: SetRateErrorKind,
 }
 
-/// Why a rate cannot be set together with others.
+/// The reason that a rate cannot be set together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetRateErrorKind {
     /// An earlier rate has the same key.
     Duplicate,
-    /// Its opposite rounds to 0.000000 and is not set as well (`rates.md`, "Setting rates").
+    /// Its opposite rounds to 0.000000 and is not set itself (`rates.md`, "Setting rates").
     OppositeIsZero,
 }
 
 impl SetRateErrorKind {
-    /// The error message.
+    /// Returns the error message.
     #[must_use]
     pub const fn message(self) -> Invalid {
         match self {
@@ -71,10 +71,11 @@ struct Quote<'a> {
 }
 
 impl<'a> Level<'a> {
-    /// A level of all rates that are set at a business unit, without markups. A change of them is valid if its result is.
+    /// Creates a level from all rates that are set at a business unit, without markups. A change to them is valid if
+    /// the result is.
     ///
     /// # Errors
-    /// Every rate that cannot be set together with the others, in their order.
+    /// Every rate that cannot be set together with the others, in the order of `rates`.
     pub fn new(
         business_unit_id: &'a str,
         rates: &[SetRate<'a>],
@@ -82,7 +83,7 @@ impl<'a> Level<'a> {
         let mut quotes: Vec<Quote<'a>> = Vec::with_capacity(2 * rates.len());
         let mut errors = vec![None; rates.len()];
         let mut previous = None;
-        // Every rate is sorted twice: as it is set, and as its opposite, with an index after all that are set.
+        // Each rate is sorted twice: as it is set, and as its opposite, whose index follows those of all set rates.
         let count = rates.len();
         let key_at = |index: usize| match rates.get(index) {
             Some(set) => Some(set.key),
@@ -127,7 +128,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// The level with these markups instead of its own; a new level has none.
+    /// Returns the level with these markups instead of its own; a new level has none.
     #[must_use]
     pub fn with_markups(self, markups: Markups) -> Self {
         Self { markups, ..self }
@@ -150,13 +151,13 @@ impl Quote<'_> {
 /// A rate that a shop uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsedRate<'a> {
-    /// Which one it is.
+    /// The type and pair of the rate.
     pub key: RateKey,
-    /// The rate as it is set, or the opposite of that; without markup.
+    /// The set rate or its opposite, without markup.
     pub value: Rate,
     /// The unrounded value with the markup of its pair subtracted.
     pub value_with_markup: Value,
-    /// Who set it or its opposite.
+    /// The client or user that set it or its opposite, if known.
     pub created_by: Option<&'a str>,
     /// The business unit where it or its opposite is set.
     pub set_at: &'a str,
@@ -164,9 +165,9 @@ pub struct UsedRate<'a> {
     pub as_of: Option<&'a str>,
 }
 
-/// The rates that a shop uses, sorted by type, source and target: both directions of every pair that the shop or a
-/// level above it has, as the nearest of them decides (`rates.md`, "Which rates a shop uses"), and with the markup that the
-/// nearest level has for the pair (`rates.md`, "Business units"). `levels` start with the shop's own.
+/// Returns the rates that a shop uses, sorted by type, source and target: both directions of every pair that the shop
+/// or a level above it has. The nearest level decides (`rates.md`, "Which rates a shop uses"), and the markup comes
+/// from the nearest level that has one for the pair (`rates.md`, "Business units"). `levels` start with the shop's own.
 #[must_use]
 pub fn used_rates<'a>(levels: &[Level<'a>]) -> Vec<UsedRate<'a>> {
     let markups = UsedMarkups::new(levels.iter().map(|level| &level.markups));

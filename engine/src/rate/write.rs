@@ -1,18 +1,18 @@
-//! Writing answers as JSON, in the shapes of [`super::text`].
+//! Writes answers as JSON, in the shapes of [`super::text`].
 
 use rust_decimal::Decimal;
 
 use super::{Deviation, Difference, HeldRate, UsedRate};
 use crate::json::write_text;
 
-/// An object with one number, as a string.
+/// Writes an object with one number, as a string.
 pub(super) fn write_number(name: &str, number: Decimal, out: &mut Vec<u8>) {
     out.push(b'{');
     write_decimal(name, number, out);
     out.push(b'}');
 }
 
-/// `{ percent, exceeds, hint? }`.
+/// Writes `{ percent, exceeds, hint? }`.
 pub(super) fn write_deviation(deviation: &Deviation, out: &mut Vec<u8>) {
     out.push(b'{');
     write_decimal("percent", deviation.percent, out);
@@ -24,7 +24,7 @@ pub(super) fn write_deviation(deviation: &Deviation, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// `{ rates }`.
+/// Writes `{ rates }`.
 pub(super) fn write_used(rates: &[UsedRate<'_>], out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"rates\":[");
     for rate in rates {
@@ -33,7 +33,7 @@ pub(super) fn write_used(rates: &[UsedRate<'_>], out: &mut Vec<u8>) {
     out.extend_from_slice(b"]}");
 }
 
-/// `{ createdRates, updatedRates, deletedRates, rates }`.
+/// Writes `{ createdRates, updatedRates, deletedRates, rates }`.
 pub(super) fn write_difference(difference: &Difference<'_>, out: &mut Vec<u8>) {
     write_list(b"{\"createdRates\":[", &difference.created, out);
     write_list(b",\"updatedRates\":[", &difference.updated, out);
@@ -51,7 +51,7 @@ fn write_list(start: &[u8], rates: &[HeldRate<'_>], out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// An element of a list of rates; used and held rates have the same order of members.
+/// Writes an element of a list of rates; used and held rates have their members in the same order.
 #[inline(never)]
 fn write_rate(
     rate: &UsedRate<'_>,
@@ -87,7 +87,7 @@ fn write_member(name: &str, text: &str, out: &mut Vec<u8>) {
     write_text(text, out);
 }
 
-/// A number as a string, with all its decimals. Written into place, last digit first: `Display` would allocate.
+/// Writes a number as a string, with all its decimals, in place and last digit first: `Display` would allocate.
 #[inline(never)]
 fn write_decimal(name: &str, number: Decimal, out: &mut Vec<u8>) {
     write_name(name, out);
@@ -112,7 +112,7 @@ fn write_decimal(name: &str, number: Decimal, out: &mut Vec<u8>) {
 }
 
 fn take_last_digit(number: &mut u128) -> u8 {
-    // Nearly all numbers fit, and a division of 128 bits takes many times longer.
+    // Nearly all numbers fit 64 bits, and a division of 128 bits takes many times longer.
     let (rest, digit) = match u64::try_from(*number) {
         Ok(small) => (u128::from(small / 10), u8::try_from(small % 10)),
         Err(_) => (*number / 10, u8::try_from(*number % 10)),

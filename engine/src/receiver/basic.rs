@@ -1,4 +1,4 @@
-//! The scheme Basic: compares a username and a password with those that the webhook was created with.
+//! Verifies the scheme Basic: compares a username and a password with those that the webhook was created with.
 //!
 //! Several can be valid at once, so that a password can be changed without losing a delivery.
 
@@ -10,7 +10,7 @@ use subtle::{Choice, ConstantTimeEq};
 use super::options::Credentials;
 use super::refusal::Refusal;
 
-/// The digests of the valid credentials. Digests have one length, whatever the length of what was sent.
+/// The digests of the valid credentials. All digests have the same length, however long the sent credentials are.
 pub(super) struct BasicScheme(Vec<[u8; 32]>);
 
 impl std::fmt::Debug for BasicScheme {
@@ -37,7 +37,7 @@ impl BasicScheme {
         }
         let sent = BASE64_STANDARD.decode(sent);
         let sent = Sha256::digest(sent.map_err(|_| Refusal::MalformedCredentials)?);
-        // All are compared, and each to its end, so that the time does not tell how much of a guess was right.
+        // All are compared, each to its end, so that the time does not reveal how much of a guess was right.
         let equals = self.0.iter().map(|expected| expected.ct_eq(&sent));
         if bool::from(equals.fold(Choice::from(0), |any, one| any | one)) {
             return Ok(());

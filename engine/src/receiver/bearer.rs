@@ -1,7 +1,7 @@
-//! The scheme Bearer: a token of the sender's identity provider, checked in the order of `given.md` 5.2.
+//! Verifies the scheme Bearer: checks a token of the sender's identity provider in the order of `given.md` 5.2.
 //!
-//! The algorithm is RS256, whatever the token says, and the key comes from the published certificates only. Before that is
-//! settled, nothing of the token is believed. An accepted token is remembered (`remembered.rs`).
+//! The algorithm is RS256, whatever the token says, and the key comes from the published certificates only. Nothing in
+//! the token is trusted before that is settled. An accepted token is remembered (`remembered.rs`).
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -16,10 +16,9 @@ const ALGORITHM: &str = "RS256";
 const MIN_BITS: usize = 2_048;
 const MAX_TOKEN: usize = 8_192;
 
-/// What a token's header must not have: keys that the token brings itself, and extensions.
+/// The members that a token's header must not have: keys that the token brings itself, and extensions.
 const FORBIDDEN: [&str; 6] = ["crit", "b64", "jwk", "jku", "x5c", "x5u"];
 
-/// Verifies the bearer tokens of deliveries.
 #[derive(Debug)]
 pub(super) struct BearerScheme {
     audience: String,
@@ -29,13 +28,13 @@ pub(super) struct BearerScheme {
     remembered: Remembered,
 }
 
-/// A token that has the form of one: `header.claims.signature`.
+/// A well-formed token: `header.claims.signature`.
 #[derive(Clone, Copy)]
 struct Token<'a> {
     text: &'a str,
     header: &'a str,
     claims: &'a str,
-    /// Header and claims as they are signed.
+    /// The header and the claims, as they are signed.
     signed: &'a str,
     signature: &'a str,
 }
@@ -84,8 +83,8 @@ impl BearerScheme {
         Ok(())
     }
 
-    /// Each claim must be exactly what is expected: an `aud` with several audiences is for other receivers too. Answers when
-    /// the token expires.
+    /// Returns when the token expires. Each claim must be exactly as expected: an `aud` with several audiences is for
+    /// other receivers too.
     fn check_claims(&self, token: Token<'_>, now: u64) -> Result<u64, Refusal> {
         let json = decode(token.claims)?;
         let claims = parse(&json)?;
@@ -110,7 +109,7 @@ impl BearerScheme {
         self.check_times(claims, now)
     }
 
-    /// The sender renews a token well before it expires, so only its beginning needs a tolerance.
+    /// Returns when the token expires. The sender renews a token well before that, so only its start needs a tolerance.
     fn check_times(&self, claims: Node<'_, '_>, now: u64) -> Result<u64, Refusal> {
         let expires = claims.member("exp").and_then(seconds);
         let expires = expires.ok_or(Refusal::MissingExpiry)?;
@@ -143,7 +142,7 @@ impl<'a> Token<'a> {
         Self::split(text).ok_or(Refusal::MalformedToken)
     }
 
-    /// Three parts of base64url without padding; the signature is looked at when it is verified.
+    /// Splits a token into three parts of base64url without padding; the signature is decoded when it is verified.
     fn split(text: &'a str) -> Option<Self> {
         let (signed, signature) = text.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
@@ -159,8 +158,8 @@ impl<'a> Token<'a> {
         })
     }
 
-    /// The id of the certificate that it is to be verified with. Before the algorithm is known to be right, nothing
-    /// depends on the rest.
+    /// Returns the id of the certificate to verify the token with. Nothing depends on the rest of the header before the
+    /// algorithm is known to be right.
     fn kid(self) -> Result<String, Refusal> {
         let json = decode(self.header)?;
         let header = parse(&json)?;
@@ -194,14 +193,14 @@ fn decode(part: &str) -> Result<Vec<u8>, Refusal> {
     json.map_err(|_| Refusal::MalformedToken)
 }
 
-/// A JSON object without duplicate members.
+/// Parses a JSON object without duplicate members.
 fn parse(json: &[u8]) -> Result<Document<'_>, Refusal> {
     let document = Document::parse(json).map_err(|_| Refusal::MalformedToken)?;
     let is_object = document.root().is_object();
     is_object.then_some(document).ok_or(Refusal::MalformedToken)
 }
 
-/// A time in whole seconds; RFC 7519 allows fractions, which are cut off.
+/// Returns a time in whole seconds; RFC 7519 allows fractions, which are cut off.
 fn seconds(time: Node<'_, '_>) -> Option<i64> {
     match time.scalar() {
         Scalar::Integer(seconds) => Some(*seconds),

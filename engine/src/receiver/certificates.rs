@@ -1,9 +1,9 @@
-//! The certificates of an identity provider, as a state machine without I/O: it says when they are to be fetched, and is
-//! handed what was answered.
+//! The certificates of an identity provider, as a state machine without I/O: it says when to fetch them, and is given
+//! the answer.
 //!
-//! Known certificates go on being used for a day while the address cannot be reached. Tokens that name unknown ones cannot
-//! cause more than one fetch in 30 seconds, counted from the last attempt, whether it succeeded or failed. Times are Unix
-//! seconds.
+//! Known certificates remain in use for another day while the address cannot be reached. Tokens that name unknown ones
+//! cannot cause more than one fetch in 30 seconds, counted from the last attempt, whether it succeeded or failed. Times
+//! are Unix seconds.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,25 +13,25 @@ use super::refusal::Refusal;
 use super::x509::Certificate;
 use crate::json::Document;
 
-/// The time between two attempts.
+/// The shortest time between two attempts.
 const PAUSE_S: u64 = 30;
 
-/// How long certificates are up to date: their `max-age` between these two, or an hour if there is none.
+/// The time that certificates stay up to date: their `max-age` between these two, or an hour if there is none.
 const MIN_AGE_S: u64 = 300;
 const MAX_AGE_S: u64 = 86_400;
 const DEFAULT_AGE_S: u64 = 3_600;
 
-/// How much longer they are used while the address cannot be reached.
+/// The extra time that they are used while the address cannot be reached.
 const STALE_S: u64 = 86_400;
 
-/// The longest answer that is used: the HTTP client should stop reading there.
+/// The longest answer that is used, in bytes: the HTTP client should stop reading there.
 pub const MAX_ANSWER: usize = 256 << 10;
 
-/// The certificates of an identity provider. Verifiers of the same sender share one.
+/// The certificates of an identity provider. Verifiers of the same sender share one instance.
 #[derive(Debug, Default)]
 pub struct Certificates(Mutex<State>);
 
-/// What the address of the certificates answered, with status 200.
+/// The answer from the address of the certificates, with status 200.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetched<'a> {
     /// A JSON object of certificates in PEM, by key id.
@@ -42,20 +42,20 @@ pub struct Fetched<'a> {
     pub age: Option<&'a str>,
 }
 
-/// What to do about the certificates.
+/// The next step for the certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Fetch them now, and report the result to [`Certificates::fetched`] or [`Certificates::failed`]. Until then no other
-    /// caller gets this answer.
+    /// Fetch them now, and report the result to [`Certificates::fetched`] or [`Certificates::failed`]. No other caller
+    /// gets this answer within the next 30 seconds.
     Fetch,
-    /// Nothing for so long, unless a verification finds that a certificate is missing.
+    /// Do nothing for this long, unless a verification finds that a certificate is missing.
     Wait {
-        /// How long.
+        /// The time to wait.
         seconds: u64,
     },
 }
 
-/// Why an answer cannot be used. It counts as a failed attempt.
+/// The reason that an answer cannot be used. Such an answer counts as a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unusable(&'static str);
 
@@ -77,9 +77,8 @@ struct State {
 
 #[derive(Debug)]
 enum Source {
-    /// The receiver was given them.
+    /// The certificates were given to the receiver.
     Fixed,
-    /// They are fetched.
     Fetched(Fetches),
 }
 
@@ -91,30 +90,30 @@ impl Default for Source {
 
 #[derive(Debug, Default)]
 struct Fetches {
-    /// When the cached ones were fetched.
+    /// The time when the held certificates were fetched.
     fetched: Option<u64>,
     max_age_s: u64,
-    /// When the last attempt began.
+    /// The time when the last attempt began.
     attempted: Option<u64>,
-    /// Whether its outcome is not known yet.
+    /// True while the outcome of the last attempt is unknown.
     is_running: bool,
-    /// Whether the last attempt whose outcome is known has failed.
+    /// True if the last attempt with a known outcome failed.
     has_failed: bool,
-    /// Whether a verification has needed a certificate since then that is not cached.
+    /// True if a verification has lacked a certificate since the last successful fetch.
     is_wanted: bool,
 }
 
 impl Certificates {
-    /// None yet: they are to be fetched.
+    /// Starts without certificates: they must be fetched.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Certificates that are never fetched: a JSON object of certificates in PEM, by key id.
+    /// Creates certificates that are never fetched, from a JSON object of certificates in PEM, by key id.
     ///
     /// # Errors
-    /// When there is none, or one of them is not a certificate with an RSA key.
+    /// If the text is too long or not such an object, or has no certificate or one without an RSA key.
     pub fn fixed(published: &[u8]) -> Result<Self, Unusable> {
         let (held, unread) = read(published)?;
         if unread > 0 {
@@ -124,8 +123,8 @@ impl Certificates {
         Ok(Self(Mutex::new(State { held, source })))
     }
 
-    /// Whether to fetch them now. Call this after each verification, successful or not: then they are fetched again before
-    /// they are too old. The answer [`Next::Fetch`] counts as an attempt.
+    /// Returns whether to fetch them now. Call this after each verification, successful or not, so that they are
+    /// fetched again before they are too old. The answer [`Next::Fetch`] counts as an attempt.
     pub fn next(&self, now: u64) -> Next {
         match &mut self.lock().source {
             Source::Fixed => Next::Wait { seconds: u64::MAX },
@@ -133,10 +132,10 @@ impl Certificates {
         }
     }
 
-    /// Takes over what was fetched. A certificate that cannot be read does not affect the others.
+    /// Replaces the certificates with those of an answer. A certificate that cannot be read does not affect the others.
     ///
     /// # Errors
-    /// When it is not usable, which counts as a failed attempt.
+    /// If the answer is not usable, which counts as a failed attempt.
     pub fn fetched(&self, answer: &Fetched<'_>, now: u64) -> Result<(), Unusable> {
         let read = read(answer.body);
         let mut state = self.lock();
@@ -156,14 +155,14 @@ impl Certificates {
         Ok(())
     }
 
-    /// Notes that they could not be fetched.
+    /// Records that the certificates could not be fetched.
     pub fn failed(&self) {
         if let Source::Fetched(fetches) = &mut self.lock().source {
             fetches.fail();
         }
     }
 
-    /// The certificate of a key; otherwise whether there is none, or whether that is not known now.
+    /// Returns the certificate of a key; the refusal tells whether there is none, or whether that is currently unknown.
     pub(super) fn find(&self, kid: &str, now: u64) -> Result<Arc<Certificate>, Refusal> {
         let mut state = self.lock();
         let State { held, source } = &mut *state;
@@ -192,7 +191,7 @@ impl Fetches {
         let pause = self.pause(now);
         match known.filter(|_| is_usable) {
             Some(certificate) => Ok(certificate),
-            // They were fetched just now, and it is not among them.
+            // The certificates were fetched just now, and this one is not among them.
             None if is_fresh && pause > 0 && !self.is_running && !self.has_failed => {
                 Err(Refusal::UnknownKid)
             }
@@ -232,19 +231,19 @@ impl Fetches {
         self.has_failed = true;
     }
 
-    /// How old they are; `None` if there are none, or the clock was set back.
+    /// Returns the age of the certificates; `None` if there are none, or the clock was set back.
     fn age(&self, now: u64) -> Option<u64> {
         now.checked_sub(self.fetched?)
     }
 
-    /// How long there is no further attempt.
+    /// Returns the time until a further attempt is allowed.
     fn pause(&self, now: u64) -> u64 {
         let since = self.attempted.and_then(|at| now.checked_sub(at));
         since.map_or(0, |since| PAUSE_S.saturating_sub(since))
     }
 }
 
-/// The certificates of an answer, and how many could not be read.
+/// Reads the certificates of an answer, and counts those that cannot be read.
 fn read(published: &[u8]) -> Result<(Held, usize), Unusable> {
     if published.len() > MAX_ANSWER {
         return Err(Unusable("the certificates are more than 256 KiB"));
@@ -270,7 +269,7 @@ fn read(published: &[u8]) -> Result<(Held, usize), Unusable> {
     Ok((held, unread))
 }
 
-/// How long an answer is up to date; what caches on the way have used of that is over.
+/// Returns how long an answer stays up to date, less the time that it has spent in caches on the way.
 fn max_age(answer: &Fetched<'_>) -> u64 {
     let number = |text: &str| text.trim().trim_matches('"').parse::<u64>().ok();
     let directives = answer.cache_control.unwrap_or_default().split(',');

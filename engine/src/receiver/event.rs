@@ -1,7 +1,7 @@
-//! The event in the body of a delivery (`given.md` 2.8).
+//! Reads the event in the body of a delivery (`given.md` 2.8).
 //!
-//! The text of `data` is what was signed, so no member may be in the envelope twice and `data` must be plain base64: then
-//! every parser reads the same.
+//! The signature covers the text of `data`, so no member may be in the envelope twice and `data` must be plain base64:
+//! then every parser reads the same.
 
 use std::borrow::Cow;
 
@@ -16,9 +16,9 @@ const MAX_ID: usize = 256;
 /// An event that was delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The same whenever this event is delivered again: handle each once.
+    /// The id, which stays the same when the event is delivered again: handle each once.
     pub id: String,
-    /// When it happened, in UTC with milliseconds.
+    /// The time when it happened, in UTC with milliseconds.
     pub time: String,
     /// Its type, such as `entity-conditions.events.v1`.
     pub event_type: String,
@@ -30,11 +30,11 @@ pub struct Event {
     pub source: Option<String>,
     /// The version of the envelope, `1.0`.
     pub spec_version: Option<String>,
-    /// From when the type is not sent any more, `YYYY-MM-DD`: its `deprecationNotice`.
+    /// The date after which the type is no longer sent, `YYYY-MM-DD`: the `removedAfter` of its `deprecationNotice`.
     pub removed_after: Option<String>,
 }
 
-/// An event and the text that its signatures cover.
+/// An event, and the text that the signature of its data covers.
 pub(super) struct ReadEvent<'a> {
     pub(super) event: Event,
     /// The base64 text of the data, as it was sent.
@@ -57,7 +57,7 @@ fn read_members<'a>(envelope: Node<'_, 'a>) -> Option<ReadEvent<'a>> {
     if text(envelope, "dataencoding")? != "base64" {
         return None;
     }
-    // Borrowed: written without escapes.
+    // A borrowed text was written without escapes.
     let Cow::Borrowed(data) = envelope.member("data")?.text()? else {
         return None;
     };
@@ -76,7 +76,7 @@ fn read_members<'a>(envelope: Node<'_, 'a>) -> Option<ReadEvent<'a>> {
     Some(ReadEvent { event, data })
 }
 
-/// A member that is a text and not empty.
+/// Returns a member that is a text and not empty.
 fn text(object: Node<'_, '_>, name: &str) -> Option<String> {
     let text = object.member(name)?.text()?;
     (!text.is_empty()).then(|| text.clone().into_owned())

@@ -1,10 +1,10 @@
 //! The receiver's side of a webhook: verifies a delivery and returns its event (`webhooks.md`, "Verifying as a
 //! receiver").
 //!
-//! Like the rest of the engine it has neither I/O nor a clock: the time is an argument, and [`Certificates`] says when
-//! they are to be fetched. It does not remember events: handle each id once. Read it in this order: [`options`] (what is
-//! checked), `bearer` and `basic` (who has sent it), `event` (what was sent), `signatures`, [`refusal`] (why not),
-//! [`certificates`]. Native only, with the feature `receiver`; the npm package has its own for JavaScript.
+//! Like the rest of the engine, it has neither I/O nor a clock: the time is an argument, and [`Certificates`] says when
+//! to fetch them. It does not remember events: handle each id once. Read it in this order: [`options`] (what is
+//! checked), `bearer` and `basic` (who sent it), `event` (what was sent), `signatures`, [`refusal`] (why not),
+//! [`certificates`]. Native only, with the feature `receiver`; the npm package has its own receiver for JavaScript.
 
 mod basic;
 mod bearer;
@@ -27,18 +27,18 @@ use crate::error::Error;
 
 const AUTHORIZATION: &str = "authorization";
 
-/// A request that is said to be a delivery.
+/// A request that claims to be a delivery.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery<'a> {
-    /// All headers, each with its name as it was received. One that occurs twice is there twice.
+    /// All headers, each with its name as it was received. A header that occurs twice is listed twice.
     pub headers: &'a [(&'a str, &'a [u8])],
     /// The body as it was received, before any parser.
     pub body: &'a [u8],
 }
 
 impl<'a> Delivery<'a> {
-    /// The value of a header. One that is there twice is refused: the receiver and what is in front of it might each read
-    /// another one.
+    /// Returns the value of a header. A header that occurs twice is refused: the receiver and what is in front of it
+    /// might read different values.
     fn header(&self, name: &str) -> Result<Option<&'a [u8]>, Refusal> {
         let mut values = self
             .headers
@@ -61,7 +61,7 @@ pub struct WebhookVerifier {
     max_body: usize,
 }
 
-/// Who deliveries must be from.
+/// The sender that deliveries must come from.
 #[derive(Debug)]
 enum Sender {
     Bearer(BearerScheme),
@@ -69,11 +69,11 @@ enum Sender {
 }
 
 impl WebhookVerifier {
-    /// A verifier that checks what the options say.
+    /// Creates a verifier that checks what the options say.
     ///
     /// # Errors
-    /// [`Code::Invalid`](crate::Code::Invalid) with every option that is missing or would make it check less than was
-    /// meant.
+    /// [`Code::Invalid`](crate::Code::Invalid) with every option that is missing or would make it check less than
+    /// intended.
     pub fn new(options: Options) -> Result<Self, Error> {
         let signatures = options.check()?;
         let tolerance_s = options.tolerance_s;
@@ -92,12 +92,13 @@ impl WebhookVerifier {
         })
     }
 
-    /// The event of a delivery at `now`, in Unix seconds: first who has sent it, in the order of `given.md` 5.2, then its
-    /// body, then the signatures under the shared key. Certificates are used by the scheme Bearer only.
+    /// Verifies a delivery at `now`, in Unix seconds, and returns its event. The sender is checked in the order of
+    /// `given.md` 5.2, then the body, then the signatures under the shared key. Only the scheme Bearer uses the
+    /// certificates.
     ///
     /// # Errors
-    /// Why the delivery is not accepted, and with which status it is to be answered. After
-    /// [`Refusal::CertificatesUnavailable`] call [`Certificates::next`], fetch them if it says so, and verify again.
+    /// The reason that the delivery is refused, which has the status to answer with. After
+    /// [`Refusal::CertificatesUnavailable`], call [`Certificates::next`], fetch them if it says so, and verify again.
     pub fn verify(
         &self,
         delivery: &Delivery<'_>,

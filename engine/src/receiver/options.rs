@@ -1,7 +1,7 @@
-//! What a [`WebhookVerifier`](super::WebhookVerifier) checks.
+//! The options of a [`WebhookVerifier`](super::WebhookVerifier).
 //!
-//! Whatever would make it check less than was meant is an error when it is made: an audience that is missing, a shared key
-//! that is empty because a setting is.
+//! An option that would make a verifier check less than intended is an error when the verifier is created: a missing
+//! audience, or a shared key that is empty because a setting is.
 
 use std::fmt;
 
@@ -10,29 +10,29 @@ use super::signatures::{BODY_SIGNATURE, SignatureCheck};
 use crate::error::{Code, Error, Fault};
 use crate::signature::{SharedKey, TOLERANCE_S, standard};
 
-/// The header with the signature of the data by default, `X-Service-Signature`.
+/// The default header with the signature of the data, `X-Service-Signature`.
 pub const SIGNATURE: &str = "x-service-signature";
 
-/// The largest body that is accepted by default, 1 MiB. An event has at most 256 KiB of data.
+/// The largest body that is accepted by default, in bytes: 1 MiB. An event has at most 256 KiB of data.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// The longest tolerance, a day.
+/// The longest tolerance, in seconds: a day.
 const MAX_TOLERANCE_S: u64 = 86_400;
 
-/// The most shared keys: a webhook has two while its key is being replaced.
+/// The maximum number of shared keys: a webhook has two while its key is being replaced.
 const MAX_KEYS: usize = 4;
 
-/// What is checked.
+/// The options of a verifier.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Who deliveries must be from.
+    /// The sender that deliveries must come from.
     pub scheme: Scheme,
     /// The signatures under the webhook's shared key; `None` only if the webhook has none.
     pub signatures: Option<Signatures>,
-    /// How far the sender's clock may be from the receiver's, and how old a signed body may be, in seconds;
-    /// [`TOLERANCE_S`] by default.
+    /// The largest difference between the sender's clock and the receiver's, and the greatest age of a signed body, in
+    /// seconds; [`TOLERANCE_S`] by default.
     pub tolerance_s: u64,
-    /// A larger body is refused; [`MAX_BODY`] by default.
+    /// The largest body that is accepted, in bytes; [`MAX_BODY`] by default.
     pub max_body: usize,
 }
 
@@ -48,33 +48,33 @@ pub enum Scheme {
         /// The sender's identity provider.
         issuer: String,
     },
-    /// `{ "type": "BASIC" }`: several while a password is being changed.
+    /// `{ "type": "BASIC" }`, with several credentials while a password is being changed.
     Basic(Vec<Credentials>),
 }
 
 /// A username and its password.
 #[derive(Clone)]
 pub struct Credentials {
-    /// Without a colon.
+    /// The username, without a colon.
     pub username: String,
-    /// Not shown.
+    /// The password. `Debug` does not show it.
     pub password: String,
 }
 
-/// What is checked with the shared key.
+/// The checks with the shared key.
 #[derive(Clone)]
 pub struct Signatures {
     /// The shared key; several while it is being changed, at most 4.
     pub shared_keys: Vec<String>,
     /// The header with the signature of the data; [`SIGNATURE`] by default.
     pub header: String,
-    /// Whether the body must be signed, by Standard Webhooks or in `X-Service-Body-Signature`; false by default. If it is, that
-    /// is always verified.
+    /// True if the body must be signed, by Standard Webhooks or in `X-Service-Body-Signature`; false by default. A
+    /// signed body is always verified.
     pub require_body: bool,
 }
 
 impl Options {
-    /// The usual options for a scheme.
+    /// Returns the usual options for a scheme.
     #[must_use]
     pub const fn new(scheme: Scheme, signatures: Option<Signatures>) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Options {
         }
     }
 
-    /// The signatures to check, once nothing is wrong with any option.
+    /// Returns the signatures to check, or every fault of the options.
     pub(super) fn check(&self) -> Result<Option<SignatureCheck>, Error> {
         let mut faults = Faults::default();
         faults.check_scheme(&self.scheme);
@@ -107,7 +107,7 @@ impl Options {
 }
 
 impl Signatures {
-    /// The usual checks with one shared key.
+    /// Returns the usual checks with one shared key.
     #[must_use]
     pub fn with(shared_key: impl Into<String>) -> Self {
         Self {
@@ -135,7 +135,7 @@ impl fmt::Debug for Signatures {
     }
 }
 
-/// Everything that is wrong, to be reported at once.
+/// All faults of the options, reported at once.
 #[derive(Default)]
 struct Faults(Vec<Fault>);
 
@@ -215,7 +215,7 @@ impl Faults {
     }
 }
 
-/// Whether a signature can be in a header of this name (RFC 9110, 5.1).
+/// Returns whether a header of this name can hold a signature (RFC 9110, 5.1).
 fn is_header_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let mut reserved = [AUTHORIZATION, BODY_SIGNATURE]

@@ -1,14 +1,14 @@
-//! Why a delivery is not accepted, and with which status it is to be answered.
+//! The reasons for refusing a delivery, and the status to answer each with.
 //!
 //! Messages are fixed texts: they never contain a token, a claim or a secret, so refusals may be logged. The codes are those
 //! of the npm package.
 
 use std::fmt;
 
-/// Why a delivery is not accepted.
+/// The reason that a delivery is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// A header that decides about the delivery is there more than once.
+    /// A header that decides about the delivery occurs more than once.
     DuplicateHeader,
     /// The body is larger than the options allow.
     BodyTooLarge,
@@ -16,13 +16,13 @@ pub enum Refusal {
     MalformedBody,
     /// The Authorization header has another scheme.
     WrongScheme,
-    /// There is no Authorization header, where credentials are expected.
+    /// Credentials are expected, but there is no Authorization header.
     MissingCredentials,
     /// The credentials are not base64.
     MalformedCredentials,
     /// The username or the password is wrong.
     WrongCredentials,
-    /// There is no Authorization header, where a token is expected.
+    /// A token is expected, but there is no Authorization header.
     MissingToken,
     /// The token is too long.
     OversizedToken,
@@ -38,7 +38,7 @@ pub enum Refusal {
     MissingKid,
     /// The token's certificate is not published.
     UnknownKid,
-    /// The certificate's key has less than 2,048 bits.
+    /// The certificate's key has fewer than 2,048 bits.
     WeakKey,
     /// The certificate is not valid yet.
     CertificateNotYetValid,
@@ -76,17 +76,17 @@ pub enum Refusal {
     BodySignatureTooOld,
     /// The signature of the body is from the future: one of the clocks is wrong.
     BodySignatureTooNew,
-    /// The certificate is not known and may be published meanwhile, or none could be fetched: the delivery cannot be
-    /// verified now.
+    /// The certificate is unknown but may have been published meanwhile, or none could be fetched: the delivery cannot
+    /// be verified now.
     CertificatesUnavailable {
-        /// When it can be, in seconds from now, at the earliest: a value for `Retry-After`.
+        /// The earliest time that it can be verified, in seconds from now: a value for `Retry-After`.
         retry_after_s: u64,
     },
 }
 
 impl Refusal {
-    /// What to answer: 401, 400 and 413 reject the delivery; 503 asks the sender to try again, because it cannot be
-    /// verified now.
+    /// Returns the status to answer with: 401, 400 and 413 reject the delivery; 503 asks the sender to try again,
+    /// because it cannot be verified now.
     #[must_use]
     pub const fn status(self) -> u16 {
         match self {
@@ -97,7 +97,7 @@ impl Refusal {
         }
     }
 
-    /// The reason as a code, such as `wrong_audience`.
+    /// Returns the reason as a code, such as `wrong_audience`.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {

@@ -1,18 +1,18 @@
-//! The tokens that were accepted. A sender has one for each address and uses it for almost an hour, so the signature is
-//! verified once. Bounded.
+//! Remembers a bounded number of accepted tokens. A sender has one for each address and uses it for almost an hour, so
+//! the signature is verified once.
 //!
 //! Only the token is remembered: what came with it is checked again each time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many tokens are remembered.
+/// The maximum number of tokens that are remembered.
 const MAX: usize = 256;
 
-/// For how long at most, in seconds, whatever the token says.
+/// The longest time that a token is remembered, in seconds, whatever the token says.
 const MAX_AGE_S: u64 = 3_600;
 
-/// Until when each accepted token is accepted again.
+/// The time until which each accepted token is accepted again.
 #[derive(Default)]
 pub(super) struct Remembered(Mutex<HashMap<Box<str>, u64>>);
 
@@ -50,7 +50,7 @@ impl Remembered {
     }
 }
 
-/// A longer time than a token is remembered for means that the clock was set back.
+/// If more time remains than a token is remembered for, the clock was set back.
 fn is_usable(until: u64, now: u64) -> bool {
     now < until && until - now <= MAX_AGE_S
 }

@@ -1,8 +1,8 @@
-//! The signatures of a delivery under the shared key of its webhook (`webhooks.md`, "A delivery"). They are computed and
-//! compared where the sender's are, in [`crate::signature`].
+//! Verifies the signatures of a delivery under the shared key of its webhook (`webhooks.md`, "A delivery").
+//! [`crate::signature`] computes and compares them, as it does for the sender.
 //!
-//! Where a delivery has the headers of Standard Webhooks, they decide: they cover all that the others do, and while a shared
-//! key is being replaced they are there under both keys, and the others under the old one.
+//! If a delivery has the headers of Standard Webhooks, they decide: they cover all that the others do. While a shared
+//! key is being replaced, they are signed under both keys, and the others under the old one.
 
 use super::Delivery;
 use super::event::ReadEvent;
@@ -13,7 +13,7 @@ use crate::signature::{SharedKey, VerifyError, verify_body, verify_data};
 /// The header with the signature of the body.
 pub(super) const BODY_SIGNATURE: &str = "x-service-body-signature";
 
-/// What is checked with the shared keys.
+/// The checks with the shared keys.
 #[derive(Debug)]
 pub(super) struct SignatureCheck {
     keys: Vec<SharedKey>,
@@ -27,7 +27,7 @@ pub(super) struct SignatureCheck {
 pub(super) struct SignatureHeaders<'a> {
     data: Option<&'a [u8]>,
     body: Option<&'a [u8]>,
-    /// Those of Standard Webhooks.
+    /// The headers of Standard Webhooks.
     standard: [Option<&'a [u8]>; 3],
 }
 
@@ -46,7 +46,7 @@ impl SignatureCheck {
         }
     }
 
-    /// The headers that are checked, each at most once.
+    /// Reads the headers to check. Each may occur at most once.
     pub(super) fn read<'a>(
         &self,
         delivery: &Delivery<'a>,
@@ -59,7 +59,8 @@ impl SignatureCheck {
         })
     }
 
-    /// The body must be signed by Standard Webhooks; or else the data must be, and the body too if it is signed or must be.
+    /// Verifies the headers of Standard Webhooks if there are any. Otherwise the data must be signed, and so must the
+    /// body if `require_body` is set; a body signature that is sent must match.
     pub(super) fn verify(
         &self,
         headers: SignatureHeaders<'_>,
@@ -103,7 +104,7 @@ impl SignatureCheck {
             .map_err(standard_refusal)
     }
 
-    /// One of the keys must match; a signature that is wrong for another reason is wrong under every key.
+    /// Requires a match with one of the keys; a signature that is wrong for another reason is wrong under every key.
     fn under_any_key(
         &self,
         verify: impl Fn(&SharedKey) -> Result<(), VerifyError>,

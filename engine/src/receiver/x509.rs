@@ -1,6 +1,6 @@
-//! An X.509 certificate as far as a receiver needs it: its RSA key, and from when to when it is valid.
+//! An X.509 certificate, as far as a receiver needs it: its RSA key and its period of validity.
 //!
-//! Certificates come from an address that is trusted, so their own signatures are not checked.
+//! Certificates come from a trusted address, so their own signatures are not checked.
 
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use x509_cert::der::asn1::UintRef;
@@ -14,14 +14,14 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 #[derive(Debug)]
 pub(super) struct Certificate {
     key: UnparsedPublicKey<Vec<u8>>,
-    /// The length of the key's modulus.
+    /// The length of the key's modulus, in bits.
     pub(super) bits: usize,
     pub(super) not_before: u64,
     pub(super) not_after: u64,
 }
 
 impl Certificate {
-    /// Reads a certificate in PEM; `None` if it is not one with an RSA key.
+    /// Reads a certificate in PEM; `None` if it is not a certificate with an RSA key.
     pub(super) fn parse(pem: &str) -> Option<Self> {
         let certificate = x509_cert::Certificate::from_pem(pem.trim()).ok()?;
         let content = certificate.tbs_certificate();
@@ -39,13 +39,13 @@ impl Certificate {
         })
     }
 
-    /// Whether an RS256 signature of a text is from its key.
+    /// Returns whether an RS256 signature of a text was made with the certificate's key.
     pub(super) fn verifies(&self, text: &[u8], signature: &[u8]) -> bool {
         self.key.verify(text, signature).is_ok()
     }
 }
 
-/// The length of the modulus of a key in PKCS #1.
+/// Returns the length, in bits, of the modulus of a key in PKCS #1.
 fn bits(key: &[u8]) -> x509_cert::der::Result<usize> {
     SliceReader::new(key)?.sequence(|reader| {
         let modulus = UintRef::decode(reader)?;

@@ -1,6 +1,6 @@
-//! Project restrictions and the requests about them: what they are, and how they are read; `write.rs` writes them.
+//! Project restrictions and the requests about them, and how they are read; `write.rs` writes them.
 //!
-//! The contract is `conditions.md`, "Project restrictions". What they decide is in [`crate::check`].
+//! The contract is `conditions.md`, "Project restrictions". [`crate::check`] decides by them.
 
 mod write;
 
@@ -20,7 +20,7 @@ pub const MAX_RESTRICTIONS: usize = 1_000;
 /// The most values over all restrictions of a project.
 pub const MAX_VALUES: usize = 100_000;
 
-/// The most bytes of a value or of a property's name.
+/// The longest value or name of a property, in bytes.
 pub const MAX_VALUE_BYTES: usize = 256;
 
 /// The id of a project, a UUID.
@@ -28,10 +28,10 @@ pub const MAX_VALUE_BYTES: usize = 256;
 pub struct ProjectId(Uuid);
 
 impl ProjectId {
-    /// What an id must be, as an error message.
+    /// The error message about a text that is not an id.
     pub const RULE: &'static str = "must be a UUID";
 
-    /// The id, if the text is a hyphenated UUID in lower or upper case.
+    /// Returns the id, if the text is a hyphenated UUID in lower or upper case.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         // 8-4-4-4-12 digits, parsed eight at a time.
@@ -55,7 +55,7 @@ impl ProjectId {
         Some(Self(Uuid::from_u128(number)))
     }
 
-    /// Does something with its text, in lower case.
+    /// Calls `run` with the id's text, in lower case.
     pub(crate) fn with_text<R>(self, run: impl FnOnce(&str) -> R) -> R {
         run(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
     }
@@ -74,36 +74,36 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
     /// A boolean.
     Bool(bool),
-    /// A number: a property may have one, but it matches nothing.
+    /// A number, which a property may have but which matches nothing.
     Number,
 }
 
-/// What a restriction demands.
+/// The demand of a restriction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand<'a> {
-    /// The property has one of the values.
+    /// The property must have one of the values.
     Whitelist(Cow<'a, str>, Vec<Value<'a>>),
-    /// The property has none of the values.
+    /// The property must have none of the values.
     Blacklist(Cow<'a, str>, Vec<Value<'a>>),
-    /// The property has this boolean value.
+    /// The property must have this boolean value.
     Boolean(Cow<'a, str>, bool),
-    /// The item has one of these ids.
+    /// The item must have one of these ids.
     WhitelistedItems(Vec<Cow<'a, str>>),
-    /// The item has none of these ids.
+    /// The item must have none of these ids.
     BlacklistedItems(Vec<Cow<'a, str>>),
 }
 
 /// One restriction of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restriction<'a> {
-    /// What it demands.
+    /// The demand.
     pub demand: Demand<'a>,
-    /// Whether it is a check of its own, and not joined with others that have its type and target.
+    /// True if it is a check of its own, not joined with others of the same type and target.
     pub exclusive: bool,
 }
 
 impl Demand<'_> {
-    /// The number of values in its list.
+    /// Returns the number of values in the list.
     pub(crate) const fn count(&self) -> usize {
         match self {
             Self::Whitelist(_, values) | Self::Blacklist(_, values) => values.len(),
@@ -113,13 +113,13 @@ impl Demand<'_> {
     }
 }
 
-/// The members of a project: what decides, its name and tests, and which program manages it at a host.
+/// The members of a project: those that decide, its name and tests, and the program that manages it at a host.
 const MEMBERS: [&str; 5] = ["projectId", "name", "restrictions", "tests", "managedBy"];
 
 /// A project: `{ "projectId", "name"?, "restrictions" }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project<'a> {
-    /// The id; `None` in a document that is prepared on its own.
+    /// The id; [`Project::read`] leaves it `None`.
     pub id: Option<ProjectId>,
     /// The display name.
     pub name: Option<Cow<'a, str>>,
@@ -128,8 +128,8 @@ pub struct Project<'a> {
 }
 
 impl<'a> Project<'a> {
-    /// Reads the body of a PUT: `restrictions` and an optional `name`, which has no control characters. `projectId` may be
-    /// given if it matches the path, so that the body of a GET can be sent back. Collects faults.
+    /// Reads the body of a PUT, and collects faults. It has `restrictions` and an optional `name` without control
+    /// characters. `projectId` may be given if it matches the path, so that the body of a GET can be sent back.
     pub fn from_put(id: ProjectId, node: Node<'_, 'a>, faults: &mut Faults) -> Self {
         let mut project = Self::read(node, faults);
         let member = node.member("projectId");
@@ -147,7 +147,7 @@ impl<'a> Project<'a> {
         project
     }
 
-    /// Reads a project, collecting faults.
+    /// Reads a project and collects faults.
     pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Self {
         let mut project = Self {
             id: None,
@@ -290,7 +290,8 @@ pub struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Reads `{ "id", "additionalProperties"? }`, which has no other members than `members`. `None` if there is a fault.
+    /// Reads `{ "id", "additionalProperties"? }` and collects faults; names that are not in `members` are unknown.
+    /// Returns `None` if the id or the properties cannot be read.
     pub(crate) fn read(node: Node<'_, 'a>, members: &[&str], faults: &mut Faults) -> Option<Self> {
         let node = faults.object_with(node, members)?;
         let id = faults
@@ -326,14 +327,15 @@ fn read_property_value<'a>(node: Node<'_, 'a>, faults: &mut Faults) -> Option<Va
 /// A request to decide about one item on one project (`given.md` 2.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectRequest<'a> {
-    /// The project.
+    /// The id of the project.
     pub project_id: ProjectId,
     /// The item.
     pub item: Item<'a>,
 }
 
 impl<'a> ProjectRequest<'a> {
-    /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`. `faults` says what is done about unknown members.
+    /// Reads `{ "projectId", "item": { "id", "additionalProperties"? } }`. `faults` determines whether unknown members
+    /// are ignored.
     ///
     /// # Errors
     /// [`crate::Code::Invalid`] with a fault for every invalid member.
@@ -353,7 +355,7 @@ impl<'a> ProjectRequest<'a> {
     }
 }
 
-/// Reads a project's id. `None` if there is a fault.
+/// Reads a project's id, or adds a fault and returns `None`.
 pub(crate) fn read_project_id(node: Node<'_, '_>, faults: &mut Faults) -> Option<ProjectId> {
     let id = node.text().and_then(|text| ProjectId::new(text));
     if id.is_none() {

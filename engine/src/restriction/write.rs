@@ -1,4 +1,4 @@
-//! Projects and their restrictions as JSON.
+//! Writes projects and their restrictions as JSON.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use uuid::Uuid;

@@ -1,10 +1,10 @@
-//! Webhook signatures: what they cover, signing and verifying (`webhooks.md`, "A delivery"). Those of Standard Webhooks are
-//! in `standard.rs`; `text.rs` makes and verifies signatures from JSON to JSON.
+//! Signs and verifies webhooks (`webhooks.md`, "A delivery"). [`standard`] has the signatures of Standard Webhooks;
+//! [`text`] makes and verifies signatures from JSON to JSON.
 //!
 //! - `X-Service-Signature: HS256=<hex>` covers the text of the envelope's `data` member as it is sent.
-//! - `X-Service-Body-Signature: t=<unix seconds>,HS256=<hex>` covers `<id>.<t>.<raw body>`, and so the time and the
-//!   whole envelope too. The body is a JSON object that contains the id, so the signed bytes cannot be split into another
-//!   id, time and body.
+//! - `X-Service-Body-Signature: t=<unix seconds>,HS256=<hex>` covers `<id>.<t>.<raw body>`, and therefore the time and
+//!   the whole envelope too. The body is a JSON object that contains the id, so the signed bytes cannot be split into
+//!   another id, time and body.
 //!
 //! Both are HMAC-SHA-256 in lowercase hexadecimal; the key is the UTF-8 bytes of the shared key. There is no clock
 //! here: the time is an argument.
@@ -20,7 +20,7 @@ use sha2::Sha256;
 
 use crate::swar::find;
 
-/// How far the time of a body signature may be from now by default, in either direction: five minutes.
+/// The default tolerance between the time of a body signature and now, in either direction, in seconds: five minutes.
 pub const TOLERANCE_S: u64 = 300;
 
 const MIN_KEY: usize = 16;
@@ -47,7 +47,7 @@ impl SharedKey {
         Hmac::new_from_slice(text.as_bytes()).ok().map(Self)
     }
 
-    /// The authentication code of the concatenated parts. Two codes are compared in constant time.
+    /// Returns the authentication code of the concatenated parts. Codes are compared in constant time.
     #[inline(never)]
     fn code(&self, parts: &[&[u8]]) -> CtOutput<Hmac<Sha256>> {
         let mut mac = self.0.clone();
@@ -71,7 +71,7 @@ impl fmt::Debug for SharedKey {
     }
 }
 
-/// Why a signature is rejected.
+/// The reason that a signature is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyError {
     /// The header is malformed.
@@ -85,7 +85,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// The reason as it is written in JSON.
+    /// Returns the reason as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,8 +110,8 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// `X-Service-Signature` for the text of an envelope's `data` member exactly as it is sent, without the quotes around
-/// it.
+/// Returns `X-Service-Signature` for the text of an envelope's `data` member exactly as it is sent, without the quotes
+/// around it.
 #[must_use]
 pub fn sign_data(key: &SharedKey, data: &[u8]) -> String {
     let mut header = String::with_capacity(70);
@@ -119,8 +119,8 @@ pub fn sign_data(key: &SharedKey, data: &[u8]) -> String {
     header
 }
 
-/// `X-Service-Body-Signature` for an event's id, the time of the attempt in Unix seconds, and the body exactly as it is
-/// sent.
+/// Returns `X-Service-Body-Signature` for an event's id, the time of the attempt in Unix seconds, and the body exactly
+/// as it is sent.
 #[must_use]
 pub fn sign_body(key: &SharedKey, id: &str, t: u64, body: &[u8]) -> String {
     let t = t.to_string();
@@ -145,7 +145,7 @@ pub fn verify_data(key: &SharedKey, data: &[u8], header: &str) -> Result<(), Ver
 /// `tolerance_s` seconds from `now`, in Unix seconds. `id` is the id of the envelope in the body.
 ///
 /// # Errors
-/// Why the signature is rejected.
+/// The reason that the signature is rejected.
 pub fn verify_body(
     key: &SharedKey,
     id: &str,
@@ -159,7 +159,7 @@ pub fn verify_body(
     check_time(time, now, tolerance_s)
 }
 
-/// Whether a signature was made at most so many seconds from now.
+/// Checks that a signature was made at most `tolerance_s` seconds from `now`.
 const fn check_time(time: u64, now: u64, tolerance_s: u64) -> Result<(), VerifyError> {
     if now.saturating_sub(time) > tolerance_s {
         return Err(VerifyError::TooOld);
@@ -170,14 +170,14 @@ const fn check_time(time: u64, now: u64, tolerance_s: u64) -> Result<(), VerifyE
     Ok(())
 }
 
-/// The parts of a body signature: its time, as text and in Unix seconds, and its code.
+/// Splits a body signature into its time, as text and in Unix seconds, and its code.
 fn parse_timed_code(header: &str) -> Option<(&str, u64, [u8; 32])> {
     let rest = header.strip_prefix("t=")?;
     let (t, rest) = rest.split_at_checked(find(rest.as_bytes(), b',')?)?;
     Some((t, parse_time(t)?, parse_code(rest.strip_prefix(',')?)?))
 }
 
-/// Parses Unix seconds: only digits, without leading zeros, because one time has one signed text.
+/// Parses Unix seconds: only digits, without leading zeros, so that each time has only one signed text.
 fn parse_time(text: &str) -> Option<u64> {
     let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let is_plain = is_digits && (text == "0" || !text.starts_with('0'));

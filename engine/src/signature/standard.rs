@@ -1,10 +1,11 @@
-//! Signatures by Standard Webhooks 1.0 (<https://www.standardwebhooks.com>), which libraries for many languages verify.
+//! Implements Standard Webhooks 1.0 (<https://www.standardwebhooks.com>), which libraries for many languages verify.
 //!
-//! `webhook-signature` has `v1,` and the base64 of an HMAC-SHA-256 over `<webhook-id>.<webhook-timestamp>.<raw body>`;
-//! while a key is being replaced it has one under each key, separated by a space. An id has no point, so the signed bytes
-//! cannot be split into another id, time and body.
+//! `webhook-signature` contains `v1,` and the base64 of an HMAC-SHA-256 over
+//! `<webhook-id>.<webhook-timestamp>.<raw body>`; while a key is being replaced, it contains one signature under each
+//! key, separated by a space. An id contains no dot, so the signed bytes cannot be split into another id, time and
+//! body.
 //!
-//! Base64 of 32 bytes is written and read here: a library for it would be most of what signatures take in the module.
+//! The base64 of 32 bytes is written and read here: a library would be most of what signatures add to the module.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{SharedKey, VerifyError, check_time, parse_time};
 
-/// The header with the id of the event, the same whenever it is delivered again.
+/// The header with the id of the event, which stays the same when the event is delivered again.
 pub const ID_HEADER: &str = "webhook-id";
 
 /// The header with the time of the attempt, in Unix seconds.
@@ -25,19 +26,19 @@ pub const SIGNATURE_HEADER: &str = "webhook-signature";
 /// All three headers.
 pub const HEADERS: [&str; 3] = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER];
 
-/// What the version of a signature is: an HMAC-SHA-256 in base64.
+/// The version of a signature: an HMAC-SHA-256 in base64.
 const VERSION: &str = "v1,";
 
 const MAX_ID: usize = 255;
 
-/// How many characters of a digest stand in an id: 132 bits.
+/// The number of characters of a digest in an id: 132 bits.
 const DIGEST: usize = 22;
 
 /// The last two digits of base64 (RFC 4648, 4 and 5).
 const PLAIN: [u8; 2] = *b"+/";
 const URL_SAFE: [u8; 2] = *b"-_";
 
-/// What the three headers of a delivery have.
+/// The values of the three headers of a delivery.
 #[derive(Clone, Copy, Debug)]
 pub struct Headers<'a> {
     /// `webhook-id`.
@@ -48,8 +49,8 @@ pub struct Headers<'a> {
     pub signature: &'a str,
 }
 
-/// `webhook-id` for an event: its id where it is 1 to 255 letters, digits, `-` and `_`, otherwise `evt_` and the first 22
-/// characters of the base64url of its SHA-256.
+/// Returns the `webhook-id` of an event: its id if that is 1 to 255 letters, digits, `-` and `_`, otherwise `evt_` and
+/// the first 22 characters of the base64url of the id's SHA-256.
 #[must_use]
 pub fn webhook_id(event_id: &str) -> Cow<'_, str> {
     if is_webhook_id(event_id) {
@@ -61,8 +62,8 @@ pub fn webhook_id(event_id: &str) -> Cow<'_, str> {
     Cow::Owned(format!("evt_{digest}"))
 }
 
-/// One signature for `webhook-signature`, of a `webhook-id`, the time of the attempt in Unix seconds, and the body exactly as
-/// it is sent.
+/// Returns one signature for `webhook-signature`, from a `webhook-id`, the time of the attempt in Unix seconds, and the
+/// body exactly as it is sent.
 #[must_use]
 pub fn sign(key: &SharedKey, id: &str, t: u64, body: &[u8]) -> String {
     let t = t.to_string();
@@ -74,11 +75,11 @@ pub fn sign(key: &SharedKey, id: &str, t: u64, body: &[u8]) -> String {
     signature
 }
 
-/// Verifies the three headers of a delivery in constant time: first that one of the signatures is right, then that the time
-/// is at most `tolerance_s` seconds from `now`, in Unix seconds. Signatures of other versions are ignored.
+/// Verifies the three headers of a delivery in constant time: first that one of the signatures matches, then that the
+/// time is at most `tolerance_s` seconds from `now`, in Unix seconds. Signatures of other versions are ignored.
 ///
 /// # Errors
-/// Why the signature is rejected.
+/// The reason that the signature is rejected.
 pub fn verify(
     key: &SharedKey,
     headers: &Headers<'_>,
@@ -116,7 +117,7 @@ fn is_webhook_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len()) && text.bytes().all(is_digit)
 }
 
-/// Appends the base64 of some bytes without padding; `last` are the digits 62 and 63.
+/// Appends the base64 of some bytes without padding; `last` has the digits for 62 and 63.
 fn push_base64(bytes: &[u8], last: [u8; 2], out: &mut String) {
     for bytes in bytes.chunks(3) {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
@@ -126,7 +127,7 @@ fn push_base64(bytes: &[u8], last: [u8; 2], out: &mut String) {
     }
 }
 
-/// Parses the base64 of 32 bytes, with its padding. One code has one text.
+/// Parses the base64 of 32 bytes, with its padding. Each code has only one text.
 fn parse_code(text: &str) -> Option<[u8; 32]> {
     let digits = text.strip_suffix('=')?.as_bytes();
     let mut code = [0; 32];

@@ -1,6 +1,6 @@
-//! Signatures from JSON to JSON, as every face of the module offers them.
+//! Signs and verifies from JSON to JSON, as every face of the module offers it.
 //!
-//! What a signature covers is decided in the modules beside this one. The time is a member of the call.
+//! The modules beside this one decide what a signature covers. The time is a member of the call.
 
 use super::standard::{self, Headers};
 use super::{SharedKey, TOLERANCE_S, VerifyError, sign_body, sign_data, verify_body, verify_data};
@@ -9,7 +9,7 @@ use crate::json::{Document, Faults, Node, write_text};
 
 const MAX_ID: usize = 256;
 
-/// The members of `verifyBody`, and of `verifyStandard`.
+/// The members of `verifyBody` and of `verifyStandard`.
 const BODY: [&str; 7] = [
     "op",
     "sharedKey",
@@ -40,10 +40,10 @@ const STANDARD: [&str; 8] = [
 /// | `verifyBody` | `sharedKey`, `id`, `body`, `signature`, `now`, `toleranceSeconds?` (300) | the same |
 /// | `verifyStandard` | `sharedKey`, `id`, `timestamp`, `body`, `signature`, `now`, `toleranceSeconds?` (300) | the same |
 ///
-/// Times are Unix seconds; `reason` is a [`VerifyError`]. A malformed signature is an answer, not an error. `id`,
-/// `timestamp` and `signature` of `verifyStandard` are the texts of the headers of Standard Webhooks.
+/// Times are Unix seconds; `reason` is a [`VerifyError`]. A malformed signature is an answer, not an error. In
+/// `verifyStandard`, `id`, `timestamp` and `signature` are the texts of the Standard Webhooks headers.
 ///
-/// The answer is appended to `out`; nothing if there is an error.
+/// Appends the answer to `out`, or nothing if there is an error.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the call.
@@ -185,7 +185,7 @@ fn read_text<'d>(call: Node<'d, '_>, member: &str, faults: &mut Faults) -> Optio
     node.text().map(AsRef::as_ref)
 }
 
-/// The time that it is, and how far from it a signature may be.
+/// Reads the current time, and how far from it a signature may be.
 fn read_times(call: Node<'_, '_>, faults: &mut Faults) -> (Option<u64>, Option<u64>) {
     let now = read_time(call, "now", faults);
     let tolerance_s = match call.member("toleranceSeconds") {

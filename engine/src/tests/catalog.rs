@@ -1,4 +1,5 @@
-//! The tests of a whole catalog: those of every condition and project in it, each decided by what the catalog has in force.
+//! The tests of a whole catalog: those of every condition and project in it, each decided by the rules in force in the
+//! catalog.
 
 use std::borrow::Cow;
 
@@ -12,14 +13,14 @@ use crate::restriction::ProjectId;
 #[derive(Debug)]
 pub struct CatalogTests<'a> {
     catalog: Catalog,
-    /// In the order of the catalog: the conditions of the platform, those of the tenant, the projects.
+    /// In the order of the catalog: the conditions of the platform, those of the tenant, and the projects.
     documents: Vec<DocumentTests<'a>>,
 }
 
 /// The tests of one condition or project of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentTests<'a> {
-    /// Its id, as the catalog has it.
+    /// The id, as in the catalog.
     pub id: Cow<'a, str>,
     of: Of,
     /// The tests.
@@ -33,7 +34,7 @@ enum Of {
 }
 
 impl DocumentTests<'_> {
-    /// `condition` or `project`.
+    /// Returns `condition` or `project`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self.of {
@@ -44,7 +45,7 @@ impl DocumentTests<'_> {
 }
 
 impl<'a> CatalogTests<'a> {
-    /// Reads the answer of `GET /api/v1/catalog?tests=true`, or a document of its shape, collecting faults.
+    /// Reads the answer of `GET /api/v1/catalog?tests=true`, or a document of its shape, and collects faults.
     pub fn read(node: Node<'_, 'a>, faults: &mut Faults) -> Self {
         let catalog = Catalog::from_node(node, faults);
         let mut documents = Vec::new();
@@ -60,7 +61,7 @@ impl<'a> CatalogTests<'a> {
         Self { catalog, documents }
     }
 
-    /// Runs all tests: what came of those of each document that has any.
+    /// Runs all tests, and returns a report for each document that has any.
     pub fn run(&self) -> impl Iterator<Item = (&DocumentTests<'a>, Report<'_, 'a>)> {
         self.documents.iter().map(|document| {
             let by = match &document.of {
@@ -73,7 +74,8 @@ impl<'a> CatalogTests<'a> {
 }
 
 impl<'a> DocumentTests<'a> {
-    /// The tests of an element of a catalog; `None` without any. What is wrong with its id is known already.
+    /// Reads the tests of an element of a catalog; `None` without any, or if its id has a fault, which is known
+    /// already.
     fn read(node: Node<'_, 'a>, id: &str, faults: &mut Faults) -> Option<Self> {
         node.member(stored::NAME)?;
         let text = node.member(id)?.text()?;

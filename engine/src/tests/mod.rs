@@ -1,10 +1,10 @@
 //! Tests beside a rule: requests that a condition or project must answer in a certain way, kept in its document.
 //!
-//! `tests: [{ "name", "request", "expect": { "decision", "reasons"? } }]` (`conditions.md`, "Beyond an answer"). They decide
-//! nothing: [`crate::catalog`] and [`crate::check`] do not read them. Decisions and the set of their reasons are compared, not
-//! bytes, so a test stays right when answers get more members. `read.rs` reads them, `run.rs` runs those of a
-//! document and `catalog.rs` all of a catalog, `stored.rs` says where they are in a stored document, `text.rs` runs them from
-//! JSON to JSON.
+//! The member is `tests: [{ "name", "request", "expect": { "decision", "reasons"? } }]` (`conditions.md`, "Beyond an
+//! answer"). Tests decide nothing: [`crate::catalog`] and [`crate::check`] do not read them. Decisions and the set of
+//! their reasons are compared, not bytes, so a test stays right when answers get more members. `read.rs` reads tests,
+//! `run.rs` runs those of a document and `catalog.rs` those of a catalog, `stored.rs` finds them in a stored document,
+//! and `text.rs` runs them from JSON to JSON.
 
 mod catalog;
 mod put;
@@ -27,27 +27,27 @@ use crate::restriction::{Item, ProjectId};
 /// The most tests of a condition or project.
 pub const MAX_TESTS: usize = 200;
 
-/// The most bytes of all of them as JSON: 64 KiB.
+/// The most bytes of all tests of a document as JSON: 64 KiB.
 pub const MAX_BYTES: usize = 64 << 10;
 
 /// The longest name of a test, in characters.
 pub const MAX_NAME: usize = 256;
 
-/// How deeply a test's request may be nested: it is part of documents that may not be nested more deeply than
-/// [`crate::json::MAX_DEPTH`].
+/// The deepest nesting of a test's request, in levels. The request is part of documents that may not be nested more
+/// deeply than [`crate::json::MAX_DEPTH`].
 pub const MAX_LEVELS: usize = 16;
 
-/// What tests stand beside.
+/// The kind of document that tests stand beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// A condition: requests are bodies of `POST /api/v1/conditions/{conditionId}/evaluate`.
     Condition,
-    /// A project: requests are bodies of `POST /api/v1/project-restrictions/evaluate`. A `projectId` in them must be this
-    /// one; a draft may have none.
+    /// A project: requests are bodies of `POST /api/v1/project-restrictions/evaluate`. A `projectId` in them must be
+    /// this id; a draft may have no id.
     Project(Option<ProjectId>),
 }
 
-/// A decision and its reasons, in any order: what a test expects, or what is answered.
+/// A decision and its reasons, in any order: those that a test expects, or those of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict<R> {
     /// The worst of all results.
@@ -59,11 +59,10 @@ pub struct Verdict<R> {
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test<'a> {
-    /// Names it among its document's tests.
+    /// The name, which is unique among its document's tests.
     pub name: Cow<'a, str>,
-    /// What is decided.
     request: Request<'a>,
-    /// What must be decided; without reasons, any will do.
+    /// The expected verdict; without reasons, any will do.
     pub expected: Verdict<Option<Vec<Reason>>>,
 }
 
@@ -78,19 +77,20 @@ enum Request<'a> {
 pub struct Tests<'a> {
     /// In the order of the document.
     all: Vec<Test<'a>>,
-    /// As they are written: compact, members in the order of the contract, each request as it was given.
+    /// The tests as they are written: compact, with members in the order of the contract and each request as it was
+    /// given.
     json: Vec<u8>,
 }
 
 impl<'a> Tests<'a> {
-    /// All, in the order of the document.
+    /// Returns all tests, in the order of the document.
     #[must_use]
     pub fn all(&self) -> &[Test<'a>] {
         &self.all
     }
 
-    /// Appends them to the JSON of the condition or project that they are beside, as its last member. Without any, the
-    /// document stays as it is.
+    /// Appends the tests to the JSON of the condition or project that they stand beside, as its last member. Without
+    /// any, the document stays as it is.
     pub fn append_to(&self, document: &mut Vec<u8>) {
         if self.all.is_empty() || document.pop() != Some(b'}') {
             return;

@@ -1,4 +1,4 @@
-//! The bodies of PUTs: a condition or project, and the tests beside it.
+//! Reads the bodies of PUTs: a condition or project, and the tests beside it.
 
 use super::{Beside, Tests};
 use crate::condition::{ConditionId, EntityCondition, Scope};
@@ -6,7 +6,7 @@ use crate::error::{Code, Error};
 use crate::json::{Document, Faults};
 use crate::restriction::{Project, ProjectId};
 
-/// Reads the body of a condition's PUT. `faults` says what is done about unknown members.
+/// Reads the body of a condition's PUT. `faults` determines whether unknown members are ignored.
 ///
 /// # Errors
 /// [`Code::Invalid`] with a fault for every invalid member.
@@ -23,7 +23,7 @@ pub fn condition_from_put<'a>(
     Ok((condition, tests))
 }
 
-/// Reads the body of a project's PUT. `faults` says what is done about unknown members.
+/// Reads the body of a project's PUT. `faults` determines whether unknown members are ignored.
 ///
 /// # Errors
 /// [`Code::Invalid`] with a fault for every invalid member.

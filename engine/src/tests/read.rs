@@ -1,4 +1,4 @@
-//! Reads tests strictly: a misspelled member would weaken a test without a sign, so an unknown one is a fault.
+//! Reads tests strictly: a misspelled member would silently weaken a test, so an unknown one is a fault.
 
 use super::{Beside, MAX_BYTES, MAX_LEVELS, MAX_NAME, MAX_TESTS, Request, Test, Tests, Verdict};
 use super::{stored, write_verdict};
@@ -8,8 +8,8 @@ use crate::json::{Faults, NO_CONTROLS, Node, push, write_text};
 use crate::restriction::{ITEM, Item, read_project_id};
 
 impl<'a> Tests<'a> {
-    /// Reads the member `tests` of a condition or project, collecting faults; without the member there are none. The document
-    /// must have been parsed with the text of its numbers: requests are kept as they are.
+    /// Reads the member `tests` of a condition or project, and collects faults; without the member there are no tests.
+    /// The document must have been parsed with the text of its numbers, because requests are kept as they are.
     pub fn read(document: Node<'_, 'a>, beside: Beside, faults: &mut Faults) -> Self {
         let mut tests = Self::default();
         let list = document.member(stored::NAME);
@@ -46,7 +46,7 @@ impl<'a> Tests<'a> {
 }
 
 impl<'a> Test<'a> {
-    /// Reads a test, and appends it as it is written. `None` if there is a fault.
+    /// Reads a test, and appends it as it is written; `None` if it cannot be read.
     fn read(
         node: Node<'_, 'a>,
         beside: Beside,
@@ -85,7 +85,7 @@ impl<'a> Test<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the body of the evaluate call, as strictly as that call does unless it is asked not to.
+    /// Reads the body of the evaluate call, as strictly as that call does by default.
     fn read(node: Node<'_, 'a>, beside: Beside, faults: &mut Faults) -> Option<Self> {
         if node.is_deeper_than(MAX_LEVELS) {
             faults.add(node, "must not be nested deeper than 16 levels");

@@ -1,4 +1,5 @@
-//! Runs tests: each request is decided by what the evaluate call would decide it by, and compared with what is expected.
+//! Runs tests: decides each request by the rule that the evaluate call would use, and compares the verdict with the
+//! expected one.
 
 use super::{Request, Test, Tests, Verdict};
 use crate::catalog::{Catalog, decide_on};
@@ -7,32 +8,32 @@ use crate::condition::ConditionId;
 use crate::decision::{ItemDecision, Reason};
 use crate::json::push;
 
-/// What came of running tests.
+/// The result of running tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report<'t, 'a> {
-    /// How many are as expected.
+    /// The number of tests that passed.
     pub passed: usize,
-    /// The others, in their order.
+    /// The tests that failed, in order.
     pub failed: Vec<Failure<'t, 'a>>,
 }
 
-/// A test that is not as expected.
+/// A test that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure<'t, 'a> {
     /// Its position among the tests, from 0.
     pub index: usize,
     /// The test.
     pub test: &'t Test<'a>,
-    /// What was decided; `None` if the condition is not in force.
+    /// The actual verdict; `None` if the condition is not in force.
     pub actual: Option<Verdict<Vec<Reason>>>,
 }
 
-/// What decides.
+/// The rule that decides.
 #[derive(Clone, Copy, Debug)]
 pub enum By<'c> {
-    /// The condition with this id that is in force. The catalog has all conditions with the id, of either scope.
+    /// The condition in force with this id. The catalog has all conditions with the id, of either scope.
     Condition(&'c ConditionId, &'c Catalog),
-    /// A project; `None` is an unreachable one.
+    /// A project; `None` if it is unreachable.
     Project(Option<&'c Checks>),
 }
 
@@ -52,7 +53,7 @@ impl By<'_> {
 }
 
 impl<'a> Tests<'a> {
-    /// Runs them.
+    /// Runs the tests.
     #[must_use]
     pub fn run(&self, by: By<'_>) -> Report<'_, 'a> {
         let mut failed = Vec::new();
@@ -86,7 +87,7 @@ impl Test<'_> {
 }
 
 impl Verdict<Vec<Reason>> {
-    /// The verdict of an answer: each of its reasons once, in the order of its results.
+    /// Returns the verdict of an answer: each of its reasons once, in the order of its results.
     fn of(decided: &ItemDecision<'_>) -> Self {
         let mut reasons = Vec::new();
         for reason in decided.results.iter().filter_map(|result| result.reason) {
@@ -102,7 +103,7 @@ impl Verdict<Vec<Reason>> {
 }
 
 impl Failure<'_, '_> {
-    /// What was expected and what is: `expected HARD_DENY, is ALLOW`.
+    /// Returns the expected and the actual verdict: `expected HARD_DENY, is ALLOW`.
     #[must_use]
     pub fn message(&self) -> String {
         let mut message = Vec::new();
@@ -110,7 +111,7 @@ impl Failure<'_, '_> {
         String::from_utf8(message).unwrap_or_default()
     }
 
-    /// Appends the same, which JSON need not escape.
+    /// Appends the message, which needs no escaping in JSON.
     pub(super) fn write_message(&self, out: &mut Vec<u8>) {
         let expected = &self.test.expected;
         push("expected ", out);

@@ -1,25 +1,27 @@
-//! Where tests are in a document as it is stored: last, so that what decides is all that stands before them.
+//! The place of tests in a stored document: they come last, so everything before them is the rule that decides.
 
 use super::MAX_BYTES;
 
 /// The name of the member.
 pub(super) const NAME: &str = "tests";
 
-/// What stands between the rest of a document and its tests.
+/// The bytes between the rest of a document and its tests.
 pub(super) const MEMBER: &[u8] = b",\"tests\":";
 
-/// What every document with tests ends in, and no other: the expectation of the last one, the test, the list, the document.
+/// The end of every document with tests, and of no other: it ends the last test's expectation, the test, the list and
+/// the document.
 const END: &[u8] = b"}}]}";
 
-/// A stored document in two: all that stands before its tests, without the brace that ends it, and the JSON array of its
-/// tests. `None` for one without tests. The document must be as [`Tests::append_to`](super::Tests::append_to) makes it.
+/// Splits a stored document into the part before its tests, without the brace that ends it, and the JSON array of its
+/// tests. Returns `None` if it has no tests. The document must be as [`Tests::append_to`](super::Tests::append_to)
+/// makes it.
 #[must_use]
 pub fn split(document: &[u8]) -> Option<(&[u8], &[u8])> {
     if !document.ends_with(END) {
         return None;
     }
-    // In strings, quotes are escaped; and of the members that may come before, none has this name. So the first of these is the
-    // document's own, though a test's request may have more.
+    // Quotes in strings are escaped, and none of the members that may come before has this name. So the first match is
+    // the document's own member, although a test's request may have more.
     let from = document.len().saturating_sub(MEMBER.len() + MAX_BYTES + 1);
     let (_, end) = document.split_at_checked(from)?;
     let at = end

@@ -1,12 +1,13 @@
 //! Runs tests from JSON to JSON.
 //!
-//! `{ "condition": C, "other"?: C | null }` or `{ "project": P }`, with the tests in the condition or project, gives
-//! `{ "passed", "failed": [{ "index", "name", "expected": { "decision", "reasons"? }, "actual": { "decision", "reasons" },
-//! "message" }] }`. `{ "catalog": K }` runs the tests of every condition and project of a catalog; each failure then begins
-//! with the `kind` of its document, `condition` or `project`, and its `id`.
-//! A condition's `scope` is `TENANT` unless it says `GLOBAL`; `other` is the condition of the other scope
-//! that has its id, whose tests are not run. A test is decided by the tenant's condition if that is enabled, otherwise by the
-//! global one if that is; if neither is, `actual` is `NOT_FOUND`. The document may be a draft.
+//! The request is `{ "condition": C, "other"?: C | null }` or `{ "project": P }`, with the tests in the condition or
+//! project. The answer is `{ "passed", "failed": [{ "index", "name", "expected": { "decision", "reasons"? }, "actual":
+//! { "decision", "reasons" }, "message" }] }`. `{ "catalog": K }` runs the tests of every condition and project of a
+//! catalog; each failure then begins with the `kind` of its document, `condition` or `project`, and its `id`.
+//!
+//! A condition's `scope` is `TENANT` unless it says `GLOBAL`. `other` is the condition of the other scope with the same
+//! id; its tests are not run. The tenant's condition decides a test if it is enabled, otherwise the global one if that
+//! is; if neither is, `actual` is `NOT_FOUND`. The document may be a draft.
 
 use super::{Beside, By, CatalogTests, DocumentTests, Failure, Report, Tests, write_verdict};
 use crate::catalog::Catalog;
@@ -16,7 +17,7 @@ use crate::error::Error;
 use crate::json::{Document, Faults, Node, push, write_number, write_text};
 use crate::restriction::{Project, read_project_id};
 
-/// Runs the tests of a document; appends what came of it as JSON, or nothing if there is an error.
+/// Runs the tests of a document, and appends the report as JSON, or nothing if there is an error.
 ///
 /// # Errors
 /// [`Code::Invalid`](crate::error::Code::Invalid) with every fault of the document and its tests.
@@ -80,7 +81,7 @@ fn run_catalog(node: Node<'_, '_>, faults: &mut Faults, out: &mut Vec<u8>) {
     }
 }
 
-/// Runs the tests of a catalog; appends what came of it as JSON.
+/// Runs the tests of a catalog, and appends the report as JSON.
 pub fn write_catalog(catalog: &CatalogTests<'_>, out: &mut Vec<u8>) {
     let reports = catalog.run();
     let reports: Vec<_> = reports
@@ -89,7 +90,7 @@ pub fn write_catalog(catalog: &CatalogTests<'_>, out: &mut Vec<u8>) {
     write(&reports, out);
 }
 
-/// The scope that a condition says it has; a draft is its tenant's.
+/// Returns the scope that a condition states; a draft belongs to its tenant.
 fn read_scope(condition: Node<'_, '_>, faults: &mut Faults) -> Scope {
     let Some(member) = condition.member("scope") else {
         return Scope::Tenant;
@@ -102,7 +103,7 @@ fn read_scope(condition: Node<'_, '_>, faults: &mut Faults) -> Scope {
     Scope::Tenant
 }
 
-/// Appends what came of the tests of documents, each of which is named if there may be others.
+/// Appends reports about the tests of documents. Each document is named if there may be others.
 fn write(reports: &[(Option<&DocumentTests<'_>>, Report<'_, '_>)], out: &mut Vec<u8>) {
     let passed: usize = reports.iter().map(|(_, report)| report.passed).sum();
     push("{\"passed\":", out);
