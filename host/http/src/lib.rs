@@ -4,7 +4,7 @@
 //! makes one domain call and wraps the answer. warp carries requests and answers. The table finds the route, so that a
 //! permission stands beside each and a 405 can name the allowed methods. Each feature has its routes in its `http.rs`.
 
-mod answers;
+mod answer_budget;
 mod connection;
 mod cors;
 pub mod document;
@@ -41,7 +41,7 @@ use tillgate_base::observe::traces::RequestSpan;
 use tillgate_engine::json::BYTE_ORDER_MARK;
 use uuid::Uuid;
 
-use self::answers::Answers;
+use self::answer_budget::Answers;
 use self::connection::Head;
 pub use self::connection::admission::ConnectionLimits;
 use self::connection::body::{BodyError, MAX_WAITING, Unread, read};

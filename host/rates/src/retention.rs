@@ -61,7 +61,7 @@ pub(super) async fn run(app: Arc<App>, work: Work) -> Result<()> {
     remove_unused(&records).await?;
     let mut change = Change::default();
     if will_anything_be_old(&records).await? {
-        work.settle_until(&mut change, now.plus(DAY).plus(CLOCK_SKEW));
+        work.reschedule(&mut change, now.plus(DAY).plus(CLOCK_SKEW));
     } else {
         work.settle(&mut change);
     }

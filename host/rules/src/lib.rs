@@ -6,7 +6,6 @@
 
 mod cache;
 mod catalog;
-mod choosing;
 mod counters;
 pub mod decision_log;
 mod document;
@@ -14,17 +13,18 @@ mod failing_tests;
 mod findings;
 mod history;
 pub mod http;
+mod log_choice;
 mod logger;
-mod memory;
+mod memory_metrics;
 mod owner;
 mod plan;
 mod stored;
-mod target;
 mod tenants;
 mod text;
 mod trial;
 mod usage;
 mod write;
+mod write_target;
 
 use std::sync::Arc;
 

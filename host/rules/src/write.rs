@@ -22,8 +22,8 @@ use super::failing_tests::{Beside, OnFailingTests, test};
 use super::history::{Entry, RECORDED, Recorded, Recorder};
 use super::owner::Owner;
 use super::stored::{StoredCondition, StoredProject};
-use super::target::Target;
 use super::usage::{USED, Used};
+use super::write_target::Target;
 use super::{Conditions, INLINE};
 
 /// The author of a write, and what must hold before.

@@ -41,7 +41,7 @@ use self::delivery::trial::Trials;
 pub use self::document::{check_settings, settings_schemas};
 use self::events::accept::FAN_OUT;
 use self::events::admission::Admission;
-use self::events::delivery::{FIRST, LATER};
+use self::events::delivery_record::{FIRST, LATER};
 pub use self::events::log::EVENT_LOG;
 use self::events::{fan_out, publish};
 use self::journal::{release, replay, retention};

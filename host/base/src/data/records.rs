@@ -149,7 +149,7 @@ impl Change {
     }
 
     /// Ends this attempt at a claimed job with this change; the job is due again at `next`.
-    pub fn settle_until(&mut self, queue: &str, job: &Job, next: Timestamp) {
+    pub fn retry_at(&mut self, queue: &str, job: &Job, next: Timestamp) {
         self.settle_with(queue, job, Some(next));
     }
 

@@ -7,7 +7,7 @@
 //! around that.
 //!
 //! No error reveals the address of a name: a tenant could map the operator's network by trying names. Nor does an error
-//! repeat the URL, whose query may be a secret; other code shows a URL as `shown.rs` does.
+//! repeat the URL, whose query may be a secret; other code shows a URL as `url_redaction.rs` does.
 //!
 //! An answer is read in full ([`Client::send`]), or as a stream of events (`events.rs`) that continues for as long as
 //! something arrives ([`Client::open`]).
@@ -17,9 +17,9 @@ mod connections;
 mod error;
 mod events;
 mod names;
-mod shown;
-mod spare;
+mod resend;
 mod trust;
+mod url_redaction;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ use self::error::{failure, in_full};
 pub use self::events::{Event, EventStream, StreamLimits};
 use self::names::CheckedResolver;
 pub use self::names::{Names, Refusal, SystemNames};
-pub use self::shown::{shown, with_urls_shown};
-use self::spare::{DropSpare, is_end_of_connection, was_closed, with_spare};
+use self::resend::{DropSpare, is_end_of_connection, was_closed, with_spare};
 pub use self::trust::{Distrust, Trust};
+pub use self::url_redaction::{shown, with_urls_shown};
 
 /// The `User-Agent` of this service, unless a request sets another.
 pub const USER_AGENT: &str = concat!("tillgate/", env!("CARGO_PKG_VERSION"));

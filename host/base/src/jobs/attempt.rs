@@ -143,7 +143,7 @@ impl Attempts {
         );
         let mut change = Change::default();
         let next = self.clock.now().plus(retry_pause(attempt));
-        change.settle_until(queue, job, next);
+        change.retry_at(queue, job, next);
         self.commit(work, change).await;
     }
 
@@ -181,7 +181,7 @@ impl Attempts {
     /// Hands back a job that this host will not finish. This is not a failure: its attempts are counted from 0 again.
     pub(super) async fn hand_back(&self, work: &Work, pause: Duration) {
         let mut change = Change::default();
-        work.settle_until(&mut change, self.clock.now().plus(pause));
+        work.reschedule(&mut change, self.clock.now().plus(pause));
         self.commit(work, change).await;
     }
 

@@ -98,7 +98,7 @@ impl Work {
     }
 
     /// Ends this step of the job in the commit of a change: the job is due again at `next`, with the same body.
-    pub fn settle_until(&self, change: &mut Change, next: Timestamp) {
+    pub fn reschedule(&self, change: &mut Change, next: Timestamp) {
         self.continue_at(change, next, self.job.body.clone());
     }
 }

@@ -223,7 +223,7 @@ impl Keys {
             }
             // Not earlier: if the store's clock is ahead of this host's, the job would be due again at once, in vain.
             match keys.next_retirement(schedule) {
-                Some(next) => work.settle_until(&mut change, next.max(now.plus(CLOCK_SKEW))),
+                Some(next) => work.reschedule(&mut change, next.max(now.plus(CLOCK_SKEW))),
                 None => work.settle(&mut change),
             }
             Ok((change, retired))

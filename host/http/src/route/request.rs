@@ -20,7 +20,7 @@ use super::access::Access;
 use super::caller;
 use super::query_parameter::{NOTE, QueryParameter};
 use crate::Server;
-use crate::answers::Held;
+use crate::answer_budget::Held;
 use crate::connection::Head;
 use crate::events::{Authorization, Event, Followed};
 use crate::headers::{accepts_coding, prefers};

@@ -2,8 +2,8 @@
 //!
 //! An edit is one commit of the unit, its rates and its history. For a shop, the commit also has what it uses from then
 //! on and its message; for a unit above shops, the job that visits them (`fan_out.rs`). The new state of the unit is
-//! planned (`plan.rs`), checked (`check.rs`, `place.rs`, `guard.rs`) and committed, and planned again when others have
-//! changed the unit in the meantime. A dry run does the same up to the commit.
+//! planned (`plan.rs`), checked (`validation.rs`, `place.rs`, `deviations.rs`) and committed, and planned again when
+//! others have changed the unit in the meantime. A dry run does the same up to the commit.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use tillgate_base::identity::By;
 use tillgate_base::observe::audit::Line;
 use tillgate_store::clock::Timestamp;
 
+use super::deviations;
 use super::dry_run::{self, DryRun};
 use super::editor::Editor;
-use super::guard;
 use super::passes::{self, Passes};
 use super::place::{self, Planned};
 use super::plan::After;
 use super::progress::Reach;
-use super::{audit, bound, check};
+use super::{audit, max_rates, validation};
 use crate::shop::differences::Differences;
 use crate::shop::history::{Entry, Made};
 use crate::shop::math::{self, DifferenceCall};
@@ -124,14 +124,14 @@ impl Edits<'_> {
                     step = self.step(&mut tree, id, before, after, now).await?;
                 }
                 Guard::Refuses if is_guarded && !self.editor.dry_run => {
-                    return Err(guard::refused(&deviations));
+                    return Err(deviations::refused(&deviations));
                 }
                 Guard::LeavesOut | Guard::Refuses => {}
             }
             let mut change = Change::default();
             if self.editor.dry_run {
                 let mut dry = self.dry_run(&mut tree, &step).await?;
-                dry.deviations = guard::listed(&deviations).to_vec();
+                dry.deviations = deviations::listed(&deviations).to_vec();
                 return Ok((change, Edited::Dry(Box::new(dry), answer)));
             }
             let accepted = if self.editor.accept_deviation {
@@ -198,20 +198,20 @@ impl Edits<'_> {
             }
             After::Rates(rates, places) => {
                 let unit = before.as_ref().ok_or_else(|| no_unit(id))?.unit();
-                let rates = check::together(self.app, rates, places)?;
+                let rates = validation::together(self.app, rates, places)?;
                 (unit.settings.clone(), Arc::new(rates))
             }
         };
         let by = self.made().by;
         let planned = place::plan(tree, id, before, settings, rates, now, by).await?;
-        bound::check(&self.records, tree, &planned).await?;
+        max_rates::check(&self.records, tree, &planned).await?;
         Ok(Step::Put(planned))
     }
 
     /// Returns the rates that a step would move by more than their tolerance.
     async fn deviations(&self, tree: &mut Tree<'_>, step: &Step) -> Result<Vec<Deviation>> {
         match step {
-            Step::Put(planned) => guard::deviations(self.app, &self.editor, tree, planned).await,
+            Step::Put(planned) => deviations::find(self.app, &self.editor, tree, planned).await,
             Step::Leave(_) | Step::Remove(_) => Ok(Vec::new()),
         }
     }

@@ -1,7 +1,7 @@
 //! The effect of a request on a unit: computes its new state from its current one, and an answer.
 //!
-//! Pure. `place.rs` checks that the tree allows it, `check.rs` that the rates can be set together; `edit.rs` writes it.
-//! Imports have a plan of their own (`reference/import.rs`).
+//! Pure. `place.rs` checks that the tree allows it, `validation.rs` that the rates can be set together; `edit.rs`
+//! writes it. Imports have a plan of their own (`reference/import.rs`).
 
 use bytes::Bytes;
 use schemars::JsonSchema;

@@ -19,10 +19,10 @@ use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
 use uuid::Uuid;
 
 use super::{Day, Document, Quote};
+use crate::change::deviations;
 use crate::change::dry_run::DocumentTrial;
 use crate::change::edit::{Edited, Edits};
 use crate::change::editor::Editor;
-use crate::change::guard;
 use crate::change::plan::{self, After, Places};
 use crate::shop::math;
 use crate::shop::quotes::{self, EURO, Filling, NewDay, published_at};
@@ -99,7 +99,7 @@ pub(crate) async fn run(edits: &Edits<'_>, import: &Import) -> Result<Edited<Imp
             updated: 0,
             unchanged: 0,
             stale: Vec::new(),
-            deviations: guard::listed(deviations).to_vec(),
+            deviations: deviations::listed(deviations).to_vec(),
             skipped: import.document.skipped().to_vec(),
             older: false,
             filled_days: 0,

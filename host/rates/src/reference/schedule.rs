@@ -26,9 +26,9 @@ use uuid::Uuid;
 use super::import::{self, Import};
 use super::{Document, DocumentType};
 use crate::change::audit::CHANGED;
+use crate::change::deviations;
 use crate::change::edit::{Edited, Edits};
 use crate::change::editor::Editor;
-use crate::change::guard;
 use crate::change::passes::Passes;
 use crate::units::unit::UnitId;
 
@@ -123,7 +123,7 @@ pub(crate) async fn run(app: Arc<App>, work: Work) -> Result<()> {
             next_day.min(now.plus(RETRY))
         }
     };
-    work.settle_until(&mut change, next);
+    work.reschedule(&mut change, next);
     records.commit(change).await.map(drop)
 }
 
@@ -179,7 +179,7 @@ async fn import_table(app: &Arc<App>, table: &ReferenceRates) -> Result<()> {
         } = imported;
         tracing::info!(%tenant, unit, date, created, updated, unchanged, ?stale, ?skipped, older, filled_days, correlation = %correlation_id, "reference rates were imported");
         if !deviations.is_empty() {
-            let left_out = guard::named(&deviations);
+            let left_out = deviations::named(&deviations);
             tracing::warn!(%tenant, unit, left_out, "reference rates would move by more than the tolerance, and were left out");
         }
     }

@@ -8,7 +8,7 @@ use tillgate_base::egress::{EgressError, Head};
 use tillgate_store::clock::Timestamp;
 
 use super::redaction::Secrets;
-use crate::events::delivery::{Attempt, Failure, FailureKind};
+use crate::events::delivery_record::{Attempt, Failure, FailureKind};
 
 /// The most bytes of an answer that the journal shows.
 const MAX_EXCERPT: usize = 1 << 10;

@@ -8,7 +8,7 @@ use tillgate_base::error::Result;
 use super::claim::Claim;
 use super::conclude::conclude;
 use super::disable::{Failing, failing_key};
-use crate::events::delivery::Delivery;
+use crate::events::delivery_record::Delivery;
 use crate::events::event::{Event, event_key};
 use crate::registry::webhook::Webhook;
 

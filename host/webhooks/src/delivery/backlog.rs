@@ -12,8 +12,8 @@ use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
 use super::hold::waiting_prefix;
-use crate::events::delivery::Delivery;
 use crate::events::delivery_id::DELIVERY;
+use crate::events::delivery_record::Delivery;
 
 /// The most deliveries counted for disabled webhooks: for one webhook, and for all.
 const MAX_HELD: usize = 1_000;

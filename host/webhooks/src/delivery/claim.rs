@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::limiter::Deferral;
 use crate::Webhooks;
-use crate::events::delivery::{Delivery, Job, LATER};
 use crate::events::delivery_id::DeliveryId;
+use crate::events::delivery_record::{Delivery, Job, LATER};
 
 pub(crate) struct Claim<'w> {
     pub(super) webhooks: &'w Webhooks,

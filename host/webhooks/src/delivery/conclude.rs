@@ -13,7 +13,7 @@ use super::counts::Counted;
 use super::disable::{Failing, failing_key};
 use super::hold::{RELEASES, waiting_key};
 use super::next::{NextStep, jittered, next_step, reason_to_disable};
-use crate::events::delivery::{Delivery, Job, LATER, Status};
+use crate::events::delivery_record::{Delivery, Job, LATER, Status};
 use crate::registry::webhook::Webhook;
 
 /// The time for which every attempt at a webhook must have failed before a success releases what waits for it. A

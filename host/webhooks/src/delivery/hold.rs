@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::claim::Claim;
 use super::limiter::Deferral;
-use crate::events::delivery::{FailureKind, LATER, Status};
 use crate::events::delivery_id::DeliveryId;
+use crate::events::delivery_record::{FailureKind, LATER, Status};
 use crate::registry::webhook::{Webhook, webhook_key};
 
 /// The time in which a change of a webhook reaches every host.

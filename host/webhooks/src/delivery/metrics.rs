@@ -8,7 +8,7 @@ use tillgate_base::observe::metrics::{
 
 use super::answer::AttemptResult;
 use crate::Webhooks;
-use crate::events::delivery::Status;
+use crate::events::delivery_record::Status;
 
 #[derive(Debug)]
 pub(crate) struct DeliveryMetrics {

@@ -78,7 +78,7 @@ pub(super) fn jittered(delay: Duration) -> Duration {
 mod tests {
     use super::*;
     use crate::delivery::answer::unanswered;
-    use crate::events::delivery::FailureKind;
+    use crate::events::delivery_record::FailureKind;
 
     const NOW: Timestamp = Timestamp(1_767_225_600_000_000);
     const MINUTE: Duration = Duration::from_secs(60);

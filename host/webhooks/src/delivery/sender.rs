@@ -21,7 +21,7 @@ use tillgate_store::clock::{Clock, Timestamp};
 use super::answer::{AttemptResult, MAX_PREFIX, classify, kind_of, unanswered};
 use super::identity_provider::IdentityProvider;
 use super::redaction::Secrets;
-use crate::events::delivery::FailureKind;
+use crate::events::delivery_record::FailureKind;
 use crate::events::event::Event;
 use crate::registry::shared_keys::Keys;
 use crate::registry::webhook::{Authentication, Settings};

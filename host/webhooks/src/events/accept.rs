@@ -12,8 +12,8 @@ use tillgate_base::identity::TenantId;
 use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
-use super::delivery::{Delivery, FIRST, Job, LATER};
 use super::delivery_id::{DeliveryId, time_ordered_id};
+use super::delivery_record::{Delivery, FIRST, Job, LATER};
 use super::event::{Event, NewEvent, event_key};
 use super::log::Logging;
 use crate::Webhooks;

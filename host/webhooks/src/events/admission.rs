@@ -18,7 +18,7 @@ use tillgate_base::identity::TenantId;
 use tillgate_base::load::BoundedMap;
 use tillgate_store::clock::Timestamp;
 
-use super::delivery::{FIRST, LATER};
+use super::delivery_record::{FIRST, LATER};
 use crate::Webhooks;
 
 /// The most tenants counted at once.

@@ -19,8 +19,8 @@ use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
 use super::accept::FAN_OUT;
-use super::delivery::Delivery;
 use super::delivery_id::DeliveryId;
+use super::delivery_record::Delivery;
 use super::event::NewEvent;
 use super::log::Logging;
 use crate::Webhooks;

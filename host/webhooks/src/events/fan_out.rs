@@ -37,7 +37,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let (key, now) = (event_key(id), webhooks.app.clock.now());
     let mut change = Change::default();
     if !webhooks.has_room(&tenant).await? {
-        work.settle_until(&mut change, now.plus(NO_ROOM));
+        work.reschedule(&mut change, now.plus(NO_ROOM));
         return records.commit(change).await.map(drop);
     }
     work.settle(&mut change);

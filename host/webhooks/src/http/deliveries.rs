@@ -23,12 +23,12 @@ use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
 use crate::Webhooks;
-use crate::events::delivery::{STATUS_RULE, Status};
 use crate::events::delivery_id::DeliveryId;
+use crate::events::delivery_record::{STATUS_RULE, Status};
 use crate::events::schema::event_id;
-use crate::journal::body::filter_schema;
 use crate::journal::replay::ReplayAnswer;
-use crate::journal::{self, Details, Entry, Filter, Page, body, no_delivery};
+use crate::journal::replay_filter::filter_schema;
+use crate::journal::{self, Details, Entry, Filter, Page, no_delivery, replay_filter};
 use crate::registry::body::{SHORT_TEXT_RULE, is_short_text};
 use crate::registry::event_type;
 use crate::registry::event_type::{TYPE_RULE, is_event_type};
@@ -163,7 +163,7 @@ async fn replay(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 
 async fn replay_all(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
     let (filter, tenant) = (
-        read(&request.body, body::filter)?,
+        read(&request.body, replay_filter::filter)?,
         &request.caller()?.tenant,
     );
     let named = serde_json::to_string(&filter).map_err(|cause| Error::Bug(cause.to_string()))?;

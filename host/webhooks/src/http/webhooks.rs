@@ -24,7 +24,7 @@ use super::path::{webhook_of, with_webhook};
 use crate::Webhooks;
 use crate::delivery::health;
 use crate::delivery::health::Health;
-use crate::events::delivery::Attempt;
+use crate::events::delivery_record::Attempt;
 use crate::registry::answer::Answer;
 use crate::registry::audit::line;
 use crate::registry::body::{self, NewWebhook, settings_schema, trial_schema};

@@ -1,8 +1,8 @@
 //! The journal: deliveries as the API returns them, newest first, and each with its attempts.
 
-pub(super) mod body;
 pub(super) mod release;
 pub(super) mod replay;
+pub(super) mod replay_filter;
 pub(super) mod retention;
 
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
 
 use super::Webhooks;
-use super::events::delivery::{Attempt, Delivery, Failure, Status};
 use super::events::delivery_id::{DELIVERY, DeliveryId, key_before};
+use super::events::delivery_record::{Attempt, Delivery, Failure, Status};
 use super::events::event::{Event, event_key};
 use super::registry::webhook::{Authentication, Webhook};
 

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::replay::{requeue, send_now};
 use crate::Webhooks;
 use crate::delivery::hold::waiting_prefix;
-use crate::events::delivery::{Delivery, Status};
 use crate::events::delivery_id::DeliveryId;
+use crate::events::delivery_record::{Delivery, Status};
 use crate::registry::webhook::{Webhook, webhook_key};
 
 /// The most deliveries released in one commit.
@@ -62,7 +62,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
                 _ => {}
             }
         }
-        work.settle_until(&mut change, now);
+        work.reschedule(&mut change, now);
         Ok((change, ()))
     };
     records.change(plan).await

@@ -22,8 +22,8 @@ use super::{Entry, Filter, no_delivery};
 use crate::Webhooks;
 use crate::delivery::hold::waiting_key;
 use crate::events::admission::NO_ROOM;
-use crate::events::delivery::{Delivery, Job, LATER, Status};
 use crate::events::delivery_id::{DELIVERY, DeliveryId, time_ordered_id};
+use crate::events::delivery_record::{Delivery, Job, LATER, Status};
 use crate::registry::webhook::Webhook;
 
 /// The key prefix of replays.
@@ -164,7 +164,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     let plan = async || {
         let (mut change, now) = (Change::default(), webhooks.app.clock.now());
         if !has_room {
-            work.settle_until(&mut change, now.plus(NO_ROOM));
+            work.reschedule(&mut change, now.plus(NO_ROOM));
             return Ok((change, 0));
         }
         let Some(mut replay) = records.get::<Replay>(&key).await? else {
@@ -181,7 +181,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
         if replay.record.is_done {
             work.settle(&mut change)
         } else {
-            work.settle_until(&mut change, now)
+            work.reschedule(&mut change, now)
         }
         Ok((change, replay.record.replayed - before))
     };

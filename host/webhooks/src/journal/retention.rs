@@ -17,8 +17,8 @@ use super::replay::{REPLAY, replay_key};
 use crate::Webhooks;
 use crate::delivery::counts::{COUNTS, hour_of, hour_prefix};
 use crate::events::accepted_id::{ACCEPTED_ID, AcceptedId, accepted_id_key};
-use crate::events::delivery::Delivery;
 use crate::events::delivery_id::{DELIVERY, key_before, time_ordered_id};
+use crate::events::delivery_record::Delivery;
 use crate::events::event::{EVENT, Event, event_key};
 use crate::events::failure::{TOLD, Told};
 use crate::events::log::EVENT_LOG;
@@ -65,8 +65,8 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
         remove_told(&records, &mut change, now).await?;
         match change.is_empty() {
             true if is_unused(&records).await? => work.settle(&mut change),
-            true => work.settle_until(&mut change, now.next_midnight()),
-            false => work.settle_until(&mut change, now),
+            true => work.reschedule(&mut change, now.next_midnight()),
+            false => work.reschedule(&mut change, now),
         }
         Ok((change, ()))
     };

@@ -82,7 +82,7 @@ pub(super) fn refused(deviations: &[Deviation]) -> Error {
 ///
 /// # Errors
 /// [`Error::Unavailable`]; [`Error::Bug`] when the module does not answer.
-pub(super) async fn deviations(
+pub(super) async fn find(
     app: &Arc<App>,
     editor: &Editor<'_>,
     tree: &mut Tree<'_>,

@@ -6,7 +6,7 @@ use tillgate_api::{Value, describe};
 use tillgate_base::body::time;
 
 use super::Filter;
-use crate::events::delivery::{STATUS_RULE, Status};
+use crate::events::delivery_record::{STATUS_RULE, Status};
 use crate::registry::body::{SHORT_TEXT_RULE, short_text};
 use crate::registry::event_type;
 use crate::registry::event_type::{TYPE_RULE, is_event_type};
