@@ -9,7 +9,7 @@ use super::{
 };
 use crate::json::{Faults, Node};
 
-/// The maximum length of a business unit's id, or of the name of whoever set a rate, in characters.
+/// The maximum length of a business unit's id, or of the name of a rate's author, in characters.
 const MAX_NAME: usize = 256;
 
 const NOT_A_STRING: Invalid = Invalid("must be a string");

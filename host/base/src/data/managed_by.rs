@@ -2,7 +2,7 @@
 //! created.
 //!
 //! The label decides nothing. A PUT sets it as the member `managedBy`, and a GET returns it where it is set. A PUT
-//! without it removes it, so whoever changes a resource by hand takes it over.
+//! without it removes it, so a change by hand takes the resource over.
 
 use std::borrow::Cow;
 

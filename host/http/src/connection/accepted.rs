@@ -31,7 +31,7 @@ const MAX_HEAD: usize = 16 << 10;
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(8);
 
 /// The time for which connections stay open after a shutdown has begun. A client that sends one request after another
-/// learns from an answer that its connection ends, so it sends none that nobody reads.
+/// learns from an answer that its connection ends, so it sends no request that would go unread.
 const LAST_CALL: Duration = Duration::from_millis(250);
 
 /// The time limit for the other end to read any of an answer.

@@ -134,7 +134,7 @@ pub(crate) async fn read<B: Buf>(
     Box::pin(read_counted(body, limit, announced, bodies)).await
 }
 
-/// Grows the reservation, and returns whether it did. If the sender has gone, nobody reads the answer.
+/// Grows the reservation, and returns whether it did. If the sender has gone, its answer is dropped.
 async fn has_grown(bodies: &Room, reservation: &mut Reservation<Requester>, more: usize) -> bool {
     bodies.grow(reservation, more).await.unwrap_or_default()
 }

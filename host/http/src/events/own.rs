@@ -14,7 +14,7 @@ use super::{
 };
 use crate::reply::Reply;
 
-/// The time limit of a check. Nothing is sent meanwhile, and nobody else waits for it.
+/// The time limit of a check. The stream sends nothing during a check, and no other request waits for it.
 const MAX_CHECK: Duration = Duration::from_secs(10);
 
 /// A message to a subscriber of its own events.

@@ -181,8 +181,8 @@ impl Request {
     /// once the size is known, before anything large is read.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when nobody waits for the answer any
-    /// longer; [`Error::Bug`] on a route that has reserved nothing.
+    /// [`Error::Overloaded`] when there is no room in time; [`Error::Gone`] when the client has
+    /// closed the connection; [`Error::Bug`] on a route that has reserved nothing.
     pub async fn reserve(&self, bytes: usize) -> Result<()> {
         let held = self.room.as_ref();
         let held = held.ok_or_else(|| Error::Bug("a route reserves nothing".to_owned()))?;

@@ -1,7 +1,7 @@
 //! Unpacks a zip file of one document, as the ECB publishes its CSV.
 //!
 //! The file is unpacked in memory, up to a bound. A file with several entries, a folder or a password is refused:
-//! nobody should have to guess which document is meant or which content was checked. Entries named `__MACOSX/...` are
+//! it must be clear which document is meant and which content was checked. Entries named `__MACOSX/...` are
 //! skipped: macOS adds one to each file, with its attributes.
 
 use std::fmt::Display;

@@ -3,7 +3,7 @@
 //!
 //! No decision waits for the log. Lines go into a queue, and a thread writes them (`writer.rs`, `file.rs`). Decisions
 //! that find no room in the queue are counted, and a line reports how many are missing. Tills upload decisions that
-//! they made themselves (`handed_in/`). Nothing here knows of rules: whoever decides makes the lines (`line.rs`).
+//! they made themselves (`handed_in/`). This room knows no rules: the caller makes the lines (`line.rs`).
 
 mod choice;
 mod file;

@@ -13,7 +13,7 @@ pub(super) struct Entry {
     pub(super) lines: Vec<u8>,
     /// The number of lines.
     pub(super) count: u64,
-    /// Tells whoever waits whether the lines are on disk.
+    /// Receives whether the lines are on disk.
     pub(super) written: Option<oneshot::Sender<bool>>,
 }
 

@@ -84,7 +84,7 @@ pub(super) async fn get(
     client.send(client.request(Method::GET, url)).await
 }
 
-/// Finds out who listens at an address of this machine. If nobody does, this binds it for a moment.
+/// Finds out which program listens at an address of this machine. If none does, this binds it for a moment.
 pub(super) async fn listener(scheme: &str, listen: SocketAddr) -> Listener {
     match TcpListener::bind(listen) {
         Ok(_) => return Listener::Nobody,
