@@ -92,7 +92,8 @@ pub extern "C" fn tillgate_prepare(len: usize) -> u64 {
 
 /// Decides. The input is a line that names the call, a newline and the request. `basket HANDLE` decides a basket with a
 /// project that was prepared on its own. Before the line, `explain ` adds explanations to the answer, `lenient `
-/// ignores unknown members, and `record ` puts what a decision log needs, and a newline, before the answer.
+/// ignores unknown members, and `record ` and `record-denials ` put what a decision log needs, and a newline, before the
+/// answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tillgate_evaluate(handle: u32, len: usize) -> u64 {
     decide(handle, len, false)
@@ -369,7 +370,7 @@ mod tests {
         #[test]
         fn any_bytes_have_an_answer(
             input in prop::collection::vec(any::<u8>(), 0..200),
-            line in "(lenient )?(explain )?(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
+            line in "(record-denials |record )?(lenient )?(explain )?(catalog|project|basket [0-9]{0,12}|condition [a-z]?)\n",
             number in any::<u32>(),
             beyond in 0_usize..1000,
         ) {

@@ -12,7 +12,7 @@
 //! | evaluate a project | `project` | `given.md` 2.3, whose `projectId` was resolved to this project | `ItemDecisionDto` |
 //! | either, explained | `explain ` and one of these lines | the same | the same, each result with its `explanation` |
 //! | any of these | `lenient ` and its line | the same, unknown members are ignored | the same |
-//! | any of the first four | `record ` and its line | the same | what a decision log needs ([`crate::record`]), a newline, and the same |
+//! | any of the first four | `record ` or `record-denials `, and its line | the same | what a decision log needs ([`crate::record`]), a newline, and the same |
 //! | evaluate many by a catalog | `condition ID`, `project UUID` | rows ([`Decider::decide_many`]) | the distinct outcomes, and which each row has |
 //! | evaluate many by a project | `project` | rows | the same |
 //! | rates | none | many calls of rate math | their answers |
@@ -36,7 +36,7 @@ use crate::error::{Code, Error, Fault};
 use crate::explain::Explain;
 use crate::json::{Document, Faults, MAX_VALUES, push, write_text};
 use crate::many::Decider;
-use crate::record::write_row;
+use crate::record::{Record, write_row};
 use crate::restriction::{Project, ProjectId, ProjectRequest};
 
 /// The first byte of an answer.
@@ -54,8 +54,8 @@ pub struct Line<'l> {
     pub explain: bool,
     /// True if the line has the word `lenient`: unknown members are ignored.
     pub lenient: bool,
-    /// True if the line has the word `record`: the rows for a decision log come before the answer.
-    pub record: bool,
+    /// Set by the words `record` and `record-denials`: the rows for a decision log come before the answer.
+    pub record: Option<Record>,
 }
 
 impl<'l> Line<'l> {
@@ -67,18 +67,18 @@ impl<'l> Line<'l> {
             name: line,
             explain: false,
             lenient: false,
-            record: false,
+            record: None,
         };
         loop {
             let explain = read.name.strip_prefix("explain ");
             let lenient = read.name.strip_prefix("lenient ");
-            let record = read.name.strip_prefix("record ");
+            let record = Record::split(read.name);
             if let Some(rest) = explain.filter(|_| !read.explain) {
                 (read.name, read.explain) = (rest, true);
             } else if let Some(rest) = lenient.filter(|_| !read.lenient) {
                 (read.name, read.lenient) = (rest, true);
-            } else if let Some(rest) = record.filter(|_| !read.record) {
-                (read.name, read.record) = (rest, true);
+            } else if let Some((record, rest)) = record.filter(|_| read.record.is_none()) {
+                (read.name, read.record) = (rest, Some(record));
             } else {
                 return read;
             }
@@ -164,8 +164,8 @@ impl Prepared {
                     Self::Catalog(catalog) => catalog.project(request.project_id),
                 };
                 let decision = decide_on(checks, &request.item);
-                if call.record {
-                    write_row(&decision, &[], Some(request.project_id), out);
+                if let Some(record) = call.record {
+                    write_row(record, &decision, &[], Some(request.project_id), out);
                 }
                 match end_rows(call, begin, out) {
                     None => decision.write(out),
@@ -183,9 +183,11 @@ impl Prepared {
                 let request = BasketRequest::read(request, faults)?;
                 let project = project.map(Self::checks).transpose()?;
                 let decision = catalog.decide_basket(&request, project)?;
-                for item in decision.items.iter().filter(|_| call.record) {
+                if let Some(record) = call.record {
                     let project = request.project_id;
-                    write_row(&item.decision, &item.unresolved, project, out);
+                    for item in &decision.items {
+                        write_row(record, &item.decision, &item.unresolved, project, out);
+                    }
                 }
                 match end_rows(call, begin, out) {
                     None => decision.write(out)?,
@@ -207,8 +209,8 @@ impl Prepared {
                 };
                 let request = ConditionRequest::read(request, faults)?;
                 let decision = catalog.decide(id, &request)?;
-                if call.record {
-                    write_row(&decision, &[], None, out);
+                if let Some(record) = call.record {
+                    write_row(record, &decision, &[], None, out);
                 }
                 match end_rows(call, begin, out) {
                     None => decision.write(out),
@@ -251,7 +253,7 @@ impl Prepared {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         // Outcomes are neither explained nor logged.
-        let is_plain = !call.explain && !call.record;
+        let is_plain = !call.explain && call.record.is_none();
         let decider = self.decider(if is_plain { call.name } else { "" })?;
         let begin = out.len();
         out.push(OK);
@@ -281,13 +283,16 @@ impl Prepared {
     }
 }
 
-/// Ends the rows for a decision log that begin at `begin`, if there are any. Returns the greatest length of `out` with
-/// an explained answer; `None` if the answer is not explained.
+/// Ends the rows for a decision log that begin at `begin`, if they were asked for. Returns the greatest length of `out`
+/// with an explained answer; `None` if the answer is not explained.
 #[inline(never)]
 fn end_rows(call: Line<'_>, begin: usize, out: &mut Vec<u8>) -> Option<usize> {
-    // This replaces the comma before the first row.
-    if let Some(first) = out.get_mut(begin) {
-        *first = b'[';
+    if call.record.is_some() {
+        // This replaces the comma before the first row.
+        match out.get_mut(begin) {
+            Some(first) => *first = b'[',
+            None => out.push(b'['),
+        }
         push("]\n", out);
     }
     call.explain.then_some(out.len() + MAX_ANSWER)

@@ -10,6 +10,7 @@ use tillgate_base::error::Result;
 use tillgate_base::identity::Caller;
 use tillgate_base::observe::readiness::Warning;
 use tillgate_engine::decision::Decision;
+use tillgate_engine::record::Record;
 use tillgate_engine::restriction::ProjectId;
 use tillgate_store::clock::Timestamp;
 use uuid::Uuid;
@@ -21,78 +22,47 @@ use crate::decision_log::{self, Choice, DecisionLog, HandIn, Line, NO_LOG, Recei
 /// The bytes that most lines take.
 const LINE: usize = 512;
 
+/// The rows of a decision of which the log keeps nothing.
+const NO_ROWS: &[u8] = b"[]";
+
 /// The reason for an item whose condition is not in force, since the answer has no result of that condition.
 const NOT_IN_FORCE: &str = "condition.not_in_force";
 
-/// The module's record of an item ([`tillgate_engine::record`]).
+/// The module's row of an item ([`tillgate_engine::record`]).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'r> {
     #[serde(borrow)]
     item_id: Cow<'r, str>,
     #[serde(borrow)]
-    results: Vec<RowResult<'r>>,
+    verdicts: Vec<Verdict<'r>>,
     /// Conditions that are not in force.
+    #[serde(default)]
     unresolved: Vec<&'r str>,
-    project_id: Option<&'r str>,
-    /// The result of the project, unless it allows the item.
-    #[serde(borrow, default)]
-    project: Vec<RowResult<'r>>,
 }
 
+/// The rule that decided about an item, if there is one, and its decision.
 #[derive(Deserialize)]
-struct RowResult<'r> {
-    /// The condition.
-    id: Option<&'r str>,
+#[serde(rename_all = "camelCase")]
+struct Verdict<'r> {
+    condition_id: Option<&'r str>,
+    project_id: Option<&'r str>,
     decision: &'r str,
     reason: Option<&'r str>,
     #[serde(borrow)]
     restriction: Option<Cow<'r, str>>,
 }
 
-/// The rule that decided about an item, and its decision.
-#[derive(Default)]
-struct Verdict<'r> {
-    condition: Option<&'r str>,
-    project: Option<&'r str>,
-    /// `None` if nothing speaks against the item.
-    decision: Option<&'r str>,
-    reason: Option<&'r str>,
-    restriction: Option<&'r str>,
-}
-
-impl Row<'_> {
-    /// Returns one verdict for each condition and for the project, or a single one without either.
-    fn verdicts(&self) -> impl Iterator<Item = Verdict<'_>> {
-        let of_conditions = self.results.iter().map(RowResult::verdict);
-        let unresolved = self.unresolved.iter().map(|id| Verdict {
-            condition: Some(id),
-            decision: Some(Decision::SoftDeny.as_str()),
+impl<'r> Row<'r> {
+    fn into_verdicts(self) -> impl Iterator<Item = Verdict<'r>> {
+        let unresolved = self.unresolved.into_iter().map(|id| Verdict {
+            condition_id: Some(id),
+            project_id: None,
+            decision: Decision::SoftDeny.as_str(),
             reason: Some(NOT_IN_FORCE),
-            ..Verdict::default()
+            restriction: None,
         });
-        let is_alone = self.results.is_empty() && self.unresolved.is_empty();
-        let last = (self.project_id.is_some() || is_alone).then(|| Verdict {
-            project: self.project_id,
-            ..self
-                .project
-                .first()
-                .map(RowResult::verdict)
-                .unwrap_or_default()
-        });
-        of_conditions.chain(unresolved).chain(last)
-    }
-}
-
-impl RowResult<'_> {
-    fn verdict(&self) -> Verdict<'_> {
-        Verdict {
-            condition: self.id,
-            project: None,
-            decision: Some(self.decision),
-            reason: self.reason,
-            restriction: self.restriction.as_deref(),
-        }
+        self.verdicts.into_iter().chain(unresolved)
     }
 }
 
@@ -177,49 +147,52 @@ impl Conditions {
 }
 
 impl Logger {
-    /// Logs a decision that was made with a catalog, from the module's record of it ([`tillgate_engine::record`]).
+    /// Returns the verdicts that the log keeps.
+    pub(super) const fn record(&self) -> Record {
+        match self.choice {
+            Choice::All => Record::All,
+            Choice::None | Choice::Denials => Record::Denials,
+        }
+    }
+
+    /// Logs a decision that was made with a catalog, from the module's rows of it ([`tillgate_engine::record`]).
     pub(super) fn log(self, catalog: &TenantCatalog, rows: &[u8], at: Timestamp) {
+        if rows == NO_ROWS {
+            return;
+        }
         let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
         let rows = rows.unwrap_or_else(|cause| {
             tracing::error!(%cause, "what the module says of a decision cannot be read");
             Vec::new()
         });
-        let allow = Decision::Allow.as_str();
-        let verdicts = rows
-            .iter()
-            .flat_map(|row| row.verdicts().map(move |it| (&row.item_id, it)));
-        let mut verdicts = verdicts
-            .map(|(item, verdict)| (item, verdict.decision.unwrap_or(allow), verdict))
-            .filter(|(_, decision, _)| self.choice == Choice::All || *decision != allow)
-            .peekable();
-        if verdicts.peek().is_none() {
-            return;
-        }
         let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());
         let (mut lines, mut count) = (Vec::with_capacity(LINE), 0);
-        for (item, decision, verdict) in verdicts {
-            let line = Line {
-                at: (&*time).into(),
-                tenant_id: Some(catalog.tenant().as_str().into()),
-                client_id: Some((&*self.caller.subject).into()),
-                business_unit_id: self.caller.unit.as_deref().map(Into::into),
-                item_id: Some((&**item).into()),
-                condition_id: verdict.condition.map(Into::into),
-                project_id: verdict.project.map(Into::into),
-                etag: etag(catalog, &verdict).map(|etag| etag::digest(etag).into()),
-                decision: Some(decision.into()),
-                reason: verdict.reason.map(Into::into),
-                restriction: verdict.restriction.map(Into::into),
-                engine: Some(MODULE_SHA256.into()),
-                correlation_id: Some((&*correlation).into()),
-                ..Line::default()
-            };
-            line.write(&mut lines);
-            count += 1;
-            // Item ids may be long, and are repeated: a basket may have more lines than there is ever room for.
-            if !self.log.may_have_room(lines.len()) {
-                self.log.miss(at);
-                return;
+        for mut row in rows {
+            let item = std::mem::take(&mut row.item_id);
+            for verdict in row.into_verdicts() {
+                let line = Line {
+                    at: (&*time).into(),
+                    tenant_id: Some(catalog.tenant().as_str().into()),
+                    client_id: Some((&*self.caller.subject).into()),
+                    business_unit_id: self.caller.unit.as_deref().map(Into::into),
+                    item_id: Some((&*item).into()),
+                    condition_id: verdict.condition_id.map(Into::into),
+                    project_id: verdict.project_id.map(Into::into),
+                    etag: etag(catalog, &verdict).map(|etag| etag::digest(etag).into()),
+                    decision: Some(verdict.decision.into()),
+                    reason: verdict.reason.map(Into::into),
+                    restriction: verdict.restriction,
+                    engine: Some(MODULE_SHA256.into()),
+                    correlation_id: Some((&*correlation).into()),
+                    ..Line::default()
+                };
+                line.write(&mut lines);
+                count += 1;
+                // Item ids may be long, and are repeated: a basket may have more lines than there is ever room for.
+                if !self.log.may_have_room(lines.len()) {
+                    self.log.miss(at);
+                    return;
+                }
             }
         }
         self.log.add(lines, count, at);
@@ -228,9 +201,9 @@ impl Logger {
 
 /// Returns the version of the rule that decided, if it exists.
 fn etag<'c>(catalog: &'c TenantCatalog, verdict: &Verdict<'_>) -> Option<&'c Etag> {
-    if let Some(id) = verdict.condition {
+    if let Some(id) = verdict.condition_id {
         return Some(catalog.condition_in_force(id)?.text.etag());
     }
-    let id = ProjectId::new(verdict.project?)?;
+    let id = ProjectId::new(verdict.project_id?)?;
     Some(catalog.project(id)?.text.etag())
 }

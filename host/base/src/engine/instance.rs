@@ -182,7 +182,7 @@ impl Instance {
         self.prepared.begin_call();
         let words = options.words();
         // The rows for the decision log are as long as the answer.
-        let parts = if options.record { 2 } else { 1 };
+        let parts = if options.record.is_some() { 2 } else { 1 };
         let of_basket = BASKET_DEADLINE * parts;
         let deadline = if options.explain {
             of_basket
@@ -211,7 +211,7 @@ impl Instance {
         };
         let mut answer = answer?;
         let mut rows = Bytes::new();
-        if options.record
+        if options.record.is_some()
             && let Some(end) = answer.iter().position(|byte| *byte == b'\n')
         {
             rows = answer.split_to(end);

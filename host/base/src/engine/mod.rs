@@ -14,6 +14,7 @@ mod totals;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tillgate_engine::decision::Tally;
+use tillgate_engine::record::Record;
 use tillgate_engine::{Code, Fault};
 
 pub use self::pool::{CompiledModule, EnginePool, EngineStatus, Lease, ROUND};
@@ -91,15 +92,18 @@ pub struct EvaluateOptions {
     pub explain: bool,
     /// Unknown members of the request are ignored.
     pub lenient: bool,
-    /// The answer also has what the decision log needs.
-    pub record: bool,
+    /// The rows for the decision log that come with the answer.
+    pub record: Option<Record>,
 }
 
 impl EvaluateOptions {
     /// Returns the words before the line of a call.
     const fn words(self) -> [&'static str; 3] {
         [
-            if self.record { "record " } else { "" },
+            match self.record {
+                Some(record) => record.word(),
+                None => "",
+            },
             if self.lenient { "lenient " } else { "" },
             if self.explain { "explain " } else { "" },
         ]
@@ -122,7 +126,7 @@ pub enum EngineError {
 pub struct Decided {
     /// The answer, as JSON.
     pub answer: Bytes,
-    /// The rows for the decision log ([`tillgate_engine::record`]), if they were asked for: a JSON array.
+    /// The rows for the decision log ([`tillgate_engine::record`]), a JSON array; empty unless they were asked for.
     pub rows: Bytes,
     /// The number of results, by rule and decision.
     pub tally: Tally,

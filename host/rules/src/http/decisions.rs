@@ -15,6 +15,7 @@ use tillgate_http::{
 
 use super::catalog;
 use super::conditions::with_condition_id;
+use crate::logger::Logger;
 use crate::{About, Conditions, Question};
 
 pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
@@ -87,7 +88,7 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
         options: EvaluateOptions {
             explain: request.flag(&EXPLAIN)?,
             lenient: request.body.lenient,
-            record: logger.is_some(),
+            record: logger.as_ref().map(Logger::record),
         },
     };
     let decided = conditions
