@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Evaluate) -> Result<ExitCode, String> {
     let options = EvaluateOptions {
         explain: arguments.explain,
         lenient: false,
-        record: false,
+        record: None,
     };
     match lease.evaluate(call, options, &request) {
         Ok(decided) => {
