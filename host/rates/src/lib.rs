@@ -160,7 +160,7 @@ impl Rates {
     ) -> Result<Edited<()>> {
         if editor.dry_run {
             let message =
-                "is not offered here: a business unit is removed only when it has none below it";
+                "is not supported here: a business unit can be deleted only if it has none below it";
             return Err(Error::invalid("$.dryRun", message));
         }
         let edit = self.edits(editor);
