@@ -75,8 +75,14 @@ fn a_zip_file_of_anything_else_is_refused() {
         stored
     };
     let rows: Vec<(Vec<u8>, &str)> = vec![
-        (csv.to_vec(), "is not a zip file, although its content type says so"),
-        (Vec::new(), "is not a zip file, although its content type says so"),
+        (
+            csv.to_vec(),
+            "is not a zip file, although its content type says so",
+        ),
+        (
+            Vec::new(),
+            "is not a zip file, although its content type says so",
+        ),
         (
             ecb::zipped(&[]),
             "must be a zip file of one document, not of 0",

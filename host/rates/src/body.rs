@@ -39,10 +39,14 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
     value.component("BusinessUnitPut", |value| {
         value.object(|fields| {
             fields.may_have(&["id", "lastModifiedBy"]);
-            let unit_type = fields.required("type", "The type, which cannot be changed later.", |value| {
-                let names = ["COMPANY", "GROUP", "STORE"];
-                value.name_of(&names, UnitType::parse, "must be COMPANY, GROUP or STORE")
-            });
+            let unit_type = fields.required(
+                "type",
+                "The type, which cannot be changed later.",
+                |value| {
+                    let names = ["COMPANY", "GROUP", "STORE"];
+                    value.name_of(&names, UnitType::parse, "must be COMPANY, GROUP or STORE")
+                },
+            );
             let parent = fields.optional(
                 "parentId",
                 "The unit above. Every unit except a COMPANY has one.",
@@ -287,8 +291,7 @@ pub(super) fn conversion(value: Value<'_, '_, '_>) -> Option<Conversion> {
 pub(super) fn initial_state(value: Value<'_, '_, '_>) -> Option<(TenantId, Option<UnitId>)> {
     value.component("InitialState", |value| {
         value.object(|fields| {
-            let tenant =
-                fields.required("tenantId", "The tenant of the shops.", tenant);
+            let tenant = fields.required("tenantId", "The tenant of the shops.", tenant);
             let unit = fields.optional(
                 "businessUnitId",
                 "The shop, or a unit above shops. Without it, all shops of the tenant.",

@@ -129,7 +129,8 @@ async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>
     let constraints = Constraints::new().size_limit(limit.per_field(MAX_FIELD));
     let body = stream::iter([Ok::<_, Infallible>(body.clone())]);
     let mut parts = Multipart::with_constraints(body, boundary, constraints);
-    let malformed = |cause: multer::Error| Error::invalid("$", format!("is not a valid form: {cause}"));
+    let malformed =
+        |cause: multer::Error| Error::invalid("$", format!("is not a valid form: {cause}"));
     let (mut fields, mut document) = (HashMap::new(), None);
     while let Some(part) = parts.next_field().await.map_err(malformed)? {
         let name = part.name().unwrap_or_default().to_owned();

@@ -225,7 +225,11 @@ fn describe_change() -> Operation {
     )
     .says("The progress is kept as long as the messages of the topic.")
     .path("correlationId", "The `Correlation-Id` of the change.", uuid)
-    .answers(200, "The progress of the change", schema_of::<progress::ChangeAnswer>)
+    .answers(
+        200,
+        "The progress of the change",
+        schema_of::<progress::ChangeAnswer>,
+    )
     .refuses(&[CHANGE_NOT_FOUND])
 }
 

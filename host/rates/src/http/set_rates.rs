@@ -194,7 +194,11 @@ fn describe_put_rate() -> Operation {
         or_dry_run::<SetRateAnswer<'_>>,
     )
     .with_header(ETAG.0, ETAG.1)
-    .answers(201, "The rate was set for the first time", schema_of::<SetRateAnswer<'_>>)
+    .answers(
+        201,
+        "The rate was set for the first time",
+        schema_of::<SetRateAnswer<'_>>,
+    )
     .with_preconditions()
     .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
     changing(operation)

@@ -123,7 +123,9 @@ impl Ages {
                     "reference rates are two business days old or older"
                 );
             }
-            (true, false) => tracing::info!("no reference rates are two business days old or older any longer"),
+            (true, false) => {
+                tracing::info!("no reference rates are two business days old or older any longer")
+            }
             _ => {}
         }
         *self.known.lock() = Known {

@@ -104,8 +104,7 @@ impl Header {
     fn read_day(&self, line: usize, row: &StringRecord, draft: &mut Draft) -> bool {
         let (expected, found) = (self.columns.len() + 1, row.len());
         if found != expected {
-            let message =
-                format!("must have {expected} values, like the header, not {found}");
+            let message = format!("must have {expected} values, like the header, not {found}");
             draft.fault(Place::Line(line), message);
         }
         let mut values = row.iter();
