@@ -87,7 +87,7 @@ codes! {
     429 RATE_LIMITED "rate_limited" "There are too many requests. Try again after `Retry-After` seconds."
     429 TOO_MUCH_WAITING "too_much_waiting" "The tenant has too much work waiting. Try again after `Retry-After` seconds."
     499 CLIENT_GONE "client_gone" "The client no longer waits for the answer."
-    500 INTERNAL "internal" "The service has failed. Its log has the correlation id."
+    500 INTERNAL "internal" "An error occurred in the service. Its log has the correlation id."
     503 STORE_UNAVAILABLE "store_unavailable" "The store is unavailable. Try again after `Retry-After` seconds."
     503 OVERLOADED "overloaded" "The host has no room for the request now. Try again after `Retry-After` seconds."
     503 BUSY "busy" "Other requests keep changing the same thing. Try again after `Retry-After` seconds."

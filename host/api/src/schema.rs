@@ -247,7 +247,7 @@ pub fn title(max: usize) -> Schema {
 pub fn managed_by() -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$",
-        "description": "The program that manages the resource, such as `tillgate-apply`. It has no effect on decisions. A PUT without it removes it; an answer has it only if it is set.",
+        "description": "The program that manages the resource, such as `tillgate-apply`. The service does not act on it. A PUT without it removes it; an answer has it only if it is set.",
     })
 }
 

@@ -66,9 +66,7 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
                 }
                 _ => {}
             }
-            let name = fields.optional("name", "The name for people.", |value| {
-                title(value, MAX_NAME)
-            });
+            let name = fields.optional("name", "The display name.", |value| title(value, MAX_NAME));
             let about = "The markup of all pairs without their own markup at this unit.";
             let markup = fields.optional("markupPercentage", about, percentage);
             let about = "The markups of single pairs: one for both directions of a pair.";

@@ -34,7 +34,7 @@ impl DecisionCounters {
         );
         let durations = metrics.histograms(
             "tillgate_decision_duration",
-            "Time that the module took for a decision about a condition, a project or a basket",
+            "Duration of decisions in the module, by subject: a condition, a project or a basket",
             ["asked"],
             Histogram::short,
         );

@@ -78,7 +78,7 @@ pub(crate) struct DocumentTrial {
     pub(crate) stale: Vec<String>,
     /// Currencies of the document for which no rate would be set.
     pub(crate) skipped: Vec<String>,
-    /// `true` if a later document was imported before for a type, whose rates then stay.
+    /// `true` if a later document was already imported for a type, whose rates then stay.
     pub(crate) older: bool,
 }
 

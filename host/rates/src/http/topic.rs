@@ -28,7 +28,7 @@ use crate::{Rates, body};
 
 const TENANT: QueryParameter<TenantId> = QueryParameter {
     name: "tenantId",
-    about: "Only messages of this tenant. A tenant's client sees only those of its own tenant in any case.",
+    about: "Only messages of this tenant. A tenant's client always sees only those of its own tenant.",
     schema: tenant_id,
     read: |text| TenantId::new(text).ok_or(TENANT_RULE),
 };

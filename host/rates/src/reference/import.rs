@@ -71,7 +71,7 @@ pub struct Imported {
     pub deviations: Vec<Deviation>,
     /// Currencies of the document for which no rate is set.
     pub skipped: Vec<String>,
-    /// `true` if a later document was imported before for a type: its rates then stay, and only its history is filled.
+    /// `true` if a later document was already imported for a type: its rates then stay, and only its history is filled.
     pub older: bool,
     /// The number of days for which the history got new values.
     pub filled_days: usize,

@@ -52,7 +52,7 @@ pub(crate) struct HistoryPage {
     next: Option<String>,
 }
 
-/// A value. It has no `by` if nobody made a change at that time, such as the first value and published ones.
+/// A value. It has no `by` if nobody made a change at that time, as with the first value and published values.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "HistoricRate")]
 struct Item {

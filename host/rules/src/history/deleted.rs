@@ -45,7 +45,7 @@ impl RuleKind {
 #[derive(Debug, Deserialize, JsonSchema, Serialize)]
 struct Deleted {
     id: String,
-    /// The last name of a project.
+    /// The name of a project when it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }

@@ -31,7 +31,7 @@ impl DeliveryMetrics {
         );
         let attempts = metrics.histograms(
             "tillgate_delivery_attempt_duration",
-            "Time that delivery attempts took, by success",
+            "Duration of delivery attempts, by success",
             ["succeeded"],
             Histogram::long,
         );

@@ -343,7 +343,7 @@ fn describe_rotate_key() -> Operation {
     .says(
         "Until the overlap ends, `webhook-signature` has a signature with each \
             of the two keys, and headers that hold one value are signed with \
-            the old one. A key before the old one ends at once.",
+            the old one. A key before the old one is no longer used.",
     )
     .query(&OVERLAP)
     .answers(200, "The new key", schema_of::<KeyAnswer<'_>>)

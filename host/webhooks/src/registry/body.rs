@@ -131,7 +131,7 @@ pub(crate) fn webhook(
         });
         let about = "The types of the events that it gets; `*` stands for \
             all. The topic of rate changes, `cer.public.event.rates-changed.v1`, \
-            is not a type: its messages are not events.";
+            is not an event type: its messages are not events.";
         let types = fields.required("eventTypes", about, event_types);
         let about = "Conditions that must all hold when an event is \
             accepted: at most 16 KiB of JSON.";
