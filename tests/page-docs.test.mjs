@@ -670,7 +670,7 @@ describe("with the documents of this host", () => {
     await shown(facts.locator("dt", { hasText: "Roles that have it" }).locator("+ dd"), "exr.editor, platform.operator");
     await search(page).fill("ecs.evaluator basket");
     await search(page).press("Enter");
-    await shown(title(page), "Decide about a basket");
+    await shown(title(page), "Evaluate a basket");
     await page.evaluate(() => (location.hash = "putGlobalCondition"));
     await shown(facts.locator("dt", { hasText: "Role that has it" }).locator("+ dd"), "platform.operator");
   }));

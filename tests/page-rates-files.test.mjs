@@ -122,7 +122,7 @@ test("“Load today’s ECB file and say what it changes first”", () => visit(
     [named("rates.xlsx", "PK\x03\x04 [Content_Types].xml"), "This is an Excel workbook. Save it as CSV."],
     [named("page.xml", "<!doctype html><html></html>"), "The file is a web page, not a document of rates."],
     [named("daily.xml", daily(date, { PLN: "x" })), /^Day \S+, PLN: /],
-    [named("daily.xml", daily("2099-01-01", { PLN: "4.3" })), "The file is of 2099-01-01, a day in the future."],
+    [named("daily.xml", daily("2099-01-01", { PLN: "4.3" })), "The file is dated 2099-01-01, a day in the future."],
   ];
   for (const [chosen, told] of wrong) {
     await file.setInputFiles(chosen);

@@ -198,7 +198,7 @@ async fn a_host_without_a_record_warns_of_tenants_that_want_one() {
     shop.sell("1", 17).await;
     let ready = ready().await;
     assert_eq!(ready["status"], "ready");
-    let why = "tenants want decisions in a log, and this host writes none";
+    let why = "tenants want their decisions in a log, but this host writes none";
     assert_eq!(
         ready["warnings"]["decision_log"],
         json!({ "count": 1, "why": why })

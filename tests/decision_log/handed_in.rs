@@ -247,7 +247,7 @@ async fn every_fault_is_named_and_nothing_about_the_customer_is_taken() {
         ),
         (
             with("decision", json!("ALLOW")),
-            "$.decisions[0].reason must not be there: the item was allowed".to_owned(),
+            "$.decisions[0].reason must be absent: the item was allowed".to_owned(),
         ),
         (
             with("reason", Value::Null),

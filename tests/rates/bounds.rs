@@ -99,7 +99,7 @@ async fn levels_that_repeat_ten_thousand_rates_are_computed_and_a_shop_uses_at_m
     );
     let one_more = &rates(10_001, "2")[10_000..];
     let too_many = |unit: &str| {
-        format!("{unit} would use 20002 rates, and at most 20000 can be used at a business unit")
+        format!("{unit} would use 20002 rates, but a business unit may use at most 20000")
     };
     let (status, answer) = set_many(&shop, "S", one_more).await;
     assert_eq!(
@@ -118,7 +118,7 @@ async fn a_unit_above_sets_no_pair_that_is_too_much_for_a_shop_below() {
     assert_eq!(set_many(&shop, "S", &all[..6_000]).await.0, 200);
     assert_eq!(set_many(&shop, "C", &all[2_000..10_000]).await.0, 200);
     let (status, answer) = set_many(&shop, "C", &all[10_000..]).await;
-    let detail = "S would use 20002 rates, and at most 20000 can be used at a business unit";
+    let detail = "S would use 20002 rates, but a business unit may use at most 20000";
     assert_eq!((status, answer["detail"].as_str()), (409, Some(detail)));
     assert_eq!(shop.used("S").await.len(), 20_000);
 }
@@ -277,7 +277,7 @@ async fn the_list_of_units_comes_in_pages_and_whole_only_up_to_16_mib() {
         assert_eq!(shop.send(Method::PUT, &path, &body).await.0, 201);
     }
     let (status, answer) = shop.get("business-units").await;
-    let message = "$.limit is required: the list has more than 16 MiB, so it is answered in pages";
+    let message = "$.limit is required: the list is larger than 16 MiB and must be read in pages";
     assert_eq!(
         (status, answer["message"][0].as_str()),
         (400, Some(message))

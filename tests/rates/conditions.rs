@@ -172,7 +172,7 @@ async fn a_unit_is_changed_only_as_it_was_seen() {
         (status, &refused["detail"]),
         (
             412,
-            &json!("the rates that are set at it are not the version that ifRatesMatch names")
+            &json!("the rates set at the unit are not the version that ifRatesMatch names")
         )
     );
     let delete = ask(

@@ -97,7 +97,7 @@ async fn slips(shop: Shop) {
     let members = ["type", "title", "status", "detail", "instance", "message"];
     assert!(members.iter().all(|name| !problem[name].is_null()));
     let detail = "would move rates by more than the tolerance: SALES SEK EUR from 11.05 to 110.5 (900 %). \
-                  With acceptDeviation=true they are set all the same";
+                  To set them anyway, use acceptDeviation=true";
     assert_eq!(problem["detail"], detail);
     for (value, row) in [
         ("0.090498", "SEK/EUR 11.05 0.090498 -99.181 INVERTED"),

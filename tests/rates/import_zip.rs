@@ -61,12 +61,12 @@ async fn a_zip_file_of_a_document_is_imported_as_a_body_and_in_a_form() {
         (
             "application/zip",
             two,
-            "$.document must be a zip file of one document, and not of 2",
+            "$.document must be a zip file of one document, not of 2",
         ),
         (
             "application/zip",
             document.clone().into_bytes(),
-            "$.document is not a zip file, as its content type says",
+            "$.document is not a zip file, although its content type says so",
         ),
         (
             "application/gzip",

@@ -55,7 +55,7 @@ fn what_macos_adds_to_a_zip_file_is_passed_over() {
     }
     let other = ("other.csv", csv);
     for (entries, count) in [(vec![document, added, other], 2), (vec![added], 0)] {
-        let message = format!("must be a zip file of one document, and not of {count}");
+        let message = format!("must be a zip file of one document, not of {count}");
         assert_eq!(parse(Zip, ecb::zipped(&entries)), Err(vec![message]));
     }
 }
@@ -75,19 +75,25 @@ fn a_zip_file_of_anything_else_is_refused() {
         stored
     };
     let rows: Vec<(Vec<u8>, &str)> = vec![
-        (csv.to_vec(), "is not a zip file, as its content type says"),
-        (Vec::new(), "is not a zip file, as its content type says"),
+        (
+            csv.to_vec(),
+            "is not a zip file, although its content type says so",
+        ),
+        (
+            Vec::new(),
+            "is not a zip file, although its content type says so",
+        ),
         (
             ecb::zipped(&[]),
-            "must be a zip file of one document, and not of 0",
+            "must be a zip file of one document, not of 0",
         ),
         (
             ecb::zipped(&[("a", csv), ("b", csv)]),
-            "must be a zip file of one document, and not of 2",
+            "must be a zip file of one document, not of 2",
         ),
         (
             ecb::zipped(&many),
-            "must be a zip file of one document, and not of many",
+            "must be a zip file of one document, not of many",
         ),
         (
             ecb::zipped(&[("a", &large)]),
@@ -102,7 +108,7 @@ fn a_zip_file_of_anything_else_is_refused() {
         ),
         (
             with_field(one.clone(), [8, 10], 12),
-            "is a zip file with another compression than deflate",
+            "is a zip file with a compression other than deflate",
         ),
         (
             one[..one.len() - 30].to_vec(),

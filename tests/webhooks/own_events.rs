@@ -63,7 +63,7 @@ async fn nobody_but_the_service_publishes_its_own_events() {
     ] {
         let event = json!({ "type": reserved, "data": 1 });
         let (status, problem) = shop.send(Method::POST, EVENTS, &event).await;
-        let why = format!("events of the type {reserved} are published by the service alone");
+        let why = format!("only the service itself publishes events of the type {reserved}");
         assert_eq!((status, &problem["detail"]), (403, &json!(why)));
         let for_acme = json!({ "type": reserved, "data": 1, "tenantId": "acme" });
         let sent = shop.host.send(Method::POST, EVENTS, &operator, &for_acme);

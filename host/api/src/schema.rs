@@ -223,7 +223,7 @@ pub const NO_CONTROLS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 pub fn made_by(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
-        "description": "Who made the change: the id of a client, or the issuer and the subject of a person. Of a change of the platform's that others made, just the name `The platform`.",
+        "description": "The author of the change. `clientId` is the id of a client, or the issuer and subject of a person. If the platform made the change, tenants see only the `name` `The platform`.",
         "properties": { "clientId": { "type": "string" }, "name": { "type": "string" } },
     })
 }
@@ -247,7 +247,7 @@ pub fn title(max: usize) -> Schema {
 pub fn managed_by() -> Schema {
     json_schema!({
         "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$",
-        "description": "Which program manages it, such as `tillgate-apply`. It decides nothing. A PUT without it removes it; an answer has it only where it is set.",
+        "description": "The program that manages the resource, such as `tillgate-apply`. The service does not act on it. A PUT without it removes it; an answer has it only if it is set.",
     })
 }
 
@@ -256,7 +256,7 @@ pub fn duration(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": format!(r"^\s*(0|([0-9]+(\.[0-9]+)?\s*({UNITS})\s*)+)$"),
-        "description": "Numbers and units, such as `0s`, `30m`, `24h` or `2 days`: at most 15 digits.",
+        "description": "Numbers with units, such as `0s`, `30m`, `24h` or `2 days`: at most 15 digits.",
     })
 }
 

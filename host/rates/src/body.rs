@@ -28,8 +28,8 @@ const MAX_BULK: usize = 1_000;
 
 const TOO_MANY: &str = "must have 1 to 1,000 rates in set and delete together";
 
-const RATE_VALUE: &str = "How many units of `currencyIdFrom` one unit of \
-    `currencyIdTo` is worth: at most six decimals and 15 significant digits.";
+const RATE_VALUE: &str = "The price of one unit of `currencyIdTo` in \
+    `currencyIdFrom`: at most six decimals and 15 significant digits.";
 
 /// The members that only answers have. Bodies accept them, so that an answer may be sent back.
 const ANSWERED: [&str; 4] = ["createdBy", "createdDate", "lastModified", "reference"];
@@ -39,13 +39,17 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
     value.component("BusinessUnitPut", |value| {
         value.object(|fields| {
             fields.may_have(&["id", "lastModifiedBy"]);
-            let unit_type = fields.required("type", "It stays as it is.", |value| {
-                let names = ["COMPANY", "GROUP", "STORE"];
-                value.name_of(&names, UnitType::parse, "must be COMPANY, GROUP or STORE")
-            });
+            let unit_type = fields.required(
+                "type",
+                "The type, which cannot be changed later.",
+                |value| {
+                    let names = ["COMPANY", "GROUP", "STORE"];
+                    value.name_of(&names, UnitType::parse, "must be COMPANY, GROUP or STORE")
+                },
+            );
             let parent = fields.optional(
                 "parentId",
-                "The unit above. A COMPANY has none, and any other has one.",
+                "The unit above. Every unit except a COMPANY has one.",
                 unit_id,
             );
             let has_parent = fields
@@ -62,17 +66,14 @@ pub(super) fn unit(value: Value<'_, '_, '_>) -> Option<UnitSettings> {
                 }
                 _ => {}
             }
-            let name = fields.optional("name", "The name that people read.", |value| {
-                title(value, MAX_NAME)
-            });
-            let about = "Of all pairs that have no markup of their own here: at most \
-                    four decimals.";
+            let name = fields.optional("name", "The display name.", |value| title(value, MAX_NAME));
+            let about = "The markup of all pairs without their own markup at this unit.";
             let markup = fields.optional("markupPercentage", about, percentage);
-            let about = "Of single pairs, one for both directions.";
+            let about = "The markups of single pairs: one for both directions of a pair.";
             let markups = fields.optional("markups", about, |value| pairs(value, &MARKUPS));
-            let about = "By how many percent a rate may move at once; 0 for any step.";
+            let about = "The percentage by which a rate may move in one change; 0 for no limit.";
             let tolerance = fields.optional("tolerancePercentage", about, percentage);
-            let about = "Of single pairs, one for both directions.";
+            let about = "The tolerances of single pairs: one for both directions of a pair.";
             let tolerances =
                 fields.optional("tolerances", about, |value| pairs(value, &TOLERANCES));
             let managed_by = managed_by(fields);
@@ -202,7 +203,7 @@ pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
                 fields.refuse(TOO_MANY);
                 return None;
             }
-            let about = "Rates to set: 1 to 1,000 in `set` and `delete` together, each once.";
+            let about = "The rates to set. `set` and `delete` together have 1 to 1,000 rates, each only once.";
             let set = fields.optional("set", about, |value| {
                 value.list(0..=MAX_BULK, TOO_MANY, |value| {
                     value.component("RateToSet", |value| {
@@ -223,7 +224,7 @@ pub(super) fn bulk(value: Value<'_, '_, '_>) -> Option<Bulk> {
                     })
                 })
             });
-            let delete = fields.optional("delete", "Rates to delete.", |value| {
+            let delete = fields.optional("delete", "The rates to delete.", |value| {
                 value.list(0..=MAX_BULK, TOO_MANY, |value| {
                     value.component("RateToDelete", |value| {
                         value.object(|fields| {
@@ -257,14 +258,14 @@ pub(super) fn conversion(value: Value<'_, '_, '_>) -> Option<Conversion> {
             let from = fields.required("from", "The currency of the amount.", |value| {
                 currency(value, "EUR")
             });
-            let to = fields.required("to", "The currency that it is converted to.", |value| {
+            let to = fields.required("to", "The currency to convert to.", |value| {
                 currency(value, "SEK")
             });
-            let amount = fields.required("amount", "In `from`.", |value| {
+            let amount = fields.required("amount", "The amount in `from`.", |value| {
                 let schema = |_: &mut _| json_schema!({ "type": "number" });
                 value.number(schema, |text| Amount::parse(text).map_err(Invalid::as_str))
             });
-            let about = "Whether the markup of the unit is taken off.";
+            let about = "`true` to take off the markup of the unit.";
             let with_markup = fields.with_default("withMarkup", about, false, boolean);
             // Multiplying by a rate converts from its target to its source (`given.md`, 6.1), so the pair is reversed.
             let Ok(pair) = Pair::new(to?, from?) else {
@@ -288,11 +289,10 @@ pub(super) fn conversion(value: Value<'_, '_, '_>) -> Option<Conversion> {
 pub(super) fn initial_state(value: Value<'_, '_, '_>) -> Option<(TenantId, Option<UnitId>)> {
     value.component("InitialState", |value| {
         value.object(|fields| {
-            let tenant =
-                fields.required("tenantId", "The tenant whose shops are published.", tenant);
+            let tenant = fields.required("tenantId", "The tenant of the shops.", tenant);
             let unit = fields.optional(
                 "businessUnitId",
-                "This shop alone, or those below this unit.",
+                "The shop, or a unit above shops. Without it, all shops of the tenant.",
                 unit_id,
             );
             Some((tenant?, unit?))
@@ -334,7 +334,7 @@ fn rate_value(value: Value<'_, '_, '_>) -> Option<Rate> {
 
 /// Reads `exchangeRateType`, `currencyIdFrom` and `currencyIdTo`.
 fn rate_key(fields: &mut Fields<'_, '_, '_>) -> Option<RateKey> {
-    let rate_type = fields.required("exchangeRateType", "What the rate is for.", rate_type);
+    let rate_type = fields.required("exchangeRateType", "The type of the rate.", rate_type);
     let from = fields.required(
         "currencyIdFrom",
         "The currency that the rate is counted in.",

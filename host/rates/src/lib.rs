@@ -159,8 +159,7 @@ impl Rates {
         rates_version: Option<&str>,
     ) -> Result<Edited<()>> {
         if editor.dry_run {
-            let message =
-                "is not offered here: a business unit is removed only when it has none below it";
+            let message = "is not supported here: a business unit can be deleted only if it has none below it";
             return Err(Error::invalid("$.dryRun", message));
         }
         let edit = self.edits(editor);

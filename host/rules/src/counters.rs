@@ -29,18 +29,18 @@ impl DecisionCounters {
     pub(super) fn new(metrics: &Metrics) -> Self {
         let decisions = metrics.counters(
             "tillgate_decisions",
-            "Results of decisions by rule and decision; one about a basket has many",
+            "Results of decisions, by rule and decision; a decision about a basket has many results",
             ["rule", "decision"],
         );
         let durations = metrics.histograms(
             "tillgate_decision_duration",
-            "How long the module took for a decision, by what was asked: a condition, a project or a basket",
+            "Duration of decisions in the module, by subject: a condition, a project or a basket",
             ["asked"],
             Histogram::short,
         );
         let refused = metrics.counters(
             "tillgate_decisions_refused",
-            "Requests for decisions without one, by reason",
+            "Requests for decisions that got none, by reason",
             ["reason"],
         );
         Self {

@@ -74,14 +74,14 @@ struct Failed {
     message: String,
 }
 
-/// Whom a global condition concerns.
+/// The tenants and tests that a global condition would concern.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "GlobalConditionDryRun")]
 pub struct Concerned {
     /// The number of tenants with stored data.
     pub tenants: usize,
-    /// How many tests would fail of the conditions with this id that tenants have of their own.
+    /// The number of tests that would fail in tenants' own conditions with this id.
     pub failing_tests: usize,
 }
 

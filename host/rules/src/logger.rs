@@ -140,7 +140,7 @@ impl Conditions {
                 .all()
                 .filter(|tenant| tenant.own().current().choice() != Choice::None);
             let count = wants.count();
-            let why = "tenants want decisions in a log, and this host writes none";
+            let why = "tenants want their decisions in a log, but this host writes none";
             (count > 0).then_some(Warning { count, why })
         });
     }
@@ -162,7 +162,7 @@ impl Logger {
         }
         let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
         let rows = rows.unwrap_or_else(|cause| {
-            tracing::error!(%cause, "what the module says of a decision cannot be read");
+            tracing::error!(%cause, "the module's record of a decision cannot be read");
             Vec::new()
         });
         let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());

@@ -33,17 +33,17 @@ pub(super) struct Used {
     bytes: u64,
 }
 
-/// How much a tenant has configured, and how much it may.
+/// The use of the tenant's quotas by conditions, projects and tills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Configured {
-    /// Its own conditions.
+    /// The tenant's own conditions.
     pub conditions: Usage,
-    /// Its projects.
+    /// The tenant's projects.
     pub projects: Usage,
-    /// The bytes of their JSON.
+    /// The bytes of the JSON of conditions and projects.
     pub configuration_bytes: Usage,
-    /// The bytes of their history.
+    /// The bytes of the history of conditions and projects.
     pub history_bytes: Usage,
     /// The tills that hand in decisions.
     pub tills: Usage,

@@ -31,7 +31,7 @@ const LOCAL_RULE: &str = "must be a URL of your own machine, such as \
 /// The headers of a delivery.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct SignedHeaders {
-    /// Their values, by name in lower case.
+    /// The values of the headers, by name in lower case.
     headers: BTreeMap<String, String>,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct SignedHeaders {
 pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Option<Settings> {
     value.component("SignedHeadersRequest", |value| {
         value.object(|fields| {
-            let about = "Where the caller sends the event: a URL of its own \
-                machine, or of an address in a private network that this \
-                service does not reach. It is the audience of the token.";
+            let about = "The URL to which the caller sends the event: a URL of \
+                its own machine, or of an address in a private network that \
+                this service does not reach. It is the audience of the token.";
             let url = fields.required("url", about, |value| {
                 url(value, |text| {
                     check_url(text, true)?;
@@ -52,7 +52,7 @@ pub(super) fn local_receiver(value: Value<'_, '_, '_>, reached: &[IpNet]) -> Opt
                     }
                 })
             });
-            let about = "The key of the signatures. Without it there are no signatures.";
+            let about = "The key of the signatures. Without it, there are no signatures.";
             let key = fields.optional("sharedKey", about, signing_key);
             Some(Settings::of_receiver(url?, key?))
         })

@@ -9,19 +9,19 @@ use tillgate_base::identity::TenantId;
 use super::Webhooks;
 use super::registry::quota::{CONSUMERS, WEBHOOKS};
 
-/// How much a tenant sends.
+/// The use of the tenant's quotas by webhooks and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sending {
-    /// Its webhooks.
+    /// The tenant's webhooks.
     pub webhooks: Usage,
-    /// Its consumers of events.
+    /// The tenant's consumers of events.
     pub event_consumers: Usage,
-    /// The events that it has published in the last second, on this host.
+    /// The events that the tenant published in the last second, on this host.
     pub events_per_second: Usage,
-    /// Its deliveries that are not at their end.
+    /// The tenant's deliveries that are not finished.
     pub waiting_deliveries: Usage,
-    /// Its deliveries that are under way from this host, to the target that has most of them.
+    /// The tenant's deliveries in flight from this host, to the target that has the most of them.
     pub deliveries_per_target: Usage,
 }
 

@@ -19,7 +19,7 @@ pub fn rate_type(_: &mut SchemaGenerator) -> Schema {
 /// Returns the schema of a currency.
 #[must_use]
 pub fn currency(example: &str) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code, in capitals.", "examples": [example] })
+    json_schema!({ "type": "string", "pattern": "^[A-Z]{3}$", "description": "An ISO 4217 code in capital letters.", "examples": [example] })
 }
 
 /// Returns the schema of the currency that a rate is counted in.
@@ -69,7 +69,7 @@ pub fn number<S: Serializer>(text: &impl AsRef<str>, serializer: S) -> Result<S:
     number.serialize(serializer)
 }
 
-/// A rate that would move by more than it may. Values and percent are decimals.
+/// A rate that would move by more than its tolerance.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deviation {
@@ -80,7 +80,7 @@ pub struct Deviation {
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "decimal")]
     pub old: String,
-    /// The value that it would use.
+    /// The value that the unit would use.
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "decimal")]
     pub new: String,
@@ -88,7 +88,7 @@ pub struct Deviation {
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "decimal")]
     pub percent: String,
-    /// The likely mistake.
+    /// The likely mistake: an inverted rate or a misplaced decimal point.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["INVERTED", "DECIMAL_POINT"]))]
     pub hint: Option<String>,

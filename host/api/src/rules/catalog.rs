@@ -15,7 +15,7 @@ pub fn catalog(generator: &mut SchemaGenerator) -> Schema {
             "required": ["tenantId", "digest", "engine", "global", "tenant", "projects"],
             "properties": {
                 "tenantId": { "type": "string" },
-                "digest": { "type": "string", "description": "Names what is decided with; the entity tag." },
+                "digest": { "type": "string", "description": "A hash that changes with the catalog; also the entity tag." },
                 "engine": {
                     "type": "object", "required": ["version", "sha256"],
                     "properties": { "version": { "type": "string" }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" } },
@@ -44,7 +44,7 @@ fn changed(document: &Schema) -> Schema {
         "properties": {
             "action": { "type": "string", "enum": ["CREATED", "REPLACED", "DELETED"] },
             "id": { "type": "string" },
-            "document": { "allOf": [document], "description": "The document after the change. It is absent after a deletion, and where it is longer than 128 KiB." },
+            "document": { "allOf": [document], "description": "The document after the change. It is absent after a deletion, or if it is longer than 128 KiB." },
         },
     })
 }

@@ -30,7 +30,7 @@ pub(super) fn tests(
     });
     json_schema!({
         "type": "array", "maxItems": 200, "items": test,
-        "description": "Requests, and how they must be decided: at most 64 KiB of JSON, names that differ. They decide nothing. A PUT without them keeps those that are there; an empty list removes them.",
+        "description": "Requests with their expected decisions: at most 64 KiB of JSON, each with a different name. Tests do not affect decisions. A PUT without `tests` keeps the stored ones; an empty list removes them.",
     })
 }
 
@@ -95,7 +95,7 @@ pub fn condition_put(generator: &mut SchemaGenerator) -> Schema {
     let tests = tests(generator, request, "ConditionTest");
     component(generator, "ConditionPut", |generator| {
         let members = json_schema!({
-            "enabled": { "type": "boolean", "default": true, "description": "Whether it is in force. It is, unless this is false." },
+            "enabled": { "type": "boolean", "default": true, "description": "`true` if the condition is in force. Default: `true`." },
             "tests": tests,
             "managedBy": managed_by(),
         });
@@ -111,7 +111,7 @@ pub fn condition(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "EntityCondition", |generator| {
         let members = json_schema!({
             "id": id,
-            "scope": { "type": "string", "enum": ["GLOBAL", "TENANT"], "description": "GLOBAL: the platform's, for every tenant." },
+            "scope": { "type": "string", "enum": ["GLOBAL", "TENANT"], "description": "`GLOBAL` for a condition of the platform, which applies to every tenant; `TENANT` for a tenant's own." },
             "enabled": { "type": "boolean" },
             "tests": tests,
             "managedBy": managed_by(),
@@ -159,9 +159,9 @@ pub fn findings(generator: &mut SchemaGenerator) -> Schema {
             "required": ["kind", "message", "places"],
             "properties": {
                 "kind": { "type": "string", "enum": ["UNSATISFIABLE", "PARTLY_DEAD", "INEFFECTIVE", "SUSPICIOUS", "SHADOWED"] },
-                "message": { "type": "string", "description": "A sentence for the owner of the rule." },
-                "places": { "type": "array", "items": { "type": "string" }, "description": "The JSON paths of the lines that are part of it." },
-                "witness": { "type": "object", "description": "The body of an evaluate call that shows it." },
+                "message": { "type": "string", "description": "An explanation for the owner of the rule." },
+                "places": { "type": "array", "items": { "type": "string" }, "description": "The JSON paths of the parts of the rule that the finding is about." },
+                "witness": { "type": "object", "description": "The body of an evaluate call that shows the finding." },
             },
         })
     });

@@ -10,7 +10,7 @@ pub(super) fn decision(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Decision", |_| {
         json_schema!({
             "type": "string", "enum": ["ALLOW", "SOFT_DENY", "HARD_DENY"],
-            "description": "SOFT_DENY: something was not asked yet, and asking may turn the decision. HARD_DENY: what is known denies it.",
+            "description": "`SOFT_DENY`: something has not been asked yet, and asking may change the decision. `HARD_DENY`: the known facts deny the item.",
         })
     })
 }
@@ -40,7 +40,7 @@ pub(super) fn described_item(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn properties(generator: &mut SchemaGenerator) -> Schema {
-    let about = "A number matches nothing.";
+    let about = "A number is accepted, but matches nothing.";
     let value = scalar(
         generator,
         "Attribute",
@@ -48,13 +48,13 @@ fn properties(generator: &mut SchemaGenerator) -> Schema {
         about,
     );
     json_schema!({
-        "type": "object", "description": "The item's attributes.", "additionalProperties": value,
+        "type": "object", "description": "The properties of the item, by name.", "additionalProperties": value,
     })
 }
 
 /// Returns the schema of a property's value that a restriction lists.
 pub(super) fn listed_value(generator: &mut SchemaGenerator) -> Schema {
-    let about = "At most 256 bytes; `true` is not `\"true\"`.";
+    let about = "At most 256 bytes. `true` and `\"true\"` are different values.";
     scalar(generator, "ListedValue", &["string", "boolean"], about)
 }
 
@@ -67,12 +67,12 @@ fn context(generator: &mut SchemaGenerator) -> Schema {
     let held = component(
         generator,
         "HeldLicense",
-        |_| json_schema!({ "description": "A license, or its id.", "oneOf": [{ "type": "string" }, license] }),
+        |_| json_schema!({ "description": "A license or its id.", "oneOf": [{ "type": "string" }, license] }),
     );
     let customer = component(generator, "Customer", |_| {
         json_schema!({
             "type": "object", "additionalProperties": false,
-            "description": "Leave out, or set to null, what nobody has asked the customer.",
+            "description": "The known facts about the customer. Leave out unknown facts, or set them to null.",
             "properties": {
                 "customer_age": { "type": ["integer", "null"], "minimum": 0, "maximum": 150 },
                 "licenses": { "type": ["array", "null"], "items": held },
@@ -145,13 +145,13 @@ fn explanation(generator: &mut SchemaGenerator) -> Schema {
             generator,
             "ComparedValue",
             &["string", "boolean", "number", "null"],
-            "Null for a property that the item does not have.",
+            "The value of the item's property; null if the item does not have it.",
         ),
         listed_value(generator),
     );
     component(generator, "Explanation", |_| {
         json_schema!({
-            "description": "What was compared, for `explain=true`; null for a project that the tenant does not have.",
+            "description": "The values that were compared, if the request has `explain=true`; null for a project that the tenant does not have.",
             "type": ["object", "null"],
             "properties": {
                 "minimumAge": { "type": "integer" },
@@ -162,7 +162,7 @@ fn explanation(generator: &mut SchemaGenerator) -> Schema {
                 "restrictionIndex": { "type": "integer", "minimum": 0, "description": "The position of the restriction in the project." },
                 "propertyName": { "type": "string" },
                 "value": value,
-                "wants": { "type": "array", "items": wanted, "maxItems": 10, "description": "The first ten of the values that are listed." },
+                "wants": { "type": "array", "items": wanted, "maxItems": 10, "description": "The first ten of the listed values." },
                 "wantsCount": { "type": "integer" },
             },
         })
@@ -174,20 +174,20 @@ fn result(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Result", |_| {
         json_schema!({
             "type": "object",
-            "description": "What one check decided.",
+            "description": "The result of one check.",
             "required": ["allow", "decision", "reason", "rule"],
             "properties": {
-                "id": { "type": "string", "description": "The id of the condition, when the result is of one." },
+                "id": { "type": "string", "description": "The id of the condition. It is absent from results of a project's restrictions." },
                 "allow": { "type": "boolean" },
                 "decision": decision,
                 "reason": {
                     "type": ["string", "null"],
-                    "description": "Why it is not allowed; null for ALLOW. More reasons may be added.",
+                    "description": "The reason why the item is not allowed; null for `ALLOW`. New reasons may be added.",
                     "examples": ["age_restriction.underage"],
                 },
                 "rule": { "type": "string", "enum": ["AGE_RESTRICTION", "LICENSE_REQUIREMENT", "PROJECT_RESTRICTION"] },
-                "source": { "type": "string", "const": "PROJECT_RESTRICTION", "description": "Only of a project's restrictions." },
-                "restriction": { "type": ["string", "null"], "description": "The property that was checked, or `itemId`; only of a project's restrictions." },
+                "source": { "type": "string", "const": "PROJECT_RESTRICTION", "description": "Present only in results of a project's restrictions." },
+                "restriction": { "type": ["string", "null"], "description": "The property that was checked, or `itemId`. Present only in results of a project's restrictions." },
                 "explanation": explanation,
             },
         })
@@ -203,7 +203,7 @@ pub fn item_decision(generator: &mut SchemaGenerator) -> Schema {
             "required": ["id", "allow", "results"],
             "properties": {
                 "id": { "type": "string", "description": "The id of the item." },
-                "allow": { "type": "boolean", "description": "Whether every result allows it." },
+                "allow": { "type": "boolean", "description": "`true` if every result allows the item." },
                 "results": { "type": "array", "items": result },
             },
         })

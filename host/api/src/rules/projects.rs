@@ -22,7 +22,7 @@ pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {
     });
     let mut kind = |component_name, types: &[&str], named: bool, member: &str, schema: Schema| {
         component(generator, component_name, |_| {
-            let exclusive = json_schema!({ "type": "boolean", "default": false, "description": "Whether it is a check of its own, and not joined with others of its type and property. It is joined, unless this is true." });
+            let exclusive = json_schema!({ "type": "boolean", "default": false, "description": "`true` if the restriction is a separate check, not joined with the others of its type and property. Default: `false`." });
             let mut properties = json_schema!({ "type": { "type": "string", "enum": types }, "exclusive": exclusive });
             properties.insert(member.to_owned(), schema.to_value());
             let mut required = vec!["type", member];
@@ -55,7 +55,7 @@ pub(super) fn restriction(generator: &mut SchemaGenerator) -> Schema {
 fn restrictions_list(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array", "maxItems": 1000, "items": restriction(generator),
-        "description": "At most 100,000 values over all of them.",
+        "description": "At most 100,000 values in all restrictions together.",
     })
 }
 
@@ -87,7 +87,7 @@ fn project_test_request(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
             "required": ["item"],
-            "description": "`projectId`, where it is there, must be the project's.",
+            "description": "`projectId`, if present, must be the project's id.",
             "properties": { "item": item },
         })
     })

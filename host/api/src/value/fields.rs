@@ -224,7 +224,7 @@ impl<'f, 'd, 'a> Fields<'f, 'd, 'a> {
         if matches!(self.0, Side::Described { .. }) {
             let default = json!(default);
             let shown = default.as_str().map_or(default.to_string(), str::to_owned);
-            let about = format!("{about} Without it: `{shown}`.");
+            let about = format!("{about} Default: `{shown}`.");
             self.read(name, about.trim_start(), true, read);
             self.set_default(name, default);
             return None;

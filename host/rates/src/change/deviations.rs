@@ -65,7 +65,7 @@ pub(crate) fn named(deviations: &[Deviation]) -> String {
 pub(super) fn refused(deviations: &[Deviation]) -> Error {
     let named = named(deviations);
     let detail = format!(
-        "would move rates by more than the tolerance: {named}. With acceptDeviation=true they are set all the same"
+        "would move rates by more than the tolerance: {named}. To set them anyway, use acceptDeviation=true"
     );
     match serde_json::value::to_raw_value(listed(deviations)) {
         Ok(list) => Error::ConflictList {

@@ -46,29 +46,29 @@ const SAMPLE: usize = 20;
 /// The most rates that are shown of a shop that keeps its own.
 const MAX_OWN: usize = 10;
 
-/// What a change would publish, for `dryRun=true`.
+/// The result of a dry run.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
     business_units: ShopCounts,
     #[schemars(length(max = 20))]
     sample: Vec<Sample>,
-    /// The first shops that would not get a message, because a rate that is set nearer to them decides.
+    /// The first shops that would not get a message, because they use a rate that is set nearer to them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]
     shielded: Vec<Shielded>,
     /// The rates whose value at the unit would change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changes: Vec<ChangedRate>,
-    /// The rates that would move by more than they may.
+    /// The rates that would move by more than their tolerance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) deviations: Vec<Deviation>,
-    /// What is said of a document that would be imported.
+    /// The document that would be imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) document: Option<DocumentTrial>,
 }
 
-/// A document that would be imported.
+/// The document that a dry run would import.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct DocumentTrial {
     /// The newest day of the document.
@@ -76,23 +76,23 @@ pub(crate) struct DocumentTrial {
     pub(crate) date: String,
     /// Currencies that the document lacks; their rates are kept.
     pub(crate) stale: Vec<String>,
-    /// Currencies of the document of which no rate would be set.
+    /// Currencies of the document for which no rate would be set.
     pub(crate) skipped: Vec<String>,
-    /// Whether a later document was imported before: the rates of such a type stay.
+    /// `true` if a later document was already imported for a type, whose rates then stay.
     pub(crate) older: bool,
 }
 
-/// A rate that is set at the unit, before and after.
+/// A rate that is set at the unit, before and after the change.
 #[derive(Debug, JsonSchema, Serialize)]
 struct ChangedRate {
     #[serde(flatten, with = "key")]
     #[schemars(with = "Key<'_>")]
     key: RateKey,
-    /// What is set at the unit now; absent where nothing is.
+    /// The value that is set at the unit now; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "decimal")]
     old: Option<Box<RawValue>>,
-    /// What would be set; absent where nothing would be.
+    /// The value that would be set; absent if the rate would be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "decimal")]
     new: Option<Box<RawValue>>,
@@ -104,7 +104,7 @@ struct ChangedRate {
 #[schemars(rename = "ShieldedShop")]
 struct Shielded {
     business_unit_id: UnitId,
-    /// What the shop uses instead.
+    /// The rates that the shop uses instead.
     #[schemars(length(max = 10))]
     rates: Vec<OwnRate>,
 }
@@ -119,22 +119,22 @@ struct OwnRate {
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value")]
     rate_value: String,
-    /// Where it is set.
+    /// The unit at which it is set.
     set_at: UnitId,
 }
 
-/// How many shops a change concerns.
+/// The number of shops that a change concerns.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 struct ShopCounts {
     /// Shops at or below the unit.
     total: usize,
-    /// Those that would get a message.
+    /// Shops that would get a message.
     affected: usize,
-    /// Those that would not, because a rate that is set nearer to them decides.
+    /// Shops that would not get one, because they use a rate that is set nearer to them.
     shielded: usize,
 }
 
-/// The rates of a shop that would change. A list that is empty is left out.
+/// The rates of a shop that would change. Empty lists are left out.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ShopChange", rename_all = "camelCase")]
 struct Sample {

@@ -99,9 +99,7 @@ fn refuse(id: &UnitId, pairs: usize) -> Result<()> {
     let id = id.as_str();
     Err(Error::Conflict(
         TOO_MANY_RATES,
-        format!(
-            "{id} would use {used} rates, and at most {MAX_USED} can be used at a business unit"
-        ),
+        format!("{id} would use {used} rates, but a business unit may use at most {MAX_USED}"),
     ))
 }
 

@@ -329,6 +329,6 @@ fn no_shops() -> Error {
 }
 
 pub(super) fn another_goes_on() -> Error {
-    let detail = "the change has been taken on by another host";
+    let detail = "another host has taken over the change";
     Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
 }

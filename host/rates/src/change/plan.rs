@@ -78,14 +78,14 @@ pub(crate) struct Bulk {
     pub(crate) delete: Vec<RateKey>,
 }
 
-/// How many rates a bulk change created, updated, deleted, and left as they were.
+/// The number of rates that a bulk change created, updated, deleted and left as they were.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct RateCounts {
     /// Rates that were not set before.
     created: usize,
-    /// Rates with another value.
+    /// Rates with a new value.
     updated: usize,
-    /// Rates that are not set any more.
+    /// Rates that are no longer set.
     deleted: usize,
     /// Rates that stay as they were.
     unchanged: usize,
@@ -120,7 +120,7 @@ pub(crate) fn delete_unit(
         let version = etag::without_suffixes(version);
         // The entity tag of a compressed answer is weak.
         if *list.etag() != *version.strip_prefix("W/").unwrap_or(&version) {
-            let what = "the rates that are set at it are not the version that ifRatesMatch names";
+            let what = "the rates set at the unit are not the version that ifRatesMatch names";
             return Err(Error::Outdated(VERSION_OUTDATED, what.to_owned()));
         }
     }

@@ -90,7 +90,7 @@ impl Progress {
     }
 }
 
-/// How many shops a change has reached, and how many it has still to reach.
+/// The progress of a change.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RateChange")]
@@ -99,7 +99,7 @@ pub(crate) struct ChangeAnswer {
     correlation_id: Uuid,
     state: State,
     business_units: Visited,
-    /// Shops that could not be brought up to date: the first hundred.
+    /// The first hundred shops that could not be updated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     failed: Vec<UnitId>,
@@ -113,7 +113,7 @@ enum State {
     Done,
 }
 
-/// How many shops a change has reached.
+/// The number of shops that a change has reached.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "VisitedShops")]
 struct Visited {
@@ -121,7 +121,7 @@ struct Visited {
     #[schemars(schema_with = "nullable::<u64>")]
     total: Option<u64>,
     done: u64,
-    /// Shops that have got a message.
+    /// Shops that have received a message.
     published: u64,
 }
 

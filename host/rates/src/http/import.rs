@@ -40,13 +40,13 @@ const BYTES_OF_DOCUMENT: usize = 4;
 /// The parameters of a query, and the parts of a form other than the document.
 const UNIT: QueryParameter<UnitId> = QueryParameter {
     name: "businessUnitId",
-    about: "The unit at which rates are set. Required, unless the body is a form.",
+    about: "The business unit at which the rates are set. Required unless the body is a form.",
     schema: importing_unit,
     read: unit_id,
 };
 const RATE_TYPES: QueryParameter<Vec<RateType>> = QueryParameter {
     name: "exchangeRateTypes",
-    about: "The types that are set, separated by commas. Required, unless the body is a form.",
+    about: "The types of the rates that are set, separated by commas. Required unless the body is a form.",
     schema: rate_types,
     read: |text| {
         let types = text.split(',').map(str::trim).map(RateType::parse);
@@ -55,7 +55,7 @@ const RATE_TYPES: QueryParameter<Vec<RateType>> = QueryParameter {
 };
 const SOURCE: QueryParameter<()> = QueryParameter {
     name: "source",
-    about: "`ECB`. Required, unless the body is a form.",
+    about: "The source of the document: `ECB`. Required unless the body is a form.",
     schema: source,
     read: |text| match text {
         ECB => Ok(()),
@@ -64,7 +64,7 @@ const SOURCE: QueryParameter<()> = QueryParameter {
 };
 const CROSSES: QueryParameter<bool> = QueryParameter::flag(
     "crosses",
-    "Whether rates between all currencies of the document are set, and not only those to the euro. In a form, a part.",
+    "`true` to set the rates between all currencies of the document, not only those to the euro. In a form, this is a part.",
 );
 const FIELDS: [&str; 4] = [UNIT.name, RATE_TYPES.name, SOURCE.name, CROSSES.name];
 
@@ -129,14 +129,15 @@ async fn form(body: &Bytes, boundary: String) -> Result<(HashMap<String, String>
     let constraints = Constraints::new().size_limit(limit.per_field(MAX_FIELD));
     let body = stream::iter([Ok::<_, Infallible>(body.clone())]);
     let mut parts = Multipart::with_constraints(body, boundary, constraints);
-    let malformed = |cause: multer::Error| Error::invalid("$", format!("is no form: {cause}"));
+    let malformed =
+        |cause: multer::Error| Error::invalid("$", format!("is not a valid form: {cause}"));
     let (mut fields, mut document) = (HashMap::new(), None);
     while let Some(part) = parts.next_field().await.map_err(malformed)? {
         let name = part.name().unwrap_or_default().to_owned();
         if name != DOCUMENT && !FIELDS.contains(&name.as_str()) {
             return Err(Error::invalid(
                 format!("$.{name}"),
-                "is no part of this form; dryRun, acceptDeviation and note are parameters of the address",
+                "is not a part of this form: dryRun, acceptDeviation and note are query parameters",
             ));
         }
         let is_repeated = if name == DOCUMENT {
@@ -211,7 +212,7 @@ fn type_of_media(media: &str) -> Result<DocumentType> {
 
 fn describe_import() -> Operation {
     let operation = Operation::new("importReferenceRates", Tag::Rates, "Import a document of reference rates")
-        .says("The daily or historical XML or CSV of the European Central Bank (ECB), also zipped: as the body with the rest in the query, or in a form, of which the rest are parts. The newest day is set at the business unit; every day fills the history. The same document again changes nothing.")
+        .says("Imports the daily or historical XML or CSV document of the European Central Bank (ECB), which may be zipped. It is either the body, with the other values in the query, or a part of a form, with the other values as parts. The rates of the newest day are set at the business unit; all days go into the history. Importing the same document again changes nothing.")
         .query(&UNIT)
         .query(&RATE_TYPES)
         .query(&SOURCE)
@@ -224,7 +225,7 @@ fn describe_import() -> Operation {
             import_form)
         .answers(
             200,
-            "What was imported, or what a dry run says",
+            "The result of the import or of the dry run",
             or_dry_run::<Imported>)
         .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
     changing(operation)
@@ -237,7 +238,7 @@ fn importing_unit(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn rate_types(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "description": "One or more, separated by commas.", "examples": ["SALES"] })
+    json_schema!({ "type": "string", "description": "One or more types, separated by commas.", "examples": ["SALES"] })
 }
 
 fn import_form(generator: &mut SchemaGenerator) -> Schema {

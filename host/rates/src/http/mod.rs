@@ -150,11 +150,11 @@ fn tagged(request: &Request, json: Bytes) -> Reply {
 
 const DRY_RUN: QueryParameter<bool> = QueryParameter::flag(
     "dryRun",
-    "Whether to change nothing, and to answer 200 with what the change would publish.",
+    "`true` to change nothing and answer 200 with what the change would publish.",
 );
 const ACCEPT_DEVIATION: QueryParameter<bool> = QueryParameter::flag(
     "acceptDeviation",
-    "Whether rates may move by more than their tolerance.",
+    "`true` to let rates move by more than their tolerance.",
 );
 
 fn with_unit_id(operation: Operation) -> Operation {
@@ -182,7 +182,7 @@ fn changing(operation: Operation) -> Operation {
 
 fn describe_used() -> Operation {
     Operation::new("listUsedRates", Tag::Rates, "List the rates that a business unit uses")
-        .says("In both directions, by type and currencies. A company or group is answered as a shop directly below it would see it.")
+        .says("Returns both directions, sorted by type and currencies. For a company or group, it returns the rates that a shop directly below it would use.")
         .required_query(&BUSINESS_UNIT)
         .answers(200, "The rates", schema_of::<Vec<UsedRateAnswer<'_>>>)
         .with_entity_tag()
@@ -191,7 +191,7 @@ fn describe_used() -> Operation {
 
 fn describe_history() -> Operation {
     Operation::new("getRateHistory", Tag::Rates, "Get the values of a rate that a business unit used over time")
-        .says("A page may have fewer values than its `limit`, even none, and still have a `next`. `by` and `note` say who has made the change that brought a value, and why; values that were published by a source of reference rates have neither.")
+        .says("A page may have fewer values than its `limit`, even none, and still have a `next`. `by` and `note` say who made the change that led to a value, and why. Values that a source of reference rates published have neither.")
         .required_query(&BUSINESS_UNIT)
         .required_query(&RATE_TYPE)
         .required_query(&FROM)
@@ -202,7 +202,7 @@ fn describe_history() -> Operation {
         .query(&CURSOR)
         .answers(
             200,
-            "The values, the oldest first",
+            "The values, oldest first",
             schema_of::<history_page::HistoryPage>)
         .refuses(&[BUSINESS_UNIT_NOT_FOUND])
 }
@@ -210,10 +210,10 @@ fn describe_history() -> Operation {
 fn describe_convert() -> Operation {
     Operation::new("convertAmount", Tag::Rates, "Convert an amount")
         .changes_nothing()
-        .says("With the rate that the business unit uses. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
+        .says("Uses the rate of the business unit. The amount times the rate is rounded to the currency's minor unit, half away from zero.")
         .takes(
             |generator| describe(generator, body::conversion))
-        .answers(200, "The amount, and the rate that was applied", schema_of::<used::Converted<'_>>)
+        .answers(200, "The converted amount and the rate that was applied", schema_of::<used::Converted<'_>>)
         .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND])
 }
 
@@ -221,11 +221,15 @@ fn describe_change() -> Operation {
     Operation::new(
         "getRateChange",
         Tag::Rates,
-        "Get how many shops a change of rates has reached",
+        "Get the progress of a change of rates",
     )
-    .says("Kept as long as messages of the topic.")
+    .says("The progress is kept as long as the messages of the topic.")
     .path("correlationId", "The `Correlation-Id` of the change.", uuid)
-    .answers(200, "How far it is", schema_of::<progress::ChangeAnswer>)
+    .answers(
+        200,
+        "The progress of the change",
+        schema_of::<progress::ChangeAnswer>,
+    )
     .refuses(&[CHANGE_NOT_FOUND])
 }
 

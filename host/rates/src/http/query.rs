@@ -22,7 +22,7 @@ pub(super) const BUSINESS_UNIT: QueryParameter<UnitId> = QueryParameter {
 };
 pub(super) const RATE_TYPE: QueryParameter<RateType> = QueryParameter {
     name: "exchangeRateType",
-    about: "What the rate is for.",
+    about: "The type of the rate.",
     schema: rate_type,
     read: |text| RateType::parse(text).map_err(Invalid::as_str),
 };
@@ -40,7 +40,7 @@ pub(super) const TO: QueryParameter<Currency> = QueryParameter {
 };
 pub(super) const SINCE: QueryParameter<Timestamp> = QueryParameter {
     name: "since",
-    about: "From when on; 400 days ago, unless configured otherwise.",
+    about: "The start of the period. Default: 400 days ago, unless configured otherwise.",
     schema: time_schema,
     read: |text| time(text).ok_or("must be a date or a time such as 2026-11-20T17:40:00Z"),
 };

@@ -30,7 +30,7 @@ use crate::{DryRun, Rates, UnitId, body};
 const RATES: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates";
 const RATE: &str = "/api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
 
-/// What a change of many rates has done.
+/// The result of a change of many rates.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RatesChanged {
@@ -128,7 +128,7 @@ async fn change_rates(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 
 fn with_rate(operation: Operation) -> Operation {
     with_unit_id(operation)
-        .path("exchangeRateType", "What the rate is for.", rate_type)
+        .path("exchangeRateType", "The type of the rate.", rate_type)
         .path(
             "currencyIdFrom",
             "The currency that the rate is counted in.",
@@ -154,15 +154,15 @@ fn describe_list_rates() -> Operation {
 
 fn describe_change_rates() -> Operation {
     let operation = with_unit_id(Operation::new("changeRates", Tag::Rates, "Set and delete many rates at a business unit"))
-        .says("All or none, as one change. `getRateChange` tells how many shops it has reached.")
+        .says("All rates are set and deleted as one change, or none is. `getRateChange` returns the progress of the change.")
         .takes(|generator| describe(generator, body::bulk))
         .answers(
             200,
-            "What was changed, or what a dry run says",
+            "The result of the change or of the dry run",
             or_dry_run::<RatesChanged>)
         .with_header(
             "ETag",
-            "The version of the list of rates that this makes, for the `If-Match` of the next change; a dry run has none.",
+            "The version of the list of rates after the change, for the `If-Match` of the next change. A dry run has none.",
         )
         .with_preconditions()
         .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
@@ -186,15 +186,19 @@ fn describe_put_rate() -> Operation {
         Tag::Rates,
         "Set a rate at a business unit",
     ))
-    .says("A rate of which the opposite rounds to 0.000000 needs its opposite set too.")
+    .says("If the opposite of a rate rounds to 0.000000, the opposite must be set too.")
     .takes(body::rate_schema)
     .answers(
         200,
-        "It was replaced, or what a dry run says",
+        "The rate was replaced, or this is the result of a dry run",
         or_dry_run::<SetRateAnswer<'_>>,
     )
     .with_header(ETAG.0, ETAG.1)
-    .answers(201, "It was set", schema_of::<SetRateAnswer<'_>>)
+    .answers(
+        201,
+        "The rate was set for the first time",
+        schema_of::<SetRateAnswer<'_>>,
+    )
     .with_preconditions()
     .refuses(&[BUSINESS_UNIT_NOT_FOUND]);
     changing(operation)
@@ -206,8 +210,8 @@ fn describe_delete_rate() -> Operation {
         Tag::Rates,
         "Delete a rate that is set at a business unit",
     ))
-    .answers(200, "What a dry run says", schema_of::<DryRun>)
-    .empty(204, "It was deleted")
+    .answers(200, "The result of a dry run", schema_of::<DryRun>)
+    .empty(204, "The rate was deleted")
     .with_preconditions()
     .refuses(&[BUSINESS_UNIT_NOT_FOUND, RATE_NOT_FOUND]);
     changing(operation)

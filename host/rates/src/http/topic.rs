@@ -28,20 +28,20 @@ use crate::{Rates, body};
 
 const TENANT: QueryParameter<TenantId> = QueryParameter {
     name: "tenantId",
-    about: "Only messages of this tenant. A tenant's client sees its own in any case.",
+    about: "Only messages of this tenant. A tenant's client always sees only those of its own tenant.",
     schema: tenant_id,
     read: |text| TenantId::new(text).ok_or(TENANT_RULE),
 };
 const BUSINESS_UNIT: QueryParameter<UnitId> = QueryParameter {
     name: "businessUnitId",
-    about: "Only messages of this shop. A company or a group is a 400, because no message is about one.",
+    about: "Only messages of this shop. A company or a group is refused with 400, because no message is about one.",
     schema: unit_id_schema,
     read: |text| UnitId::new(text).ok_or(ID_RULE),
 };
 /// Read as text, because the subscription decides which cursors are valid.
 const AFTER: QueryParameter<String> = QueryParameter {
     name: "after",
-    about: "Where to begin: a cursor, `earliest` or `latest`, the default.",
+    about: "The start: a cursor, `earliest`, or `latest`, which is the default.",
     schema: topic_cursor,
     read: |text| Ok(text.to_owned()),
 };
@@ -169,22 +169,22 @@ async fn send_initial_state(rates: Arc<Rates>, request: Request) -> Result<Audit
 
 fn describe_follow() -> Operation {
     Operation::new("followRates", Tag::Rates, "Follow the changes of the rates that shops use")
-        .says("Server-sent events of the topic `cer.public.event.rates-changed.v1`, without end. `id` is a cursor, `data` is `{ messageId, publishTime, attributes, data }`. An event named `reset` says that messages after the cursor are gone: read the rates again. A comment comes every 15 seconds. `/asyncapi.json` has the messages.")
+        .says("An endless stream of server-sent events of the topic `cer.public.event.rates-changed.v1`. `id` is a cursor, and `data` is `{ messageId, publishTime, attributes, data }`. An event named `reset` means that messages after the cursor are gone: read the rates again. A comment is sent every 15 seconds. `/asyncapi.json` describes the messages.")
         .query(&TENANT)
         .query(&BUSINESS_UNIT)
         .query(&AFTER)
-        .header("Last-Event-ID", "The same, as browsers send it when they connect again; it takes precedence.", topic_cursor)
+        .header("Last-Event-ID", "The cursor that a browser sends when it reconnects. It takes precedence over `after`.", topic_cursor)
         .answers_as(
             "text/event-stream",
             200,
-            "Events without end",
+            "An endless stream of events",
             text)
         .refuses(&[QUOTA_EXCEEDED])
 }
 
 fn describe_send_initial_state() -> Operation {
-    Operation::new("sendInitialState", Tag::Rates, "Have all rates of shops sent again")
-        .says("One message for each shop, with all its rates in `updatedRates`. Without `businessUnitId`, every shop of the tenant; of a company or group, the shops below it.")
+    Operation::new("sendInitialState", Tag::Rates, "Send all rates of shops again")
+        .says("Publishes one message for each shop, with all its rates in `updatedRates`. Without `businessUnitId`, these are all shops of the tenant; with a company or group, the shops below it.")
         .takes(|generator| describe(generator, body::initial_state))
         .answers(200, "The messages will be sent", schema_of::<Correlation>)
         .refuses(&[TENANT_NOT_FOUND, BUSINESS_UNIT_NOT_FOUND, TOO_MUCH_WAITING])

@@ -36,7 +36,7 @@ pub(super) const EDIT: usize = 256 << 10;
 
 const IF_RATES_MATCH: QueryParameter<String> = QueryParameter {
     name: "ifRatesMatch",
-    about: "The entity tag of the list of rates that are set at the unit, as `listSetRates` answers it. With any other list it is a 412, and nothing is deleted.",
+    about: "The entity tag of the list of rates that are set at the unit, as `listSetRates` returns it. If the list has another entity tag, the answer is 412 and nothing is deleted.",
     schema: |_| json_schema!({ "type": "string", "examples": ["\"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\""] }),
     read: |text| Ok(text.to_owned()),
 };
@@ -104,7 +104,7 @@ async fn list_units(rates: Arc<Rates>, request: Request) -> Result<Reply> {
         };
         let (whole, etag) = rates.app.workers.run_reading(read).await??;
         if whole.next.is_some() {
-            let message = "is required: the list has more than 16 MiB, so it is answered in pages";
+            let message = "is required: the list is larger than 16 MiB and must be read in pages";
             return Err(Error::invalid("$.limit", message));
         }
         let json = || Reply::json(StatusCode::OK, whole.list.into());
@@ -154,12 +154,12 @@ async fn delete_unit(rates: Arc<Rates>, request: Request) -> Result<Audited> {
 
 pub(super) const ETAG: (&str, &str) = (
     "ETag",
-    "The version of what is answered, for `If-Match`; a dry run has none.",
+    "The version of the resource, for `If-Match`. A dry run has none.",
 );
 
 fn describe_list_units() -> Operation {
     Operation::new("listBusinessUnits", Tag::BusinessUnits, "List the business units of a tenant")
-        .says("All of them up to 16 MiB, by id; with `limit` or `cursor`, a page. A longer list without either is a 400 that names `limit`.")
+        .says("Returns all units, sorted by id, or a page of them with `limit` or `cursor`. A list of more than 16 MiB is refused without either, with a 400 that names `limit`.")
         .query(&LIMIT)
         .query(&UNIT_CURSOR)
         .answers(200, "The units", units)
@@ -179,11 +179,11 @@ fn describe_get_unit() -> Operation {
 
 fn describe_put_unit() -> Operation {
     let operation = with_unit_id(Operation::new("putBusinessUnit", Tag::BusinessUnits, "Create or replace a business unit"))
-        .says("A COMPANY stands at the top, GROUPs below it, STOREs at the leaves, on at most 32 levels. A unit keeps its type. Another `parentId` moves it, which changes the rates of the shops below it.")
+        .says("Each tree has a COMPANY at the top, GROUPs below it and STOREs as its leaves, on at most 32 levels. A unit keeps its type. A new `parentId` moves the unit, which changes the rates of the shops below it.")
         .takes(|generator| describe(generator, body::unit))
-        .answers(200, "It was replaced, or what a dry run says", or_dry_run::<UnitAnswer<'_>>)
+        .answers(200, "The unit was replaced, or this is the result of a dry run", or_dry_run::<UnitAnswer<'_>>)
         .with_header(ETAG.0, ETAG.1)
-        .answers(201, "It was created", schema_of::<UnitAnswer<'_>>)
+        .answers(201, "The unit was created", schema_of::<UnitAnswer<'_>>)
         .with_preconditions();
     changing(operation)
 }
@@ -195,10 +195,10 @@ fn describe_delete_unit() -> Operation {
         "Delete a business unit",
     );
     with_unit_id(operation)
-        .says("The rates that are set at it go with it, also those that others have set. `If-Match` does not cover them; `ifRatesMatch` does.")
+        .says("This also deletes the rates that are set at the unit, whoever set them. `If-Match` does not cover them; `ifRatesMatch` does.")
         .query(&IF_RATES_MATCH)
         .with_note()
-        .empty(204, "It was deleted")
+        .empty(204, "The unit was deleted")
         .with_preconditions()
         .refuses(&[BUSINESS_UNIT_NOT_FOUND, UNIT_NOT_EMPTY, TOO_MUCH_WAITING])
 }
@@ -209,7 +209,7 @@ fn units(generator: &mut SchemaGenerator) -> Schema {
     let page = component(generator, "BusinessUnitPage", |_| {
         json_schema!({
             "type": "object", "required": ["items"],
-            "properties": { "items": { "type": "array", "items": unit }, "next": { "type": "string", "description": "The `cursor` of the following page." } },
+            "properties": { "items": { "type": "array", "items": unit }, "next": { "type": "string", "description": "The `cursor` of the next page." } },
         })
     });
     json_schema!({ "oneOf": [{ "type": "array", "items": unit }, page] })

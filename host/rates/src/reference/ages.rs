@@ -70,7 +70,7 @@ impl Ages {
         let gauges: [(_, _, Gauge); 2] = [
             (
                 "tillgate_reference_rates_business_day_age",
-                "For how many business days the oldest reference rates of a business unit have not been renewed; 0 when there are none",
+                "Age in business days of the oldest reference rates of a business unit; 0 if there are none",
                 Self::age,
             ),
             (
@@ -123,7 +123,9 @@ impl Ages {
                     "reference rates are two business days old or older"
                 );
             }
-            (true, false) => tracing::info!("no reference rates are old any more"),
+            (true, false) => {
+                tracing::info!("no reference rates are two business days old or older any longer")
+            }
             _ => {}
         }
         *self.known.lock() = Known {

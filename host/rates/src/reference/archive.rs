@@ -39,7 +39,7 @@ pub(super) fn starts_as_zip(document: &[u8]) -> bool {
 /// A message that says why there is none, or none that is accepted.
 pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
     if !starts_as_zip(document) {
-        return Err("is not a zip file, as its content type says".to_owned());
+        return Err("is not a zip file, although its content type says so".to_owned());
     }
     let entries = document.windows(ENTRY.len()).filter(|at| *at == ENTRY);
     if entries.take(MAX_ENTRIES + 1).count() > MAX_ENTRIES {
@@ -64,7 +64,7 @@ pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
         return Err("is a zip file with a password: send it without one".to_owned());
     }
     if !READ.contains(&entry.compression()) {
-        return Err("is a zip file with another compression than deflate".to_owned());
+        return Err("is a zip file with a compression other than deflate".to_owned());
     }
     drop(entry);
     let entry = archive.by_index(document).map_err(unreadable)?;
@@ -80,7 +80,7 @@ pub(super) fn unpacked(document: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 fn not_one(count: impl Display) -> String {
-    format!("must be a zip file of one document, and not of {count}")
+    format!("must be a zip file of one document, not of {count}")
 }
 
 fn unreadable(cause: impl Display) -> String {

@@ -75,14 +75,14 @@ impl Header {
         for name in names {
             columns.push(match Quoted::parse(name) {
                 Quoted::Known(currency) if columns.contains(&Column::Quotes(currency)) => {
-                    draft.fault(Place::OnLine(line, name), "must not be there twice");
+                    draft.fault(Place::OnLine(line, name), "must not appear twice");
                     Column::Other
                 }
                 Quoted::Known(currency) => Column::Quotes(currency),
                 Quoted::Euro => {
                     draft.fault(
                         Place::OnLine(line, name),
-                        "must not be quoted: rates are of 1 EUR",
+                        "must not have a rate: rates are per 1 EUR",
                     );
                     Column::Other
                 }
@@ -104,8 +104,7 @@ impl Header {
     fn read_day(&self, line: usize, row: &StringRecord, draft: &mut Draft) -> bool {
         let (expected, found) = (self.columns.len() + 1, row.len());
         if found != expected {
-            let message =
-                format!("must have {expected} values, as the header has, and not {found}");
+            let message = format!("must have {expected} values, like the header, not {found}");
             draft.fault(Place::Line(line), message);
         }
         let mut values = row.iter();

@@ -101,7 +101,7 @@ impl Draft {
             return None;
         };
         if !self.dates.insert(date) {
-            self.fault(place, "must not be there twice");
+            self.fault(place, "must not appear twice");
             return None;
         }
         Some(date)

@@ -47,7 +47,7 @@ pub struct Import {
     pub document: Document,
 }
 
-/// What an import has done.
+/// The result of an import.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ReferenceRatesImported")]
@@ -58,22 +58,22 @@ pub struct Imported {
     /// The newest day of the document.
     #[schemars(extend("format" = "date"))]
     pub date: String,
-    /// Rates that were not there.
+    /// Rates that were not set before.
     pub created: usize,
-    /// Rates with another value.
+    /// Rates with a new value.
     pub updated: usize,
-    /// Rates with the value that they had.
+    /// Rates that stay as they were.
     pub unchanged: usize,
     /// Currencies that the document lacks; their rates are kept.
     pub stale: Vec<String>,
-    /// Rates that were left out, because they would move by more than they may.
+    /// Rates that were left out because they would move by more than their tolerance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
-    /// Currencies of the document of which no rate is set.
+    /// Currencies of the document for which no rate is set.
     pub skipped: Vec<String>,
-    /// Whether a later document was imported before: the rates of such a type stay, and its history alone is filled.
+    /// `true` if a later document was already imported for a type: its rates then stay, and only its history is filled.
     pub older: bool,
-    /// Days that have added something to the history.
+    /// The number of days for which the history got new values.
     pub filled_days: usize,
 }
 
@@ -86,7 +86,7 @@ pub(crate) async fn run(edits: &Edits<'_>, import: &Import) -> Result<Edited<Imp
     let newest = import.document.newest();
     let today = edits.app.clock.now().to_millis_text();
     if newest.date.to_string().as_str() > today.get(..10).unwrap_or_default() {
-        let message = format!("is of {}, a day in the future", newest.date);
+        let message = format!("is dated {}, a day in the future", newest.date);
         return Err(Error::invalid("$.document", message));
     }
     let new = new_rates(edits.app, &import.rate_types, import.crosses, newest)?;

@@ -25,8 +25,10 @@ pub(super) fn checked(kind: DocumentType, document: &[u8]) -> Result<&str, Strin
         return Err(WEB_PAGE.to_owned());
     }
     match (kind, starts_as_markup(document)) {
-        (DocumentType::Xml, false) => Err("is not XML, as its content type says".to_owned()),
-        (DocumentType::Csv, true) => Err("is XML, and not CSV as its content type says".to_owned()),
+        (DocumentType::Xml, false) => {
+            Err("is not XML, although its content type says so".to_owned())
+        }
+        (DocumentType::Csv, true) => Err("is XML, although its content type says CSV".to_owned()),
         (DocumentType::Zip, _) => Err(ZIP.to_owned()),
         (DocumentType::Xml, true) | (DocumentType::Csv, false) => Ok(text),
     }

@@ -73,7 +73,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) {
                 && let Some(rate) = draft.rate(place, rate.rate.trim_ascii())
             {
                 if quotes.iter().any(|quote| quote.currency == currency) {
-                    draft.fault(place, "must not be there twice");
+                    draft.fault(place, "must not appear twice");
                 }
                 quotes.push(Quote { currency, rate });
             }
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) {
 fn currency(code: &str, place: Place<'_>, draft: &mut Draft) -> Option<Currency> {
     match Quoted::parse(code) {
         Quoted::Known(currency) => return Some(currency),
-        Quoted::Euro => draft.fault(place, "must not be quoted: rates are of 1 EUR"),
+        Quoted::Euro => draft.fault(place, "must not have a rate: rates are per 1 EUR"),
         Quoted::Unknown if is_code(code) => draft.skip(code),
         Quoted::Unknown => draft.fault(place, "must be a code such as SEK"),
     }

@@ -56,7 +56,7 @@ impl<T> Changed<T> {
     }
 }
 
-/// Who has made a change, and why.
+/// The author of a change and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Made {
     #[schemars(schema_with = "made_by")]

@@ -45,18 +45,18 @@ pub(crate) struct HistoryQuery {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RateHistory")]
 pub(crate) struct HistoryPage {
-    /// From when on the unit used which value; without a value, from when on it had none.
+    /// The values, each with the time from which the unit used it. An item without a value means that it had none.
     items: Vec<Item>,
-    /// The `cursor` of the following page.
+    /// The `cursor` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A value. `by` is missing where no one has made a change at that time: of the first value, and of published ones.
+/// A value. It has no `by` if nobody made a change at that time, as with the first value and published values.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "HistoricRate")]
 struct Item {
-    /// From when on.
+    /// The time from which the unit used the value.
     #[serde(serialize_with = "millis")]
     #[schemars(schema_with = "time")]
     at: Timestamp,

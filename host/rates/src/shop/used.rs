@@ -176,10 +176,10 @@ pub(crate) struct Conversion {
     pub(crate) with_markup: bool,
 }
 
-/// An amount that was converted.
+/// A converted amount.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Converted<'a> {
-    /// In `currency`, rounded to its minor unit.
+    /// The amount in `currency`, rounded to its minor unit.
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "decimal")]
     amount: String,

@@ -9,7 +9,7 @@ use crate::units::json::to_json;
 use crate::units::rate_answers::MessageRate;
 use crate::units::rate_text::RateText;
 
-/// The rates of a message. A list that is empty is left out.
+/// The rates of a message. Empty lists are left out.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]

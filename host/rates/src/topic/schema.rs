@@ -6,12 +6,12 @@ use tillgate_api::schema::{component, schema_of};
 
 use super::Lists;
 
-/// The rates of a shop that have changed. A list that is empty is left out.
+/// The rates of a shop that have changed. Empty lists are left out.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 struct RatesChangedMessage {
-    /// Its tenant.
+    /// The tenant of the shop.
     tenant_id: String,
     /// The shop.
     business_unit_id: String,
@@ -28,8 +28,8 @@ pub fn topic_event(generator: &mut SchemaGenerator) -> Schema {
             "type": "object",
             "required": ["messageId", "publishTime", "attributes", "data"],
             "properties": {
-                "messageId": { "type": "string", "description": "An opaque text, the same each time that the message comes." },
-                "publishTime": { "type": "string", "format": "date-time", "description": "Strictly increasing within a shop, with six decimals, so that it sorts as text." },
+                "messageId": { "type": "string", "description": "An opaque text, which stays the same if the message is sent again." },
+                "publishTime": { "type": "string", "format": "date-time", "description": "The time when the message was published. It strictly increases within a shop and has six decimals, so that it sorts as text." },
                 "attributes": {
                     "type": "object", "required": ["Tenant-Id", "Business-Unit-Id", "Correlation-Id"],
                     "properties": { "Tenant-Id": text(), "Business-Unit-Id": text(), "Correlation-Id": text() },

@@ -21,24 +21,24 @@ use super::rate_text::{RateText, Reference};
 pub(crate) struct SetRateAnswer<'a> {
     #[serde(flatten)]
     key: Key<'a>,
-    /// How many units of `currencyIdFrom` one unit of `currencyIdTo` is worth: at most six decimals and 15 significant digits.
+    /// The price of one unit of `currencyIdTo` in `currencyIdFrom`: at most six decimals and 15 significant digits.
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value")]
     rate_value: &'a str,
-    /// When it was first set.
+    /// The time when the rate was first set.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     created_date: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_by: Option<Cow<'a, str>>,
-    /// When its value was last changed.
+    /// The time when its value last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     last_modified: Option<&'a str>,
-    /// The document that it was imported from.
+    /// The document that the rate was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Cow<'a, Reference>>,
-    /// Which program manages it.
+    /// The program that manages it.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<Cow<'a, ManagedBy>>,
 }
@@ -64,32 +64,32 @@ impl<'a> From<RateText<'a>> for SetRateAnswer<'a> {
 pub(crate) struct UsedRateAnswer<'a> {
     #[serde(flatten)]
     key: Key<'a>,
-    /// How many units of `currencyIdFrom` one unit of `currencyIdTo` is worth: at most six decimals and 15 significant digits.
+    /// The price of one unit of `currencyIdTo` in `currencyIdFrom`: at most six decimals and 15 significant digits.
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value")]
     rate_value: &'a str,
-    /// The rate less the markup.
+    /// The rate with the markup taken off.
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value_with_markup")]
     rate_value_with_markup: &'a str,
-    /// When the unit first got it.
+    /// The time when the unit first got the rate.
     #[schemars(schema_with = "time")]
     created_date: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_by: Option<Cow<'a, str>>,
-    /// When its value or markup last changed.
+    /// The time when its value or markup last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     last_modified: Option<&'a str>,
     /// The unit at which it is set.
     set_at: Cow<'a, str>,
-    /// Of a reference rate: the day that it is of.
+    /// The day of a reference rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date"))]
     as_of: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     age_in_business_days: Option<u32>,
-    /// Whether a reference rate is too old.
+    /// `true` if a reference rate is two business days old or older.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = true))]
     stale: Option<bool>,
@@ -116,7 +116,7 @@ impl<'a> UsedRateAnswer<'a> {
 }
 
 // `given.md`, 2.5.
-/// One unit of the target is worth `rateValue` units of the source.
+/// A rate: one unit of the target currency is worth `rateValue` units of the source currency.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MessageRate<'r> {
@@ -132,12 +132,12 @@ pub(crate) struct MessageRate<'r> {
     #[serde(serialize_with = "number")]
     #[schemars(schema_with = "rate_value_with_markup")]
     rate_value_with_markup: &'r str,
-    /// When the shop first got this rate.
+    /// The time when the shop first got the rate.
     #[schemars(schema_with = "time")]
     created_date: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_by: Option<&'r str>,
-    /// When its value or markup last changed.
+    /// The time when its value or markup last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     last_modified: Option<&'r str>,

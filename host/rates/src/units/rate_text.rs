@@ -11,15 +11,15 @@ use tillgate_base::data::managed_by::ManagedBy;
 use tillgate_base::error::{Error, Result};
 use tillgate_engine::rate::RateKey;
 
-/// Where an imported rate comes from.
+/// The source of an imported rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reference {
     #[schemars(extend("const" = "ECB"))]
     pub(crate) source: String,
-    /// The day that it is of.
+    /// The day of the rate.
     #[schemars(extend("format" = "date"))]
     pub(crate) date: String,
-    /// Whether a later document of this source had no rate of this currency any more.
+    /// `true` if a later document of this source no longer had a rate of this currency.
     #[serde(default)]
     pub(crate) stale: bool,
 }

@@ -86,9 +86,9 @@ pub(crate) fn child_key(parent: Option<&UnitId>, child: &UnitId) -> String {
 pub enum UnitType {
     /// The root of a tree.
     Company,
-    /// Any level between.
+    /// Any level between a company and its shops.
     Group,
-    /// A shop: a leaf, which has messages.
+    /// A shop: a leaf of a tree, about which messages are published.
     Store,
 }
 
@@ -213,23 +213,23 @@ pub(crate) struct UnitAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "name_schema")]
     name: Option<&'a str>,
-    /// Of all pairs that have no markup of their own here: at most four decimals.
+    /// The markup of all pairs without their own markup at this unit: at most four decimals.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "percentage")]
     markup_percentage: Option<&'a RawValue>,
-    /// Of single pairs, one for both directions.
+    /// The markups of single pairs: one for both directions of a pair.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000))]
     markups: Vec<MarkupAnswer<'a>>,
-    /// By how many percent a rate may move at once; 0 for any step.
+    /// The percentage by which a rate may move in one change; 0 for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "percentage")]
     tolerance_percentage: Option<&'a RawValue>,
-    /// Of single pairs, one for both directions.
+    /// The tolerances of single pairs: one for both directions of a pair.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000))]
     tolerances: Vec<ToleranceAnswer<'a>>,
-    /// Which program manages it.
+    /// The program that manages it.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,17 +43,17 @@ impl Quotas {
     }
 }
 
-/// How much of each quota a tenant uses.
+/// The tenant's use of each quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RatesUsage {
-    /// Its business units.
+    /// The business units.
     pub business_units: Usage,
-    /// The bytes of their JSON.
+    /// The bytes of the JSON of the business units.
     pub business_unit_bytes: Usage,
-    /// The rates that are set at them.
+    /// The rates that are set at business units.
     pub exchange_rates: Usage,
-    /// Its changes and initial states that have shops left to visit.
+    /// Changes and initial states that have shops left to visit.
     pub rate_passes: Usage,
 }
 

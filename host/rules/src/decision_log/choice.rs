@@ -10,17 +10,17 @@ use tillgate_base::identity::By;
 /// The key of the choice's record.
 pub const CHOICE: &str = "decision-log";
 
-/// Which decisions go into the log.
+/// The decisions that go into the log.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Choice {
-    /// None: nobody has chosen otherwise.
+    /// No decisions. This is the default.
     #[default]
     None,
-    /// Those that do not allow the item.
+    /// Decisions that do not allow the item.
     Denials,
-    /// All.
+    /// All decisions.
     All,
 }
 
@@ -40,14 +40,14 @@ impl Choice {
     }
 }
 
-/// The choice as it is stored and answered.
+/// A tenant's choice of decisions to log.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DecisionLog")]
 pub struct Chosen {
-    /// Which decisions go into the log.
+    /// The decisions that go into the log.
     pub decision_log: Choice,
-    /// Who chose it last, if anyone did since there is this member.
+    /// The author of the last choice. It is absent from choices that are older than this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "made_by")]
     pub last_modified_by: Option<By>,
@@ -58,7 +58,7 @@ pub fn read_choice(value: Value<'_, '_, '_>) -> Option<Choice> {
     value.component("DecisionLogPut", |value| {
         value.object(|fields| {
             fields.may_have(&["lastModifiedBy"]);
-            let about = "Which of the tenant's decisions go into the log.";
+            let about = "The decisions of the tenant that go into the log.";
             fields.required("decisionLog", about, |value| {
                 value.name_of(&["none", "denials", "all"], Choice::from_name, Choice::RULE)
             })

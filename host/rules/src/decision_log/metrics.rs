@@ -24,12 +24,12 @@ pub fn measure(log: Option<&Arc<DecisionLog>>, metrics: &Metrics) {
     collect(lines, |log| log.queue.lines.load(Ordering::Relaxed));
     let missing = MetricFamily::counter(
         "tillgate_decision_log_missing",
-        "Decisions that are missing in the decision log: there was no room for them to wait",
+        "Decisions that are missing from the decision log because there was no room for them to wait",
     );
     collect(missing, |log| log.queue.all_missing.load(Ordering::Relaxed));
     let waiting = MetricFamily::gauge(
         "tillgate_decision_log_waiting",
-        "What waits to be written to the decision log",
+        "Size of the lines that wait to be written to the decision log",
     );
     collect(waiting.bytes(), |log| {
         u64::try_from(log.queue.bytes()).unwrap_or(u64::MAX)
@@ -43,7 +43,7 @@ impl DecisionLog {
         let why = match (self.queue.is_failing(), missing) {
             (false, 0) => return None,
             (true, _) => "decisions wait because they cannot be written to their log",
-            (false, _) => "decisions are missing in their log: more are made than can be written",
+            (false, _) => "decisions are missing from their log: more are made than can be written",
         };
         let count = usize::try_from(missing).unwrap_or(usize::MAX);
         Some(Warning { count, why })

@@ -129,7 +129,10 @@ impl DecisionLog {
         }
         let bytes = self.queue.bytes();
         if bytes > 0 {
-            tracing::error!(bytes, "the host ends before its decisions are in their log");
+            tracing::error!(
+                bytes,
+                "the host ends before all of its decisions are in their log"
+            );
         }
     }
 }

@@ -105,7 +105,7 @@ impl Queue {
     /// Marks that nothing can be written, and logs that once.
     pub(super) fn fail(&self, cause: &std::io::Error) {
         if !self.is_failing.swap(true, Ordering::Relaxed) {
-            tracing::error!(%cause, "decisions cannot be written to their log: they wait, as many as there is room for");
+            tracing::error!(%cause, "decisions cannot be written to their log: they wait while there is room for them");
         }
     }
 

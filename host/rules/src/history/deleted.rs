@@ -45,17 +45,17 @@ impl RuleKind {
 #[derive(Debug, Deserialize, JsonSchema, Serialize)]
 struct Deleted {
     id: String,
-    /// The name that a project had.
+    /// The name of a project when it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
 }
 
-/// Conditions or projects that were deleted, the latest first.
+/// Deleted conditions or projects, latest first.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "DeletedRules")]
 pub struct DeletedPage<'a> {
     items: Vec<Item<'a>>,
-    /// The `cursor` of the following page.
+    /// The `cursor` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -66,7 +66,7 @@ pub struct DeletedPage<'a> {
 struct Item<'a> {
     #[serde(flatten)]
     deleted: &'a Deleted,
-    /// When it was deleted.
+    /// The time of the deletion.
     #[schemars(schema_with = "time")]
     at: String,
     #[schemars(schema_with = "made_by")]

@@ -50,12 +50,12 @@ pub struct PageQuery {
     pub limit: usize,
 }
 
-/// Changes of a condition or a project, the newest first.
+/// Changes of a condition or a project, newest first.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "{D}History")]
 pub struct HistoryPage<'a, D> {
     items: Vec<HistoryItem<'a, D>>,
-    /// The `cursor` of the following page.
+    /// The `cursor` of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -73,16 +73,16 @@ struct HistoryItem<'a, D> {
     #[schemars(schema_with = "note")]
     note: Option<&'a Note>,
     action: Action,
-    /// What it was before; null when there was none, or when it is not kept.
+    /// The document before the change; null if there was none, or if it is not kept.
     #[schemars(schema_with = "nullable::<D>")]
     before: D,
-    /// What it was afterwards.
+    /// The document after the change; null if there is none, or if it is not kept.
     #[schemars(schema_with = "nullable::<D>")]
     after: D,
-    /// How many of its tests failed when the change was made all the same.
+    /// The number of its tests that failed when the change was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     failing_tests: Option<usize>,
-    /// A version that there was is not kept.
+    /// `false` if the document before or after the change existed but is not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = false))]
     documents_kept: Option<bool>,

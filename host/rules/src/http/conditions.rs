@@ -181,21 +181,21 @@ async fn delete_condition(
 pub(super) fn with_condition_id(operation: Operation) -> Operation {
     operation.path(
         "conditionId",
-        "The id of the condition; of a license condition, also the id of the license.",
+        "The id of the condition. For a license condition, it is also the id of the license.",
         rules::condition_id,
     )
 }
 
 fn describe_list_conditions() -> Operation {
     let operation = Operation::new("listConditions", Tag::Conditions, "List the conditions that a tenant sees")
-        .says("The global ones and the tenant's own, by id. Where both have an id, the global one is listed.")
+        .says("Returns the global conditions and the tenant's own, sorted by id. If two have the same id, only the global one is listed.")
         .answers(200, "The conditions", rules::conditions);
     operation.may_be_stale().with_entity_tag()
 }
 
 fn describe_get_condition() -> Operation {
     let operation = Operation::new("getCondition", Tag::Conditions, "Get a condition")
-        .says("The global one if it exists, otherwise the tenant's.");
+        .says("Returns the global condition if it exists, otherwise the tenant's.");
     let operation = with_condition_id(operation).answers(200, "The condition", rules::condition);
     operation
         .may_be_stale()
@@ -205,7 +205,7 @@ fn describe_get_condition() -> Operation {
 
 fn put_of(operation: Operation) -> Operation {
     with_condition_id(operation)
-        .says("The body of a GET can be sent back: `id` and `scope` must then be those of the path and of who writes. A member of `condition_value` or `tests` that is not known is an error. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
+        .says("The body of a GET can be sent back: its `id` must be the one in the path, and its `scope` the kind of condition that the path is for. Unknown members of `condition_value` and `tests` are errors. Tests run before anything is stored. Without `tests`, the stored ones are kept and run too; an empty list removes them.")
         .query(&FAILING_TESTS)
         .with_note()
         .takes(rules::condition_put)
@@ -217,14 +217,14 @@ fn describe_put_condition() -> Operation {
         Tag::Conditions,
         "Create or replace a condition of the tenant",
     ))
-    .answers(200, "It was replaced", rules::condition)
-    .answers(201, "It was created", rules::condition)
+    .answers(200, "The condition was replaced", rules::condition)
+    .answers(201, "The condition was created", rules::condition)
     .with_preconditions()
     .refuses(&[ID_IS_GLOBAL, TESTS_FAILED, QUOTA_EXCEEDED])
 }
 
 fn describe_put_global_condition() -> Operation {
-    let failing = "How many tests of tenants fail now.";
+    let failing = "The number of tests of tenants that fail now.";
     put_of(Operation::new(
         "putGlobalCondition",
         Tag::Conditions,
@@ -233,11 +233,11 @@ fn describe_put_global_condition() -> Operation {
     .query(&DRY_RUN)
     .answers(
         200,
-        "It was replaced, or what a dry run says",
+        "The condition was replaced, or this is the result of a dry run",
         condition_or_dry_run,
     )
     .with_header("Tillgate-Failing-Tests", failing)
-    .answers(201, "It was created", rules::condition)
+    .answers(201, "The condition was created", rules::condition)
     .with_header("Tillgate-Failing-Tests", failing)
     .with_preconditions()
     .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])
@@ -250,7 +250,7 @@ fn describe_delete_condition() -> Operation {
         "Delete a condition of the tenant",
     ))
     .with_note()
-    .empty(204, "It was deleted")
+    .empty(204, "The condition was deleted")
     .with_preconditions()
     .refuses(&[CONDITION_NOT_FOUND, ID_IS_GLOBAL])
 }
@@ -262,10 +262,10 @@ fn describe_delete_global_condition() -> Operation {
         "Delete a global condition",
     ))
     .with_note()
-    .empty(204, "It was deleted")
+    .empty(204, "The condition was deleted")
     .with_header(
         "Tillgate-Failing-Tests",
-        "How many tests of tenants fail now.",
+        "The number of tests of tenants that fail now.",
     )
     .with_preconditions()
     .refuses(&[CONDITION_NOT_FOUND])

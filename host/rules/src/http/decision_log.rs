@@ -140,16 +140,16 @@ fn till_query(request: &Request) -> Result<TillQuery> {
 fn of_tenant(operation: Operation) -> Operation {
     operation
         .path("tenantId", "The id of the tenant.", tenant_id)
-        .answers(200, "Which decisions go into the log", schema_of::<Chosen>)
+        .answers(200, "The choice of decisions to log", schema_of::<Chosen>)
 }
 
 fn describe_get_choice() -> Operation {
     let operation = Operation::new(
         "getDecisionLog",
         Tag::Decisions,
-        "Get which decisions go into the log",
+        "Get the choice of decisions to log",
     );
-    of_tenant(operation.says("For any client of the tenant, and for the platform's."))
+    of_tenant(operation.says("Any client of the tenant or of the platform may read the choice."))
         .with_entity_tag()
 }
 
@@ -157,11 +157,12 @@ fn describe_put_choice() -> Operation {
     let operation = Operation::new(
         "putDecisionLog",
         Tag::Decisions,
-        "Choose which decisions go into the log",
+        "Choose the decisions to log",
     );
     of_tenant(
-        operation
-            .says("They are written where the configuration of each host says (`decisions.log`)."),
+        operation.says(
+            "Each host writes them to the log that its configuration names (`decisions.log`).",
+        ),
     )
     .takes(|generator| describe(generator, read_choice))
     .with_preconditions()
@@ -171,14 +172,14 @@ fn describe_hand_in() -> Operation {
     Operation::new(
         "handInDecisions",
         Tag::Decisions,
-        "Put decisions of a till into the log",
+        "Add decisions of a till to the log",
     )
-    .says("They are on disk when this is answered. A till numbers its decisions; those that are not greater than its last one are repetitions, counted and not written again. When `sequence` of the answer is greater than the last number that was handed in, the till had used these numbers before: it goes on after that one, and hands in again. Each client has tills of its own: under the name of another client's, its numbers are its own. `leftOut` are those that the tenant has not chosen.")
+    .says("The decisions are on disk when the request is answered. A till numbers its decisions. Those with a number that is not greater than its last one are repetitions, which are counted but not written again. If the `sequence` of the answer is greater than the last number that was sent, the till has used these numbers before: continue after that number and send the decisions again. Each client has its own tills, even if another client has a till with the same name. `leftOut` counts the decisions that the tenant has not chosen to log.")
     .takes(
         |generator| describe(generator, report))
     .answers(
         200,
-        "What became of them",
+        "The result",
         schema_of::<Receipt>)
     .refuses(&[QUOTA_EXCEEDED])
 }
@@ -199,8 +200,11 @@ fn describe_list_tills() -> Operation {
 }
 
 fn describe_delete_till() -> Operation {
-    Operation::new("deleteTill", Tag::Decisions, "Forget the tills with a name")
+    Operation::new("deleteTill", Tag::Decisions, "Delete the tills with a name")
         .path("till", "The name of the till.", till_schema)
-        .empty(204, "They are forgotten, and their places are free")
+        .empty(
+            204,
+            "The tills were deleted and no longer count toward the quota",
+        )
         .refuses(&[TILL_NOT_FOUND])
 }

@@ -51,8 +51,10 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
     ]
 }
 
-const EXPLAIN: QueryParameter<bool> =
-    QueryParameter::flag("explain", "Whether each result says what was compared.");
+const EXPLAIN: QueryParameter<bool> = QueryParameter::flag(
+    "explain",
+    "`true` to add the compared values to each result.",
+);
 
 /// The reason why the audit log leaves out decisions.
 const READS: &str = "a decision changes nothing";
@@ -102,9 +104,9 @@ async fn evaluate(conditions: Arc<Conditions>, request: Request, about: About) -
 }
 
 fn describe_evaluate_condition() -> Operation {
-    let operation = Operation::new("evaluateCondition", Tag::Decisions, "Decide about an item by a condition")
+    let operation = Operation::new("evaluateCondition", Tag::Decisions, "Evaluate an item against a condition")
         .changes_nothing()
-        .says("The tenant's condition decides if it is enabled, otherwise the global one if that is. A request is checked before its condition is looked up.");
+        .says("The tenant's condition decides if it is enabled, otherwise the global one if it is enabled. The request is checked before the condition is looked up.");
     let operation = with_condition_id(operation)
         .query(&EXPLAIN)
         .takes(rules::condition_request)
@@ -113,9 +115,9 @@ fn describe_evaluate_condition() -> Operation {
 }
 
 fn describe_evaluate_project() -> Operation {
-    let operation = Operation::new("evaluateProjectRestrictions", Tag::Decisions, "Decide about an item on a project")
+    let operation = Operation::new("evaluateProjectRestrictions", Tag::Decisions, "Evaluate an item against the restrictions of a project")
         .changes_nothing()
-        .says("A project that the tenant does not have is a soft denial with the reason `project_restriction.project_unreachable`.")
+        .says("If the tenant does not have the project, the result is a soft denial with the reason `project_restriction.project_unreachable`.")
         .query(&EXPLAIN)
         .takes(
             rules::project_request)
@@ -127,9 +129,9 @@ fn describe_evaluate_project() -> Operation {
 }
 
 fn describe_evaluate_basket() -> Operation {
-    let operation = Operation::new("evaluateBasket", Tag::Decisions, "Decide about a basket")
+    let operation = Operation::new("evaluateBasket", Tag::Decisions, "Evaluate a basket")
         .changes_nothing()
-        .says("Up to 1,000 items with 64 conditions each, 100,000 results in all. `decision` is the worst one. A condition that is not in force makes its item `allow: false`, and counts as a soft denial.")
+        .says("A basket has at most 1,000 items with 64 conditions each, and 100,000 results in all. `decision` is the worst decision. If a condition of an item is not in force, the item has `allow: false`, and the condition counts as a soft denial.")
         .query(&EXPLAIN)
         .takes(
             rules::basket_request)

@@ -55,13 +55,9 @@ fn describe_condition_findings() -> Operation {
     let operation = with_condition_id(Operation::new(
         "getConditionFindings",
         Tag::Conditions,
-        "Find out what is wrong with a condition",
+        "Find mistakes in a condition",
     ))
-    .answers(
-        200,
-        "What is wrong with it, or probably is",
-        rules::findings,
-    );
+    .answers(200, "The certain and likely mistakes", rules::findings);
     operation.may_be_stale().refuses(&[CONDITION_NOT_FOUND])
 }
 
@@ -69,12 +65,8 @@ fn describe_project_findings() -> Operation {
     let operation = with_project_id(Operation::new(
         "getProjectFindings",
         Tag::Projects,
-        "Find out what is wrong with a project",
+        "Find mistakes in a project",
     ))
-    .answers(
-        200,
-        "What is wrong with it, or probably is",
-        rules::findings,
-    );
+    .answers(200, "The certain and likely mistakes", rules::findings);
     operation.may_be_stale().refuses(&[PROJECT_NOT_FOUND])
 }

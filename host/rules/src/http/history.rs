@@ -181,7 +181,7 @@ fn describe_condition_history() -> Operation {
         Tag::Conditions,
         "Get the history of a condition",
     )
-    .says("That of the tenant's own, where it has or had one with this id, otherwise that of the global one.");
+    .says("Returns the history of the tenant's own condition if it has or had one with this id, otherwise that of the global one.");
     paged(with_condition_id(operation))
         .answers(
             200,
@@ -197,7 +197,7 @@ fn describe_global_condition_history() -> Operation {
         Tag::Conditions,
         "Get the history of a global condition",
     )
-    .says("Who has made a change, and why, is told to callers with `ecs.global-condition.write` alone: for others `by` is the platform.");
+    .says("Only callers with `ecs.global-condition.write` see who made a change and why. For others, `by` is the platform.");
     paged(with_condition_id(operation))
         .answers(
             200,
@@ -255,6 +255,6 @@ fn paged(operation: Operation) -> Operation {
 
 fn of_deleted(operation: Operation) -> Operation {
     paged(operation)
-        .says("What was deleted within the time for which its history is kept, and is not there again. Its history has the last version: a PUT of that with `If-None-Match: *` brings it back.")
-        .answers(200, "What was deleted, the latest first", schema_of::<DeletedPage<'_>>)
+        .says("Lists what was deleted and not created again, for as long as its history is kept. The history has the last version. To restore it, send a PUT of that version with `If-None-Match: *`.")
+        .answers(200, "The deletions, latest first", schema_of::<DeletedPage<'_>>)
 }

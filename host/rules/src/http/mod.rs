@@ -170,7 +170,7 @@ fn written(
 /// The handling of a document whose tests fail.
 const FAILING_TESTS: QueryParameter<OnFailingTests> = QueryParameter {
     name: "failingTests",
-    about: "`accept`: store it although tests of it fail.",
+    about: "`accept` to store the condition or project even if its tests fail.",
     schema: |_| json_schema!({ "type": "string", "const": "accept" }),
     read: |text| match text {
         "accept" => Ok(OnFailingTests::Accept),
@@ -181,12 +181,12 @@ const FAILING_TESTS: QueryParameter<OnFailingTests> = QueryParameter {
 /// The dry run of a change of a global condition.
 const DRY_RUN: QueryParameter<bool> = QueryParameter::flag(
     "dryRun",
-    "Whether to check and store nothing, and to answer 200 with whom the condition would concern.",
+    "`true` to check without storing anything, and to answer 200 with the tenants and tests that the condition would concern.",
 );
 
 const TESTS: QueryParameter<bool> = QueryParameter::flag(
     "tests",
-    "Whether rules come with their tests; that answer has an entity tag of its own.",
+    "`true` to include the tests of conditions and projects. That answer has its own entity tag.",
 );
 
 async fn get_catalog(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
@@ -217,7 +217,7 @@ fn describe_get_catalog() -> Operation {
     let operation = Operation::new(
         "getCatalog",
         Tag::Catalog,
-        "Get everything that is needed to decide elsewhere",
+        "Get the catalog, with everything that is needed to decide elsewhere",
     )
     .query(&TESTS)
     .answers(200, "The catalog", rules::catalog);
@@ -226,11 +226,11 @@ fn describe_get_catalog() -> Operation {
 
 fn describe_catalog_changes() -> Operation {
     let operation = Operation::new("followCatalog", Tag::Catalog, "Follow the changes of the catalog")
-        .says("Server-sent events: the digest of the catalog, `{\"digest\"}`, now and after each change. A comment comes every 15 seconds. Who reads too slowly is disconnected, and begins with the newest digest again.")
+        .says("An endless stream of server-sent events with the digest of the catalog, `{\"digest\"}`, now and after each change. A comment is sent every 15 seconds. A client that reads too slowly is disconnected, and gets the newest digest when it reconnects.")
         .answers_as(
             "text/event-stream",
             200,
-            "Events without end",
+            "An endless stream of events",
             text);
     operation.may_be_stale().refuses(&[QUOTA_EXCEEDED])
 }

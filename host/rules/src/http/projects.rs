@@ -173,12 +173,12 @@ fn describe_get_restrictions() -> Operation {
 
 fn describe_put_project() -> Operation {
     with_project_id(Operation::new("putProject", Tag::Projects, "Create or replace a project"))
-        .says("Restrictions of a type and property that are not exclusive are one check over all of their values. Tests are run first. Without `tests`, those that are there are kept, and run too; an empty list removes them.")
+        .says("Restrictions with the same type and property that are not exclusive form one check over all their values. Tests run before anything is stored. Without `tests`, the stored ones are kept and run too; an empty list removes them.")
         .query(&FAILING_TESTS)
         .with_note()
         .takes(rules::project_put)
-        .answers(200, "It was replaced", rules::project)
-        .answers(201, "It was created", rules::project)
+        .answers(200, "The project was replaced", rules::project)
+        .answers(201, "The project was created", rules::project)
         .with_preconditions()
         .refuses(&[TESTS_FAILED, QUOTA_EXCEEDED])
 }
@@ -190,7 +190,7 @@ fn describe_delete_project() -> Operation {
         "Delete a project",
     ))
     .with_note()
-    .empty(204, "It was deleted")
+    .empty(204, "The project was deleted")
     .with_preconditions()
     .refuses(&[PROJECT_NOT_FOUND])
 }

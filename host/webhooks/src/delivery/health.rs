@@ -23,7 +23,7 @@ use crate::registry::cache::Webhooks as Registered;
 /// The number of hours shown.
 const HOURS: u64 = 24;
 
-/// The health of a webhook, as it is answered.
+/// The health of a webhook.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "WebhookHealth")]
@@ -35,25 +35,25 @@ pub(crate) struct Health {
     /// Attempts that failed in the last 24 hours.
     failed: u64,
     breaker: BreakerState,
-    /// Since when it is paused, or tried with one delivery at a time, after five failed attempts in a row.
+    /// The time since which it has been paused, or tried with one delivery at a time, after five failed attempts in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     paused_since: Option<String>,
-    /// Until when nothing is sent to it.
+    /// The time until which nothing is sent to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     paused_until: Option<String>,
-    /// Since when every attempt has failed.
+    /// The time since which every attempt has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     failing_since: Option<String>,
-    /// How many deliveries wait, where it is disabled or fails.
+    /// The number of deliveries that wait, if it is disabled or fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<usize>,
-    /// More may wait than were counted.
+    /// `true` if more deliveries may wait than were counted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more_waiting: bool,
-    /// The oldest first.
+    /// The counts by hour, oldest first.
     #[schemars(length(equal = 24))]
     hours: Vec<Hour>,
 }

@@ -31,7 +31,7 @@ impl DeliveryMetrics {
         );
         let attempts = metrics.histograms(
             "tillgate_delivery_attempt_duration",
-            "How long attempts to deliver took, by whether they succeeded",
+            "Duration of delivery attempts, by success",
             ["succeeded"],
             Histogram::long,
         );

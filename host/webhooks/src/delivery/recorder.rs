@@ -146,7 +146,7 @@ impl Shared {
         let mut written = Vec::new();
         for (change, _) in changes {
             let lost = || {
-                let detail = "the delivery is another host's by now";
+                let detail = "another host has taken over the delivery";
                 Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
             };
             let committed = records.commit(change).await;

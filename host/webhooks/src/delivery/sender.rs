@@ -128,7 +128,7 @@ impl Sender {
                 Prepared::Request(headers, secrets)
             }
             Err(cause) => {
-                tracing::error!(%cause, "a delivery has no token");
+                tracing::error!(%cause, "no token could be made for a delivery");
                 let why = "no token could be made for it; the log of the service says why";
                 let (kind, took) = (FailureKind::NoToken, begin.elapsed());
                 Prepared::Failed(unanswered(at, took, kind, why.to_owned()))

@@ -75,24 +75,24 @@ fn event(
                     or_fault(faults, node, found, rule.unwrap_or_default())
                 })
             });
-            let about = "Any JSON, which reaches receivers as it is written; \
-                a string where `datacontenttype` is not JSON. At most 256 KiB.";
+            let about = "Any JSON, which receivers get as it is written, or \
+                a string if `datacontenttype` is not JSON. At most 256 KiB.";
             let data = fields.required("data", about, |value| {
                 value.of(|_| Schema::default(), |_, _| Some(()))
             });
-            let about = "At most 256 bytes of UTF-8. An event with an id \
+            let about = "The id, of at most 256 bytes of UTF-8. An event with an id \
                 that was accepted in the last 24 hours is not delivered \
-                again. Without one it gets a UUID.";
+                again. Without an id, the event gets a UUID.";
             let id = fields.optional("id", about, |value| {
                 short_text(value, |_| true, SHORT_TEXT_RULE)
             });
             let time = fields.optional(
                 "time",
-                "When it happened, not before 1970. Without one, now.",
+                "The time of the event, not before 1970. Default: now.",
                 time,
             );
-            let about = "The tenant that it is for: the caller's own, or any \
-                where the caller is the platform's.";
+            let about = "The tenant of the event: the caller's own, or any \
+                tenant if the caller belongs to the platform.";
             let tenant = fields.optional("tenantId", about, tenant);
             let json = "application/json".to_owned();
             let content_type = fields.with_default(

@@ -53,20 +53,20 @@ impl Job {
     }
 }
 
-/// Where a delivery is.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[schemars(rename = "DeliveryStatus")]
 pub(crate) enum Status {
     /// Not tried yet.
     Pending,
-    /// Taken by its receiver.
+    /// Accepted by its receiver.
     Delivered,
-    /// An attempt has failed; there will be another one.
+    /// An attempt has failed, and another one will follow.
     Retrying,
     /// Given up.
     Failed,
-    /// Waits until its webhook is enabled again.
+    /// Waiting until its webhook is enabled again.
     Held,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Delivery {
     pub(crate) attempts: Vec<Attempt>,
 }
 
-/// An attempt.
+/// An attempt to deliver an event.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeliveryAttempt")]
@@ -123,18 +123,18 @@ pub(crate) struct Attempt {
     #[schemars(schema_with = "time")]
     pub(crate) at: Timestamp,
     pub(crate) duration_ms: u64,
-    /// The status that the receiver has answered, if it has.
+    /// The status that the receiver answered; absent if it did not answer.
     #[schemars(range(min = 100, max = 999))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Failure>,
-    /// The first KiB of what was answered. Of an answer that repeats a credential, only its length: `an answer of 312 bytes that repeats a credential`.
+    /// The first KiB of the answer. If it repeats a credential, only its length is kept: `an answer of 312 bytes that repeats a credential`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<String>,
 }
 
-/// Why an attempt has failed, or a delivery was given up.
+/// The reason why an attempt failed or a delivery was given up.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[schemars(rename = "DeliveryFailure")]
 pub(crate) struct Failure {
@@ -142,29 +142,29 @@ pub(crate) struct Failure {
     pub(crate) message: String,
 }
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum FailureKind {
-    /// Another status than a receiver answers that has taken it.
+    /// The receiver answered with a status other than 200, 201, 202 or 204.
     Status,
-    /// The receiver is elsewhere.
+    /// The receiver answered with a redirect, which is not followed.
     Redirect,
-    /// The receiver does not exist any more.
+    /// The receiver answered 410 Gone.
     Gone,
-    /// Too slow.
+    /// The attempt took too long.
     Deadline,
-    /// No connection.
+    /// There is no connection, or the receiver's certificate is not trusted.
     Unreachable,
-    /// An address that must not be dialled.
+    /// The receiver's address must not be dialed.
     RefusedAddress,
-    /// What came is not HTTP, or the connection broke.
+    /// The answer is not HTTP, or the connection broke.
     Broken,
-    /// The webhook does not exist any more.
+    /// The webhook was deleted.
     WebhookDeleted,
     /// The webhook was disabled for too long.
     HeldTooLong,
-    /// Which authentication to send is unknown.
+    /// No token could be made for the delivery.
     NoToken,
 }
 

@@ -126,7 +126,7 @@ impl Webhooks {
         }
         let committed = records.commit(change).await?;
         let lost = || {
-            let detail = "the failure is told by another host";
+            let detail = "another host reports the failure";
             Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
         };
         committed.map(drop).ok_or_else(lost)

@@ -62,7 +62,7 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, work: Work) -> Result<()> {
     }
     let committed = records.commit(change).await?;
     let lost = || {
-        let detail = "the event is another host's by now";
+        let detail = "another host has taken over the event";
         Error::Conflict(CHANGED_MEANWHILE, detail.to_owned())
     };
     committed.map(drop).ok_or_else(lost)

@@ -39,13 +39,13 @@ struct Own<'a> {
     document: Option<serde_json::Value>,
 }
 
-/// What was accepted.
+/// The accepted event.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "PublishedEvent")]
 pub(crate) struct Published {
-    /// The event's id.
+    /// The id of the event.
     pub id: String,
-    /// How many webhooks want it.
+    /// The number of webhooks that it is delivered to.
     pub deliveries: usize,
 }
 

@@ -18,14 +18,14 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Schema {
                 "time": time,
                 "type": event_type,
                 "datacontenttype": { "type": "string" },
-                "data": { "type": "string", "description": "The base64 of the data." },
+                "data": { "type": "string", "description": "The data in base64." },
                 "dataencoding": { "type": "string", "const": "base64" },
                 "meta": {
                     "type": "object",
                     "properties": {
                         "deprecationNotice": {
                             "type": "object", "required": ["removedAfter"],
-                            "properties": { "removedAfter": { "type": "string", "description": "Until when events of the type are published." } },
+                            "properties": { "removedAfter": { "type": "string", "description": "The date after which events of the type are no longer published." } },
                         },
                     },
                 },

@@ -43,7 +43,7 @@ pub(super) fn certificates(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Certificates", |_| {
         json_schema!({
             "type": "object", "minProperties": 1,
-            "description": "PEM, by the `kid` in the header of a token.",
+            "description": "Certificates in PEM format, by the `kid` in the header of a token.",
             "additionalProperties": { "type": "string", "pattern": "^-----BEGIN CERTIFICATE-----" },
         })
     })
@@ -55,11 +55,11 @@ fn describe_get_certificates() -> Operation {
         Tag::Tokens,
         "Get the certificates that verify the tokens of deliveries",
     )
-    .says("A new one is published for longer than `max-age` before its key signs.")
+    .says("A new certificate is published for longer than `max-age` before its key signs.")
     .answers(200, "The certificates, by key id", certificates)
     .with_header(
         "Cache-Control",
-        "How long it may be cached: `public, max-age=3600`.",
+        "The time for which the answer may be cached: `public, max-age=3600`.",
     )
     .with_entity_tag()
     .refuses(&[INTERNAL])

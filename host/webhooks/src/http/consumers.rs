@@ -32,13 +32,13 @@ const CONSUMER: QueryParameter<ConsumerName> = QueryParameter {
 };
 const AFTER: QueryParameter<Cursor> = QueryParameter {
     name: "after",
-    about: "`next` of a page that this consumer was given, which acknowledges that page and all before it, durably.",
+    about: "The `next` of a page that this consumer was given. It acknowledges that page and all before it, durably.",
     schema: schema::cursor,
     read: |text| Cursor::parse(text).ok_or(CURSOR_RULE),
 };
 const WAIT: QueryParameter<Duration> = QueryParameter {
     name: "wait",
-    about: "How long to wait for the first event, such as `20s`: at most 60s, and not at all without it.",
+    about: "The time to wait for the first event, such as `20s`: at most 60s. Default: no wait.",
     schema: duration,
     read: |text| {
         let wait = parse_duration(text).filter(|wait| *wait <= MAX_WAIT);
@@ -141,11 +141,11 @@ fn line(request: &Request, name: &ConsumerName) -> Result<Line> {
 fn describe_pull() -> Operation {
     Operation::new("pullEvents", Tag::Events, "Get events as a consumer")
         .says(
-            "For receivers that cannot be called: the tenant's events in the \
-                order in which they were accepted. The first request makes \
-                the consumer, which gets what comes from then on. A page is \
-                answered again until it is acknowledged; events of a page \
-                have 1 MiB together at most, where there are several.",
+            "For receivers that cannot be called. Returns the tenant's events \
+                in the order in which they were accepted. The first request \
+                creates the consumer, which gets the events from then on. A page \
+                is returned again until it is acknowledged. The events of a page \
+                have at most 1 MiB together, unless there is only one.",
         )
         .required_query(&CONSUMER)
         .query(&AFTER)
@@ -165,7 +165,11 @@ fn describe_list_consumers() -> Operation {
         Tag::Events,
         "List the tenant's consumers of events",
     )
-    .answers(200, "The consumers, by name", schema_of::<Vec<Entry>>)
+    .answers(
+        200,
+        "The consumers, sorted by name",
+        schema_of::<Vec<Entry>>,
+    )
 }
 
 fn describe_remove_consumer() -> Operation {
@@ -174,8 +178,8 @@ fn describe_remove_consumer() -> Operation {
         Tag::Events,
         "Delete a consumer of events",
     )
-    .says("A later one of the same name begins anew.")
+    .says("A later consumer with the same name starts as a new one.")
     .path("name", "The name of the consumer.", schema::consumer_name)
-    .empty(204, "It was deleted")
+    .empty(204, "The consumer was deleted")
     .refuses(&[CONSUMER_NOT_FOUND])
 }

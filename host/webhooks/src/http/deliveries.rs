@@ -40,19 +40,19 @@ const PAGE: usize = 8 << 20;
 
 const WEBHOOK: QueryParameter<Uuid> = QueryParameter {
     name: "webhookId",
-    about: "Only those of this webhook.",
+    about: "Only deliveries to this webhook.",
     schema: uuid,
     read: |text| Uuid::try_parse(text).map_err(|_| "must be a UUID"),
 };
 const STATUS: QueryParameter<Status> = QueryParameter {
     name: "status",
-    about: "Only those with this status.",
+    about: "Only deliveries with this status.",
     schema: schema_of::<Status>,
     read: |text| Status::parse(text).ok_or(STATUS_RULE),
 };
 const EVENT_TYPE: QueryParameter<String> = QueryParameter {
     name: "eventType",
-    about: "Only those of events of this type.",
+    about: "Only deliveries of events of this type.",
     schema: event_type::schema,
     read: |text| {
         is_event_type(text)
@@ -62,7 +62,7 @@ const EVENT_TYPE: QueryParameter<String> = QueryParameter {
 };
 const EVENT_ID: QueryParameter<String> = QueryParameter {
     name: "eventId",
-    about: "Only those of this event.",
+    about: "Only deliveries of this event.",
     schema: event_id,
     read: |text| {
         is_short_text(text)
@@ -72,13 +72,13 @@ const EVENT_ID: QueryParameter<String> = QueryParameter {
 };
 const SINCE: QueryParameter<Timestamp> = QueryParameter {
     name: "since",
-    about: "Only those accepted at that time or later, not before 1970.",
+    about: "Only deliveries of events that were accepted at this time or later, not before 1970.",
     schema: time,
     read: |text| parse_time(text).ok_or(TIME_RULE),
 };
 const UNTIL: QueryParameter<Timestamp> = QueryParameter {
     name: "until",
-    about: "Only those accepted before that time.",
+    about: "Only deliveries of events that were accepted before this time.",
     schema: time,
     read: |text| parse_time(text).ok_or(TIME_RULE),
 };
@@ -207,7 +207,7 @@ fn with_delivery(operation: Operation) -> Operation {
 
 fn describe_list() -> Operation {
     Operation::new("listDeliveries", Tag::Deliveries, "List deliveries")
-        .says("The newest first. They are kept for as long as is configured, 30 days by default.")
+        .says("Returns the newest first. Deliveries are kept for the configured time, 30 days by default.")
         .query(&WEBHOOK)
         .query(&STATUS)
         .query(&EVENT_TYPE)
@@ -236,10 +236,10 @@ fn describe_replay() -> Operation {
         "Send a delivery again",
     ))
     .says(
-        "The same event is sent, with the same id. One that waits for its \
-            next attempt is sent at once.",
+        "The same event is sent, with the same id. A delivery that waits for \
+            its next attempt is sent at once.",
     )
-    .answers(202, "It is sent again", schema_of::<Entry>)
+    .answers(202, "The delivery, which is sent again", schema_of::<Entry>)
     .refuses(&[
         DELIVERY_NOT_FOUND,
         WEBHOOK_DELETED,
@@ -252,22 +252,22 @@ fn describe_replay_all() -> Operation {
     Operation::new(
         "replayDeliveries",
         Tag::Deliveries,
-        "Send the deliveries that a filter names again",
+        "Send all deliveries that match a filter again",
     )
     .says(
-        "It goes on in the background; `getReplay` says how far it has come. \
-            Of those that the filter names, the ones that are `DELIVERED` or \
-            `FAILED` are sent again, unless their webhook is deleted or disabled.",
+        "The replay runs in the background; `getReplay` returns its progress. \
+            It sends the matching deliveries that are `DELIVERED` or `FAILED`, \
+            unless their webhook is deleted or disabled.",
     )
     .takes(filter_schema)
-    .answers(202, "It has begun", schema_of::<ReplayId>)
+    .answers(202, "The replay has begun", schema_of::<ReplayId>)
 }
 
 fn describe_replay_state() -> Operation {
     Operation::new(
         "getReplay",
         Tag::Deliveries,
-        "Get how far a replay of many deliveries has come",
+        "Get the progress of a replay of many deliveries",
     )
     .path("replayId", "The id of the replay.", uuid)
     .answers(200, "The replay", schema_of::<ReplayAnswer>)

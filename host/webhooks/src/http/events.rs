@@ -102,15 +102,15 @@ async fn sign(webhooks: Arc<Webhooks>, request: Request) -> Result<Audited> {
 fn describe_publish() -> Operation {
     Operation::new("publishEvent", Tag::Events, "Publish an event")
         .says(
-            "It is stored durably, with its deliveries, when it is answered. \
-                The types `entity-conditions.events.v1`, \
-                `projects.events.v1`, `webhooks.events.v1`, \
-                `deliveries.events.v1` and `exe.events.v1` are published by the service alone.",
+            "The event and its deliveries are stored durably before the \
+                request is answered. Only the service itself publishes the types \
+                `entity-conditions.events.v1`, `projects.events.v1`, \
+                `webhooks.events.v1`, `deliveries.events.v1` and `exe.events.v1`.",
         )
         .takes(event_schema)
         .answers(
             202,
-            "It was accepted, now or before",
+            "The event was accepted, now or before",
             schema_of::<Published>,
         )
         .refuses(&[
@@ -125,10 +125,10 @@ fn describe_sign() -> Operation {
     Operation::new(
         "signEvent",
         Tag::Events,
-        "Get the headers of a delivery of an event to your own machine",
+        "Get the headers for delivering an event to your own machine",
     )
     .says(
-        "For receivers that you are writing, which this service cannot \
+        "For a receiver that you are writing and that this service cannot \
             reach: get events as a consumer, and send each envelope, byte for \
             byte, with these headers. `tillgate listen` does this. An id \
             that the publisher chose is found for 24 hours. The journal does not list these attempts.",

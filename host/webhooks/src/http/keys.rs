@@ -38,7 +38,7 @@ fn describe_list_keys() -> Operation {
         Tag::Platform,
         "List the keys that sign the tokens of deliveries",
     )
-    .answers(200, "The keys, the newest last", schema_of::<Vec<KeyState>>)
+    .answers(200, "The keys, newest last", schema_of::<Vec<KeyState>>)
     .with_entity_tag()
 }
 
@@ -49,8 +49,8 @@ fn describe_rotate_identity_key() -> Operation {
         "Publish a new key for the tokens of deliveries",
     )
     .says(
-        "It signs once every cache of the certificates has it. The key \
-            before it is removed when the last token that it signed has expired.",
+        "The new key signs once every cache of the certificates has it. The \
+            previous key is removed when the last token that it signed has expired.",
     )
     .answers(201, "The new key", schema_of::<KeyState>)
     .refuses(&[KEY_WAITING])

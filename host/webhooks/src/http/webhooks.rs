@@ -35,17 +35,17 @@ use crate::registry::webhook::Webhook;
 pub(super) const WEBHOOKS: &str = "/api/v1/webhooks";
 const WEBHOOK: &str = "/api/v1/webhooks/{webhookId}";
 
-/// A shared key that was just made.
+/// A new shared key.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SharedKey")]
 struct KeyAnswer<'a> {
-    /// It is shown here and never again.
+    /// The key, which is never shown again.
     shared_key: &'a str,
-    /// The same key as libraries of Standard Webhooks take it.
+    /// The same key in the form that Standard Webhooks libraries take.
     #[schemars(regex(pattern = "^whsec_"))]
     standard_webhooks_secret: String,
-    /// Until when the key before it signs as well.
+    /// The time until which the previous key also signs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     previous_shared_key_ends_at: Option<String>,
@@ -57,7 +57,7 @@ struct KeyAnswer<'a> {
 struct TrialAnswer {
     #[serde(flatten)]
     attempt: Attempt,
-    /// Whether the receiver has taken the test event.
+    /// `true` if the receiver accepted the test event.
     delivered: bool,
 }
 
@@ -73,7 +73,7 @@ struct Ping {
 
 const OVERLAP: QueryParameter<Duration> = QueryParameter {
     name: "overlap",
-    about: "How long the old key goes on signing, at most 7 days; without it, not at all.",
+    about: "The time for which the old key continues to sign: at most 7 days. Default: none.",
     schema: duration,
     read: overlap,
 };
@@ -278,16 +278,20 @@ fn takes(operation: Operation) -> Operation {
 
 fn describe_list() -> Operation {
     Operation::new("listWebhooks", Tag::Webhooks, "List the tenant's webhooks")
-        .says("Passwords and shared keys are not answered.")
-        .answers(200, "The webhooks, by name", schema_of::<Vec<Answer<'_>>>)
+        .says("Passwords and shared keys are not returned.")
+        .answers(
+            200,
+            "The webhooks, sorted by name",
+            schema_of::<Vec<Answer<'_>>>,
+        )
         .with_entity_tag()
 }
 
 fn describe_create() -> Operation {
     let operation = Operation::new("createWebhook", Tag::Webhooks, "Create a webhook");
     takes(operation)
-        .says("It gets what is published from then on.")
-        .answers(201, "It was created", schema_of::<Answer<'_>>)
+        .says("The webhook gets the events that are published from then on.")
+        .answers(201, "The webhook was created", schema_of::<Answer<'_>>)
         .with_header("Location", "The path of the webhook.")
         .with_header(
             "ETag",
@@ -307,12 +311,13 @@ fn describe_replace() -> Operation {
     let operation = Operation::new("putWebhook", Tag::Webhooks, "Replace a webhook");
     takes(with_webhook(operation))
         .says(
-            "A shared key that is left out stays. A password that is left \
-                out stays while scheme, host and port of the URL do. \
-                Enabling it sends the deliveries that were held. The answer \
-                has the shared key if it was made.",
+            "If the shared key is left out, the stored one is kept. If the \
+                password is left out, the stored one is kept unless the scheme, \
+                host or port of the URL changes. Enabling the webhook sends the \
+                deliveries that were held. The answer has the shared key if it \
+                was generated.",
         )
-        .answers(200, "It was replaced", schema_of::<Answer<'_>>)
+        .answers(200, "The webhook was replaced", schema_of::<Answer<'_>>)
         .with_preconditions()
         .refuses(&[WEBHOOK_NOT_FOUND])
 }
@@ -323,8 +328,8 @@ fn describe_remove() -> Operation {
         Tag::Webhooks,
         "Delete a webhook",
     ))
-    .says("What was not delivered to it fails.")
-    .empty(204, "It was deleted")
+    .says("Its unfinished deliveries fail.")
+    .empty(204, "The webhook was deleted")
     .with_preconditions()
     .refuses(&[WEBHOOK_NOT_FOUND])
 }
@@ -336,9 +341,9 @@ fn describe_rotate_key() -> Operation {
         "Give a webhook a new shared key",
     ))
     .says(
-        "With an overlap `webhook-signature` carries a signature under each \
-            of both keys, and headers that hold one value are signed with \
-            the old one, until the overlap ends. A key before the old one ends at once.",
+        "Until the overlap ends, `webhook-signature` has a signature with each \
+            of the two keys, and headers that hold one value are signed with \
+            the old one. A key before the old one is no longer used.",
     )
     .query(&OVERLAP)
     .answers(200, "The new key", schema_of::<KeyAnswer<'_>>)
@@ -351,8 +356,8 @@ fn describe_ping() -> Operation {
         Tag::Webhooks,
         "Send a test event to a webhook",
     ))
-    .says("It is of the type `exe.events.v1`, and delivered like any other, to this webhook alone.")
-    .answers(202, "It was accepted", schema_of::<Ping>)
+    .says("The event has the type `exe.events.v1` and is delivered like any other, but only to this webhook.")
+    .answers(202, "The event was accepted", schema_of::<Ping>)
     .refuses(&[
         WEBHOOK_NOT_FOUND,
         WEBHOOK_DISABLED,
@@ -365,15 +370,16 @@ fn describe_resume() -> Operation {
     with_webhook(Operation::new(
         "resumeWebhook",
         Tag::Webhooks,
-        "Send again to a webhook that is paused",
+        "Resume a paused webhook",
     ))
     .says(
-        "A webhook is paused after five failed attempts in a row: \
-            `pausedSince` and `pausedUntil` in its health. Deliveries that \
-            were tried before are tried at once, and those that were put off \
-            before their first attempt within five minutes. If they fail, it is paused again.",
+        "A webhook is paused after five failed attempts in a row; its health \
+            then has `pausedSince` and `pausedUntil`. Once it is resumed, \
+            deliveries that were tried before are tried at once, and those that \
+            were put off before their first attempt within five minutes. If \
+            they fail, the webhook is paused again.",
     )
-    .empty(204, "It is sent to again")
+    .empty(204, "The webhook is no longer paused")
     .refuses(&[WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED])
 }
 
@@ -381,13 +387,13 @@ fn describe_try_out() -> Operation {
     Operation::new(
         "tryOutWebhook",
         Tag::Webhooks,
-        "Try out a webhook as it would be",
+        "Try out a webhook without storing it",
     )
-    .says("A test event is sent, once, and the result is waited for. Nothing is stored.")
+    .says("Sends a test event once and waits for the result. Nothing is stored.")
     .takes(trial_schema)
     .answers(
         200,
-        "The result, whether the receiver has taken it or not",
+        "The result, whether or not the receiver accepted the event",
         schema_of::<TrialAnswer>,
     )
     .refuses(&[WEBHOOK_NOT_FOUND, TOO_MUCH_WAITING])
@@ -397,7 +403,7 @@ fn describe_health() -> Operation {
     Operation::new(
         "listWebhookHealth",
         Tag::Webhooks,
-        "Get what was delivered and what failed in the last 24 hours",
+        "Get the health of all webhooks in the last 24 hours",
     )
     .answers(
         200,

@@ -73,18 +73,18 @@ impl Filter {
     }
 }
 
-/// A page of a journal.
+/// A page of deliveries.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Deliveries")]
 pub(super) struct Page {
-    /// They may be fewer than asked for, even none, and more may follow all the same.
+    /// The deliveries. There may be fewer than asked for, even none, although more follow.
     items: Vec<Entry>,
     /// The `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A delivery in a list.
+/// A delivery without its attempts.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Delivery")]
@@ -100,9 +100,9 @@ pub(super) struct Entry {
     created_at: String,
     #[schemars(schema_with = "time")]
     updated_at: String,
-    /// How many attempts are kept: the newest 25.
+    /// The number of attempts that are kept: at most the newest 25.
     attempt_count: usize,
-    /// When it is tried next; while it is `HELD`, when it is given up.
+    /// The time of its next attempt; while it is `HELD`, the time when it is given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     next_attempt_at: Option<String>,
@@ -119,7 +119,7 @@ struct LastAttempt {
     #[schemars(schema_with = "time")]
     at: String,
     duration_ms: u64,
-    /// The status that the receiver has answered, if it has.
+    /// The status that the receiver answered; absent if it did not answer.
     #[schemars(range(min = 100, max = 999))]
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
@@ -133,7 +133,7 @@ pub(super) struct Details {
     #[serde(flatten)]
     entry: Entry,
     attempts: Vec<Attempt>,
-    /// What is sent, without secrets, unless the webhook or the event is gone. It has signatures once the receiver has answered.
+    /// The request, without secrets; absent if the webhook or the event is gone. It has signatures once the receiver answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<RequestAnswer>,
 }
@@ -142,7 +142,7 @@ pub(super) struct Details {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DeliveryRequest")]
 struct RequestAnswer {
-    /// POST.
+    /// The method, which is `POST`.
     method: &'static str,
     url: String,
     headers: BTreeMap<String, String>,

@@ -57,9 +57,9 @@ pub(crate) struct ReplayAnswer {
     id: Uuid,
     /// `RUNNING` or `DONE`.
     state: &'static str,
-    /// How many deliveries were looked at.
+    /// The number of deliveries that were examined.
     examined: u64,
-    /// How many of them are sent again.
+    /// The number of those that are sent again.
     replayed: u64,
     #[schemars(schema_with = "time")]
     created_at: String,

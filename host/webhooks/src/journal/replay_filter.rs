@@ -15,30 +15,31 @@ use crate::registry::event_type::{TYPE_RULE, is_event_type};
 pub(crate) fn filter(value: Value<'_, '_, '_>) -> Option<Filter> {
     value.component("ReplayFilter", |value| {
         value.object(|fields| {
-            let webhook = fields.optional("webhookId", "Those to this webhook.", uuid);
-            let status = fields.optional("status", "Those in this state.", |value| {
+            let webhook = fields.optional("webhookId", "Only deliveries to this webhook.", uuid);
+            let status = fields.optional("status", "Only deliveries with this status.", |value| {
                 value.parsed(
                     tillgate_api::schema::schema_of::<Status>,
                     Status::parse,
                     STATUS_RULE,
                 )
             });
-            let event_type =
-                fields.optional("eventType", "Those of events of this type.", |value| {
-                    value.text_that(event_type::schema, is_event_type, TYPE_RULE)
-                });
-            let event_id = fields.optional("eventId", "Those of this event.", |value| {
+            let event_type = fields.optional(
+                "eventType",
+                "Only deliveries of events of this type.",
+                |value| value.text_that(event_type::schema, is_event_type, TYPE_RULE),
+            );
+            let event_id = fields.optional("eventId", "Only deliveries of this event.", |value| {
                 short_text(value, |_| true, SHORT_TEXT_RULE)
             });
             let since = fields.optional(
                 "since",
-                "Those of events that were accepted at that time or later.",
+                "Only deliveries of events that were accepted at this time or later.",
                 time,
             );
             let until = fields.optional(
                 "until",
-                "Those of events that were accepted before that time; at \
-                    most now, which it is without it.",
+                "Only deliveries of events that were accepted before this \
+                    time. Default: now, which also replaces any later time.",
                 time,
             );
             Some(Filter {

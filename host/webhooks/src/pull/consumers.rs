@@ -15,7 +15,7 @@ use crate::events::log::EVENT_LOG;
 use crate::registry::consumer::{CONSUMER, Consumer, ConsumerName};
 use crate::registry::quota::CONSUMERS;
 
-/// A consumer in a list.
+/// A consumer of events.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "EventConsumer")]
@@ -23,14 +23,14 @@ pub(crate) struct Entry {
     name: String,
     #[schemars(schema_with = "time")]
     created_at: String,
-    /// When it asked last, to the minute.
+    /// The time of its last request, to the minute.
     #[schemars(schema_with = "time")]
     last_seen_at: String,
-    /// When the oldest event was accepted that it has not acknowledged; absent when it has acknowledged all.
+    /// The time when its oldest unacknowledged event was accepted; absent if it has acknowledged all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     waiting_since: Option<String>,
-    /// `true`: events are gone that it has not acknowledged.
+    /// `true` if events that it has not acknowledged are gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     reset: Option<bool>,
 }

@@ -53,9 +53,9 @@ pub(super) struct Asked {
 pub(super) struct EventPage {
     #[schemars(schema_with = "envelopes")]
     items: Vec<Box<RawValue>>,
-    /// The `after` that acknowledges this page and all before it.
+    /// The value of `after` that acknowledges this page and all before it.
     next: String,
-    /// `true`: events before the first of the page are gone unread.
+    /// `true` if events before this page are gone unread.
     #[serde(skip_serializing_if = "Option::is_none")]
     reset: Option<bool>,
 }

@@ -16,7 +16,7 @@ use crate::journal::retention;
 use crate::registry::consumer::Consumer;
 use crate::registry::quota::CONSUMERS;
 
-pub(crate) const CURSOR_RULE: &str = "must be the next of a page that this consumer was given: without it, the page that is not acknowledged is answered";
+pub(crate) const CURSOR_RULE: &str = "must be the next of a page that this consumer was given: leave it out to get the unacknowledged page";
 
 /// The shortest time between updates of `seen_at` while a consumer acknowledges nothing.
 const SEEN_EVERY: Duration = Duration::from_secs(60);
@@ -95,7 +95,7 @@ impl Webhooks {
         };
         if let Err(cause) = records.change(plan).await {
             let consumer = asked.consumer.as_str();
-            tracing::debug!(consumer, %cause, "it was not written down that a consumer has asked");
+            tracing::debug!(consumer, %cause, "the time of a consumer's last request was not stored");
         }
     }
 }

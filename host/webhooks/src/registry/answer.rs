@@ -56,7 +56,7 @@ impl Webhook {
     }
 }
 
-/// A webhook as it is answered.
+/// A webhook.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Webhook")]
@@ -65,23 +65,23 @@ pub(crate) struct Answer<'a> {
     id: Uuid,
     name: &'a str,
     callback_url: &'a str,
-    /// `*` stands for all.
+    /// The types of the events that it gets; `*` stands for all.
     event_types: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "filter_schema")]
     filter: Option<&'a RawValue>,
-    /// Without the password.
+    /// The authentication, without the password.
     #[schemars(schema_with = "authentication_schema")]
     authentication: AuthenticationAnswer<'a>,
     has_shared_key: bool,
-    /// Only in the answer to the request that had it made.
+    /// The shared key, only in the answer to the request that generated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shared_key: Option<&'a str>,
-    /// The same key as libraries of Standard Webhooks take it, where it is shown.
+    /// The same key in the form that Standard Webhooks libraries take, if it is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^whsec_"))]
     pub(crate) standard_webhooks_secret: Option<String>,
-    /// Until when the key before signs as well.
+    /// The time until which the previous key also signs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "time")]
     pub(crate) previous_shared_key_ends_at: Option<String>,
@@ -91,7 +91,7 @@ pub(crate) struct Answer<'a> {
     #[schemars(range(min = 1))]
     max_per_second: Option<u32>,
     enabled: bool,
-    /// Why the service has disabled it.
+    /// The reason why the service disabled it.
     #[serde(skip_serializing_if = "Option::is_none")]
     disabled_reason: Option<DisabledReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,11 +101,11 @@ pub(crate) struct Answer<'a> {
     created_at: String,
     #[schemars(schema_with = "time")]
     last_modified: String,
-    /// Who last changed it. Absent if the service itself did.
+    /// The author of the last change; absent if it was the service itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "made_by")]
     last_modified_by: Option<&'a By>,
-    /// Which program manages it, where that is set.
+    /// The program that manages it, if that is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<&'a ManagedBy>,
 }

@@ -101,14 +101,14 @@ pub(crate) enum SharedKeyChange {
 pub(crate) fn settings_schema(generator: &mut SchemaGenerator) -> Schema {
     describe(generator, |value| {
         value.component("WebhookSettings", |value| {
-            webhook(value, true, "It has no effect.")
+            webhook(value, true, "The id of the webhook. It has no effect.")
         })
     })
 }
 
 /// Returns the schema of the body that tries out a webhook.
 pub(crate) fn trial_schema(generator: &mut SchemaGenerator) -> Schema {
-    let id = "The webhook whose stored secrets are used where the body leaves them out.";
+    let id = "The webhook whose stored secrets are used if the body leaves them out.";
     describe(generator, |value| {
         value.component("WebhookTrial", |value| webhook(value, true, id))
     })
@@ -123,34 +123,34 @@ pub(crate) fn webhook(
     value.object(|fields| {
         fields.may_have(&ANSWERED);
         let name = fields.required("name", "The name that its owner gives it.", name);
-        let about = "Where events are sent: an https URL, or an http one \
-            where the configuration allows it, of at most 2,048 bytes, \
-            without a user name, a password or a fragment.";
+        let about = "The URL of the receiver: an https URL, or an http URL if \
+            the configuration allows it, of at most 2,048 bytes, \
+            without a user name, password or fragment.";
         let url = fields.required("callbackUrl", about, |value| {
             url(value, |text| check_url(text, allows_http))
         });
         let about = "The types of the events that it gets; `*` stands for \
-            all. The topic of rate changes, \
-            `cer.public.event.rates-changed.v1`, is none: its messages are no events.";
+            all. The topic of rate changes, `cer.public.event.rates-changed.v1`, \
+            is not an event type: its messages are not events.";
         let types = fields.required("eventTypes", about, event_types);
         let about = "Conditions that must all hold when an event is \
             accepted: at most 16 KiB of JSON.";
         let filter = fields.optional("filter", about, Filter::read);
-        let about = "How a delivery proves where it comes from: with a token \
-            of the service's identity provider, or with a name and a password.";
+        let about = "The authentication of deliveries: a token of the \
+            service's identity provider, or a user name and a password.";
         let authentication = fields.required("authentication", about, authentication);
         let about = "The key of the signatures: 16 to 128 printable \
-            characters, or `generate` to have one made, which the answer \
-            shows once. Left out, the one that is stored stays; null removes it.";
+            characters, or `generate` for a new key, which the answer \
+            shows once. If it is left out, the stored key is kept; null removes it.";
         let key = fields.nullable("sharedKey", about, shared_key);
-        let about = "The header that carries the signature of the data, in \
-            place of those that are configured: none that has another meaning in a delivery.";
+        let about = "The header for the signature of the data, instead of \
+            the configured ones. It must have no other meaning in a delivery.";
         let header = fields.optional("signatureHeader", about, signature_header);
-        let about = "How many deliveries it takes in a second.";
+        let about = "The largest number of deliveries per second.";
         let rate = fields.optional("maxPerSecond", about, |value| {
             value.integer(1..=MAX_RATE, "must be a whole number from 1 to 10,000")
         });
-        let about = "While it is not, its deliveries are held for a week.";
+        let about = "`true` to send deliveries. While it is `false`, they are held for a week.";
         let enabled = fields.with_default("enabled", about, true, boolean);
         let id = fields.optional("id", about_id, uuid);
         let managed_by = managed_by(fields);
@@ -265,12 +265,16 @@ fn authentication(value: Value<'_, '_, '_>) -> Option<(Authentication, bool)> {
         if kind == "BEARER" {
             return Some((Authentication::Bearer, false));
         }
-        let username = fields.required("username", "It has no colon (`:`).", |value| {
-            let has_none = |text: &str| !text.contains(':');
-            short_text(value, has_none, "must not contain a colon")
-        });
-        let about = "It is never answered. A request may leave it out where \
-            one is stored for the same scheme, host and port.";
+        let username = fields.required(
+            "username",
+            "The user name, without a colon (`:`).",
+            |value| {
+                let has_none = |text: &str| !text.contains(':');
+                short_text(value, has_none, "must not contain a colon")
+            },
+        );
+        let about = "The password, which is never returned. It may be left \
+            out if one is stored for the same scheme, host and port.";
         let password = fields.not_null("password", about, password);
         let (username, password) = (username?, password?);
         let keeps = password.is_none();

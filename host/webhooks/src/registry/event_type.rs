@@ -51,7 +51,7 @@ pub(crate) fn require_unreserved(event_type: &str) -> Result<()> {
     if RESERVED.contains(&event_type) {
         Err(Error::Denied(
             EVENT_TYPE_RESERVED,
-            format!("events of the type {event_type} are published by the service alone"),
+            format!("only the service itself publishes events of the type {event_type}"),
         ))
     } else {
         Ok(())

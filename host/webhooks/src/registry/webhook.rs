@@ -109,13 +109,13 @@ pub(crate) struct Disabled {
     pub at: Timestamp,
 }
 
-/// Why the service disables a webhook.
+/// The reason why the service disables a webhook.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum DisabledReason {
-    /// It has answered 410.
+    /// The receiver answered 410.
     Gone,
-    /// Every attempt of several days has failed.
+    /// Every attempt has failed for several days.
     Failing,
 }
 

@@ -86,12 +86,16 @@ pub fn report(value: Value<'_, '_, '_>) -> Option<Report> {
     value.component("DecisionReport", |value| {
         value.object(|fields| {
             let till = fields.required("till", "The name of the till.", till);
-            let decisions = fields.required("decisions", "By their numbers, ascending.", |value| {
-                let mut before = 0;
-                value.list(1..=MAX_DECISIONS, "must have 1 to 1000 elements", |value| {
-                    decision(value, &mut before)
-                })
-            });
+            let decisions = fields.required(
+                "decisions",
+                "The decisions, in ascending order of `sequence`.",
+                |value| {
+                    let mut before = 0;
+                    value.list(1..=MAX_DECISIONS, "must have 1 to 1000 elements", |value| {
+                        decision(value, &mut before)
+                    })
+                },
+            );
             Some(Report {
                 till: till?,
                 decisions: decisions?,
@@ -124,8 +128,8 @@ pub fn till_schema(_: &mut SchemaGenerator) -> Schema {
 fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
     value.component("ReportedDecision", |value| {
         value.object(|fields| {
-            let sequence = fields.required("sequence", "Its number at the till.", number);
-            let at = fields.required("at", "When the till decided.", time);
+            let sequence = fields.required("sequence", "The number of the decision at the till.", number);
+            let at = fields.required("at", "The time when the till decided.", time);
             let item = fields.required("itemId", "", text);
             let condition = fields.not_null(
                 "conditionId",
@@ -151,7 +155,7 @@ fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
                 };
                 value.name_of(&["ALLOW", "SOFT_DENY", "HARD_DENY"], known, DECISION_RULE)
             });
-            let about = "Why the item was not allowed: required then, and refused otherwise.";
+            let about = "The reason why the item was not allowed. It is required then, and refused otherwise.";
             let reason = fields.not_null("reason", about, |value| {
                 let schema = |_: &mut _| {
                     json_schema!({
@@ -163,7 +167,7 @@ fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
             if let (Some(decision), Some(reason)) = (decision, &reason) {
                 let allows = decision == Decision::Allow;
                 if allows && reason.is_some() {
-                    fields.refuse_member("reason", "must not be there: the item was allowed");
+                    fields.refuse_member("reason", "must be absent: the item was allowed");
                 } else if !allows && reason.is_none() {
                     fields.refuse_member("reason", "is required, unless the item was allowed");
                 }
@@ -174,11 +178,11 @@ fn decision(value: Value<'_, '_, '_>, before: &mut u64) -> Option<Reported> {
                 text,
             );
             let etag = fields.not_null("etag", "The version of the rule.", digest);
-            let engine = fields.not_null("engine", "The module, by its SHA-256.", digest);
+            let engine = fields.not_null("engine", "The SHA-256 of the module that decided.", digest);
             let catalog = fields.not_null("catalog", "The version of the catalog.", digest);
             let unit = fields.not_null("businessUnitId", "The business unit of the till.", text);
             let correlation = fields.not_null("correlationId", "", uuid);
-            let about = "How many decisions the till has lost before this one.";
+            let about = "The number of decisions that the till lost before this one.";
             let dropped_before = fields.not_null("droppedBefore", about, number);
             let sequence = sequence?;
             if sequence <= *before {

@@ -43,11 +43,11 @@ pub struct Receipt {
     /// The number of the till's last decision.
     #[schemars(schema_with = "body::number_schema")]
     sequence: u64,
-    /// How many are in the log now.
+    /// The number of decisions that were written to the log.
     written: usize,
-    /// How many were there already.
+    /// The number of decisions that were repetitions.
     repeated: usize,
-    /// How many the tenant does not want in the log.
+    /// The number of decisions that the tenant has not chosen to log.
     left_out: usize,
 }
 

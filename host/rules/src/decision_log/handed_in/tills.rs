@@ -39,7 +39,7 @@ struct Count {
     tills: usize,
 }
 
-/// A till as it is answered.
+/// A till that hands in decisions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -51,7 +51,7 @@ struct Answered {
     /// The number of its last decision.
     #[schemars(schema_with = "number_schema")]
     sequence: u64,
-    /// When it last sent decisions.
+    /// The time when it last sent decisions.
     #[schemars(schema_with = "time")]
     handed_in_at: String,
 }
@@ -65,12 +65,12 @@ pub struct TillQuery {
     pub limit: usize,
 }
 
-/// Tills by name.
+/// Tills, sorted by name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Tills")]
 pub struct TillPage {
     items: Vec<Answered>,
-    /// Where the next page begins, if there is one.
+    /// The `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "till_cursor")]
     next: Option<String>,

@@ -37,7 +37,7 @@ enum State {
     HalfOpen { since: Timestamp, pause: Duration },
 }
 
-/// The state, as it is answered.
+/// The state of a circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(rename = "CircuitBreakerState")]

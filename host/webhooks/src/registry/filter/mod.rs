@@ -103,7 +103,7 @@ fn condition(value: Described<'_, '_, '_>) -> Option<(Condition, Written)> {
             let about = "`$.type`, `$.id`, or a member of JSON data such as \
                 `$.data.businessUnitId` or `$.data['a.b']`: at most 512 \
                 bytes and 16 names, no wildcards and no elements of arrays. \
-                A member that is absent matches nothing.";
+                An absent member matches nothing.";
             let path = fields.required("path", about, |value| {
                 value.of(path_schema, |node, faults| {
                     let text = node.text().map_or("", |text| text.as_ref());
@@ -111,7 +111,7 @@ fn condition(value: Described<'_, '_, '_>) -> Option<(Condition, Written)> {
                     or_fault(faults, node, path, PATH_RULE)
                 })
             });
-            let about = "The values that it may have, equal by type and value.";
+            let about = "The values that it may have, compared by type and value.";
             let values = fields.required("in", about, |value| {
                 value.list(1..=MAX_VALUES, "must have 1 to 100 values", one_value)
             });
