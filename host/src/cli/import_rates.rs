@@ -30,10 +30,10 @@ pub(super) struct ImportRates {
     /// Types of the rates: SALES, PURCHASE, INTERCOMPANY, or several separated by commas
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', required = true, value_parser = rate_type)]
     types: Vec<RateType>,
-    /// Set the rates between the quoted currencies too, by way of the euro
+    /// Also set the rates between the quoted currencies, by way of the euro
     #[arg(long)]
     crosses: bool,
-    /// Set rates that move by more than the tolerance too, instead of leaving them out
+    /// Also set rates that move by more than the tolerance, instead of leaving them out
     #[arg(long)]
     accept_deviation: bool,
     /// Change nothing, and print what the import would change

@@ -23,7 +23,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Tail {
     #[command(flatten)]
     options: HostOptions,
-    /// Topic
+    /// Topic to follow
     #[arg(value_name = "TOPIC", value_parser = [TOPIC])]
     topic: String,
     /// Print only messages of this tenant [default: all that the credentials may see]
@@ -32,7 +32,7 @@ pub(super) struct Tail {
     /// Print only messages of this business unit
     #[arg(long, value_name = "ID")]
     unit: Option<String>,
-    /// Where to begin: earliest, latest, or the cursor after which to go on
+    /// Position to start from: earliest, latest, or a cursor to continue after
     #[arg(
         long,
         value_name = "CURSOR",
