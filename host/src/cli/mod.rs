@@ -166,8 +166,8 @@ Examples:
     Listen(listen::Listen),
     /// Write the configuration of a tenant of a running host to a folder, one file for each resource
     #[command(
-        after_help = "Kinds that the credentials may not read are left out and named on stderr. The files contain no secrets of webhooks, but the
-environment variables that must contain them.
+        after_help = "Kinds that the credentials may not read are left out and named on stderr. The files contain no secrets of webhooks;
+they name environment variables for them.
 
 Examples:
   tillgate export rules
@@ -270,7 +270,7 @@ struct Demo {
     /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// File for the address and the client's credentials, for a shell to read; removed at the end. With it, deliveries are not printed
+    /// File for the address and the client's credentials, for a shell to read; removed at the end. Deliveries are then not printed
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
 }
