@@ -75,7 +75,7 @@ pub(super) async fn run(arguments: Tail) -> Result<(), String> {
         () = signals.next() => Ok(()),
     };
     if let Some(cursor) = tail.cursor() {
-        tell(&format!("to go on from here: --after {cursor}"));
+        tell(&format!("to continue from here: --after {cursor}"));
     }
     consumed
 }
@@ -135,7 +135,7 @@ impl Consumer {
             ("message", false) => print_on(&format!("{}\n", on_line(&describe(&event.data)))),
             ("reset", _) => {
                 tell(
-                    "messages after this cursor are kept no more: read all rates again, older messages follow",
+                    "messages after this cursor are no longer kept: read all rates again; older messages follow",
                 );
                 Ok(true)
             }

@@ -255,7 +255,7 @@ impl Tokens {
             match (ring.jwk_set(now).is_some(), ring.signing(now).is_some()) {
                 (true, true) => None,
                 (true, false) => {
-                    Some((State::ReadOnly, "tokens are verified and not issued".into()))
+                    Some((State::ReadOnly, "tokens are verified but not issued".into()))
                 }
                 (false, _) => Some((State::Away, "no key verifies tokens".into())),
             }

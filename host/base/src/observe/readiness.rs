@@ -291,8 +291,8 @@ impl Readiness {
                 age <= crate::data::feed::MAX_AGE || age <= *max_stale
             });
         let why = match (state, is_young) {
-            (State::Away, true) => "the store does not answer, decisions are made from memory",
-            (State::Away, false) => "the store does not answer, and what is in memory is too old",
+            (State::Away, true) => "the store does not answer; decisions are made from memory",
+            (State::Away, false) => "the store does not answer, and the data in memory is too old",
             _ => "nothing can be written to the store",
         };
         let found = Found {
@@ -337,7 +337,7 @@ fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
         (false, true) => {
             tracing::error!(
                 cause,
-                "the store is unavailable: writes are refused, decisions go on from memory"
+                "the store is unavailable: writes are refused, decisions continue from memory"
             );
         }
         (true, false) => {

@@ -198,7 +198,7 @@ pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
     let (done, all) = (outcome.done.len(), ready.steps.len());
     if !outcome.failures.is_empty() {
         outcome.failures.push(format!(
-            "{done} of {all} were written: run it again once this is mended, and it does the rest"
+            "{done} of {all} were written: run it again once this is fixed, and it does the rest"
         ));
         return Err(outcome.failures.join("\n"));
     }
