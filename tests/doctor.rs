@@ -261,8 +261,13 @@ fn what_is_not_there_or_damaged_fails_and_says_what_to_do() {
     let (report, code) = found(&[&here[..], &[&none]].concat(), &[]);
     assert_eq!((code, &report["verdict"]), (0, &json!("warn")));
     assert_found(&report, "store", "warn", "there is no store in");
-    assert_found(&report, "store", "warn", "first tillgate serve makes one");
-    assert_found(&report, "folder", "ok", "none is made at the first start");
+    assert_found(&report, "store", "warn", "first tillgate serve creates one");
+    assert_found(
+        &report,
+        "folder",
+        "ok",
+        "none is created at the first start",
+    );
     assert!(!folder.path().join("none").exists());
 
     // Of a store that has lost its file, something is left.
@@ -270,7 +275,7 @@ fn what_is_not_there_or_damaged_fails_and_says_what_to_do() {
     std::fs::create_dir(&lost).unwrap();
     let (report, code) = found(&[&here[..], &[&url_of(&lost)]].concat(), &[]);
     assert_eq!(code, 0);
-    assert_found(&report, "store", "warn", "first tillgate serve makes one");
+    assert_found(&report, "store", "warn", "first tillgate serve creates one");
     std::fs::write(lost.join("operator.json"), "{}").unwrap();
     let (report, code) = found(&[&here[..], &[&url_of(&lost)]].concat(), &[]);
     assert_eq!(code, 1);

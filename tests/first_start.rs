@@ -131,7 +131,10 @@ fn a_demo_takes_no_file_of_others_for_its_own() {
     let arguments = ["demo", "--listen", "127.0.0.1:0", "--env-file", ".env"];
     let (code, told) = run(folder.path(), &arguments);
     assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains(".env exists, and is not of a demo"), "{told}");
+    assert!(
+        told.contains(".env exists and was not written by a demo"),
+        "{told}"
+    );
     assert_eq!(fs::read_to_string(&file).unwrap(), "MY=precious\n");
 }
 

@@ -69,7 +69,7 @@ fn what_was_skipped_and_that_a_document_is_older_is_told() {
     assert_eq!(
         text(&output.stdout),
         "rates of 2022-03-01: 0 created, 0 updated, 31 unchanged\n\
-         older than rates that are set, which stay: only their history is filled\n\
+         older than the present rates, which stay: only their history is filled\n\
          added to the history: 12 days\nskipped, unknown or no longer quoted: BGN, HRK\n\
          correlation id c-1\n"
     );
@@ -116,7 +116,7 @@ fn rates_that_were_left_out_are_named_and_change_the_exit_code() {
     assert_eq!(
         text(&output.stdout),
         "rates of 2026-11-20: 0 created, 27 updated, 0 unchanged\ncorrelation id c-1\n\
-         left out, because beyond the tolerance:\n\
+         left out, because they exceed the tolerance:\n\
          \x20 SALES 1 EUR = 110.5 SEK instead of 11.050 (900 %, looks like a slipped decimal point)\n\
          \x20 SALES 1 EUR = 0.870322 USD instead of 1.149 (-24.2539 %, looks inverted)\n\
          \x20 SALES 1 EUR = 50 TRY instead of 40 (25 %)\n"
@@ -147,7 +147,7 @@ fn a_dry_run_says_what_would_be_left_out() {
     let output = import(&host, "Date,USD\n", &options);
     assert_eq!(
         text(&output.stdout),
-        "would change rates of 0 of 40 shops\nwould be left out, because beyond the tolerance:\n\
+        "would change rates of 0 of 40 shops\nwould be left out, because they exceed the tolerance:\n\
          \x20 SALES 1 EUR = 110.5 SEK instead of 11.05 (900 %, looks like a slipped decimal point)\n"
     );
     assert_eq!(output.status.code(), Some(3));

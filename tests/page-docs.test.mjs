@@ -754,7 +754,7 @@ describe("with the documents of this host", () => {
   }));
 
   test("the data of the service's own events is shown as what it holds", () => visit("#events/deliveries", async (page) => {
-    await page.getByText("The host sends this. To the receivers of webhooks.").waitFor();
+    await page.getByText("The host sends this. The receivers of webhooks get these requests.").waitFor();
     await shown(page.getByRole("heading", { level: 2 }).nth(1), "An event");
     const message = section(page, "A condition has changed");
     await message.getByRole("button", { name: "data", exact: true }).click();

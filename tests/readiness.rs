@@ -95,7 +95,7 @@ async fn a_host_is_degraded_while_it_decides_from_memory_and_unavailable_when_th
     assert_eq!(store["since"], "2026-01-01T00:01:00.000Z");
     assert_eq!(
         store["why"],
-        "the store does not answer, decisions are made from memory"
+        "the store does not answer; decisions are made from memory"
     );
     assert_eq!(body["checks"]["module"], up(start));
     assert_eq!(watched.decides(&token).await, 200);

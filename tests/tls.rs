@@ -260,7 +260,7 @@ async fn a_bad_new_certificate_changes_nothing_and_is_said_once() {
             (&json!("degraded"), &json!("read-only"))
         );
         let told = found["why"].as_str().unwrap();
-        let kept = "the new certificate cannot be used, and the one before stays: ";
+        let kept = "the new certificate cannot be used, and the previous one stays: ";
         let why_told = told.strip_prefix(kept).expect(told);
         assert!(why_told.contains(why), "{name}: {told}");
         assert_eq!(certificate(&host.get("/healthz").await), before, "{name}");
@@ -284,7 +284,7 @@ async fn a_bad_new_certificate_changes_nothing_and_is_said_once() {
     for ((_, _, _, expected), (message, why)) in rows.iter().zip(&logged) {
         assert_eq!(
             message,
-            "the new certificate cannot be used: the one before stays"
+            "the new certificate cannot be used: the previous one stays"
         );
         assert!(why.contains(expected), "{why}");
     }

@@ -208,15 +208,15 @@ async fn files_and_folders_that_do_not_belong_there_are_named() {
     assert_eq!(
         told(&shop).await,
         [
-            format!("condition: is no folder that is known here: {kinds}"),
-            "conditions/b.json: differs from conditions/B.json by case alone: where case does not count, one replaces the other".to_owned(),
+            format!("condition: is not one of the known folders: {kinds}"),
+            "conditions/b.json: differs from conditions/B.json only in case: where case does not count, one replaces the other".to_owned(),
             "conditions/c.jsn: must have a name that ends in .json".to_owned(),
-            "conditions/deeper: must be a file, and no link that leaves the folder of all".to_owned(),
-            "conditions/g.json: must be a file, and no link that leaves the folder of all".to_owned(),
+            "conditions/deeper: must be a file, and not a link that leads out of the top folder".to_owned(),
+            "conditions/g.json: must be a file, and not a link that leads out of the top folder".to_owned(),
             format!("f.json: must be in the folder of its kind: {kinds}"),
-            "projects: must be a folder, and no link that leaves the folder of all".to_owned(),
+            "projects: must be a folder, and not a link that leads out of the top folder".to_owned(),
             "rates/large.json: is larger than 4 MiB".to_owned(),
-            "rates/pipe.json: must be a file, and no link that leaves the folder of all".to_owned(),
+            "rates/pipe.json: must be a file, and not a link that leads out of the top folder".to_owned(),
         ]
     );
     std::fs::remove_dir_all(&rules).unwrap();
@@ -246,7 +246,7 @@ async fn names_that_a_terminal_acts_on_are_refused_and_shown_escaped_and_dot_fil
         told(&shop).await,
         [
             r"conditions/a\u001b[2J\u000atillgate: all is well.json: must have a name without control characters",
-            r"con\u202editions: is no folder that is known here: roles, global-templates, templates, global-conditions, conditions, projects, business-units, rates, webhooks",
+            r"con\u202editions: is not one of the known folders: roles, global-templates, templates, global-conditions, conditions, projects, business-units, rates, webhooks",
         ]
     );
     std::fs::remove_dir_all(shop.rules()).unwrap();

@@ -34,7 +34,7 @@ async fn nothing_is_written_to_or_removed_from_a_folder_or_file_that_is_a_link()
         }
         let told = failed(&shop.run(&export).await);
         assert!(
-            told.ends_with("rules/projects must be a folder, and no link to one\n"),
+            told.ends_with("rules/projects must be a folder, and not a link to one\n"),
             "{told}"
         );
         let told = failed(&shop.run(&["export", "DIR", "--only", "projects"]).await);
@@ -44,7 +44,7 @@ async fn nothing_is_written_to_or_removed_from_a_folder_or_file_that_is_a_link()
     symlink(elsewhere.join("mine.json"), rules.join("conditions/a.json")).unwrap();
     let told = failed(&shop.run(&export).await);
     assert!(
-        told.ends_with("rules/conditions/a.json must be a file, and no link to one\n"),
+        told.ends_with("rules/conditions/a.json must be a file, and not a link to one\n"),
         "{told}"
     );
     let names = std::fs::read_dir(&rules).unwrap();

@@ -73,7 +73,7 @@ async fn a_link_that_stays_in_the_folder_is_followed_and_one_that_leaves_it_is_r
     assert_eq!(
         told,
         ["none", "red", "wine"].map(|name| format!(
-            "  conditions/{name}.json: must be a file, and no link that leaves the folder of all"
+            "  conditions/{name}.json: must be a file, and not a link that leads out of the top folder"
         ))
     );
     for name in ["none", "red", "wine"] {

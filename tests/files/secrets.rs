@@ -39,11 +39,11 @@ async fn secrets_come_from_the_environment_or_a_file_and_are_missed_before_anyth
             .run_as(&shop.operator(), &full.rules(), &["apply", "DIR"], &[])
             .await,
     );
-    let missing = "webhooks/ERP.json: $.authentication.password is to be in the environment variable WEBHOOK_ERP_PASSWORD, which is not set";
+    let missing = "webhooks/ERP.json: $.authentication.password must be in the environment variable WEBHOOK_ERP_PASSWORD, which is not set";
     assert_eq!(told, format!("tillgate: {missing}\n"));
     let told = failed(&shop.run_on(&full, &["apply", "DIR"]).await);
     assert!(
-        told.contains("$.sharedKey is to be in") && told.contains("which cannot be read"),
+        told.contains("$.sharedKey must be in") && told.contains("which cannot be read"),
         "{told}"
     );
     for (content, fault) in [
@@ -175,7 +175,7 @@ async fn a_change_sends_the_secrets_that_the_plan_names_and_no_others() {
         shop.edit("webhooks/ERP.json", edit);
         let told = failed(&run(&[]).await);
         assert!(
-            told.contains("$.authentication.password is to be in"),
+            told.contains("$.authentication.password must be in"),
             "{told}"
         );
         let printed = done(&run(&[("WEBHOOK_ERP_PASSWORD", "hunter3")]).await);

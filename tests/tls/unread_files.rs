@@ -16,7 +16,7 @@ use crate::support::wait::{answered, output};
 async fn refused(host: &Secured, why: &str) {
     let expected = json!({
         "status": "read-only",
-        "why": format!("the new certificate cannot be used, and the one before stays: {why}"),
+        "why": format!("the new certificate cannot be used, and the previous one stays: {why}"),
     });
     answered("the new certificate is refused", async || {
         let report = host.ready().await;

@@ -147,8 +147,7 @@ async fn a_schema_that_is_none_or_costs_too_much_is_refused() {
     let circle = "$.claimsSchema must not refer to itself";
     let outside =
         "$.claimsSchema must refer only to itself: a $ref begins with # and leads to a part of it";
-    let simpler =
-        "$.claimsSchema must be simpler: its parts, as often as it refers to them, are too many";
+    let simpler = "$.claimsSchema must be simpler: it has too many parts, each counted as often as it is referred to";
     let names: Vec<String> = (0..4_000).map(|n| format!("c{n}")).collect();
     let repeated: Vec<Value> = (0..600)
         .map(|_| json!({ "$ref": "#/definitions/all" }))

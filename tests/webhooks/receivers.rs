@@ -209,7 +209,7 @@ async fn a_receiver_on_this_machine_is_dialled_by_the_family_that_is_allowed() {
     assert_eq!(refused["error"]["kind"], "REFUSED_ADDRESS");
     assert_eq!(
         refused["error"]["message"],
-        "localhost must not be dialled from here: its IPv6 address is not allowed"
+        "localhost must not be dialed from here: its IPv6 address is not allowed"
     );
 }
 

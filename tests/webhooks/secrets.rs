@@ -117,7 +117,7 @@ async fn a_refusal_names_the_host_of_the_url_and_no_address_that_the_name_has() 
             .send(Method::POST, &format!("{WEBHOOKS}/ping"), &trial)
             .await;
         let expected =
-            format!("{host} must not be dialled from here: its {family} address is not allowed");
+            format!("{host} must not be dialed from here: its {family} address is not allowed");
         assert_eq!(tried["error"]["kind"], "REFUSED_ADDRESS");
         assert_eq!(tried["error"]["message"], expected.as_str());
         let id = shop.webhook(&url, json!({})).await;

@@ -141,7 +141,7 @@ impl App {
         let begin = self.clock.now().seconds();
         let start = MetricFamily::gauge(
             "process_start_time",
-            "When the program started, in seconds since 1970",
+            "The start time of the program, in seconds since 1970",
         );
         let samples = move || vec![Sample::count([], begin)];
         self.metrics.collect(start.seconds(), samples);
@@ -159,7 +159,7 @@ impl App {
         });
         let statuses = MetricFamily::gauge(
             "tillgate_status",
-            "1 for what this host is: ready, degraded (it decides, and something does not work) or unavailable",
+            "1 for the status of this host: ready, degraded (it decides, but something does not work) or unavailable",
         );
         self.collect(statuses, |app| {
             let now = app.readiness.report().status;

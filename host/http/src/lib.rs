@@ -249,7 +249,7 @@ impl Server {
             // A client of an operation whose answer has no body may accept errors only.
             && !accepts_by_name(&head.headers, problem::MEDIA_TYPE)
         {
-            let detail = format!("this answers {media_type}");
+            let detail = format!("the answer is {media_type}, which Accept must allow");
             return (refuse(NOT_ACCEPTABLE, &detail), unread);
         }
         // Public routes, including those of OAuth, ignore what they do not know.

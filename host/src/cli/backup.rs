@@ -25,7 +25,7 @@ pub(super) struct Backup {
 pub(super) struct Restore {
     /// File that a backup has written
     file: PathBuf,
-    /// Store to make, embedded:FOLDER, or @FILE with its URL; the folder must be empty or missing
+    /// Store to create, embedded:FOLDER, or @FILE with its URL; the folder must be empty or missing
     #[arg(
         long,
         value_name = "URL",

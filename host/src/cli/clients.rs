@@ -28,7 +28,7 @@ pub(super) struct Clients {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Create a client that may get tokens: make its template, register it, and authorize it
+    /// Create a client that can get tokens: create its template, register it, and authorize it
     #[command(
         after_help = "The first client of a tenant creates the tenant, which requires the operator's credentials.
 
@@ -37,7 +37,7 @@ Examples:
   tillgate clients create --tenant acme --software office --role ecs.editor,exr.editor --client-file office.json"
     )]
     Create(NewClient),
-    /// Set the roles of a client, in place of those that it has
+    /// Replace the roles of a client
     #[command(after_help = "Example:
   tillgate clients roles c2Z3OiB0aWxs --tenant acme --role exr.viewer,exr.subscriber")]
     Roles {
@@ -62,7 +62,7 @@ Examples:
     #[command(after_help = "Example:
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Authorize(ClientArguments),
-    /// Revoke a client for good: it gets no more tokens, and those that it has are refused
+    /// Revoke a client for good: it gets no more tokens, and its present tokens are refused
     #[command(after_help = "Example:
   tillgate clients revoke c2Z3OiB0aWxs --tenant acme")]
     Revoke(ClientArguments),
@@ -85,17 +85,17 @@ struct NewClient {
     tenant: String,
     #[command(flatten)]
     roles: ClientRoles,
-    /// Name of its software, by which the clients of a tenant differ
+    /// Name of its software, which must differ between the clients of a tenant
     #[arg(long, value_name = "NAME", default_value = "client")]
     software: String,
-    /// File for its credentials, which only you can read; it must not exist [default: they are printed]
+    /// File for its credentials, which only you can read; it must not exist [default: print them]
     #[arg(long, value_name = "FILE")]
     client_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 struct ClientRoles {
-    /// Role of the client; several with commas between them
+    /// Role of the client; separate several with commas
     #[arg(
         long = "role",
         value_name = "ROLE",
@@ -239,7 +239,7 @@ fn hand_over(
         let is_read = print_on(&content)?;
         return is_read
             .then_some(())
-            .ok_or_else(|| "nobody reads the output, which has the secret".to_owned());
+            .ok_or_else(|| "nobody reads the output, which contains the secret".to_owned());
     };
     let shown = shown_path(file);
     write_private(file, &content).map_err(|cause| format!("{shown} cannot be written: {cause}"))?;

@@ -21,7 +21,7 @@ use super::{FOUND, MALFORMED};
 
 #[derive(Args, Debug)]
 pub(super) struct Evaluate {
-    /// Catalog to decide by, the answer of GET /api/v1/catalog; - reads it from stdin
+    /// Catalog to decide with, the answer of GET /api/v1/catalog; - reads it from stdin
     #[arg(value_name = "CATALOG.json")]
     catalog: PathBuf,
     /// Request, the body of an evaluate call; - reads it from stdin
@@ -30,7 +30,7 @@ pub(super) struct Evaluate {
     /// Condition that decides about the request's item [default: the request is about a project, or a basket]
     #[arg(long, value_name = "ID")]
     condition: Option<String>,
-    /// Say with each result what was compared
+    /// Add to each result the values that were compared
     #[arg(long)]
     explain: bool,
 }

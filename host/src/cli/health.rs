@@ -26,13 +26,13 @@ pub(super) struct Health {
     /// Address of the host [default: where a host with this configuration listens on this machine]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// File with the authorities to trust instead of this machine's, in PEM, for --url
+    /// File with the certificate authorities to trust instead of this machine's, in PEM, for --url
     #[arg(long, value_name = "FILE", env = "TILLGATE_CA_CERT")]
     ca_cert: Option<PathBuf>,
     /// Configuration file, in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Ask whether the host can decide, not only whether it lives
+    /// Check that the host can decide, not only that it is alive
     #[arg(long)]
     ready: bool,
 }

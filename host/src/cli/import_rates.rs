@@ -30,10 +30,10 @@ pub(super) struct ImportRates {
     /// Types of the rates: SALES, PURCHASE, INTERCOMPANY, or several separated by commas
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', required = true, value_parser = rate_type)]
     types: Vec<RateType>,
-    /// Set the rates between the quoted currencies too, by way of the euro
+    /// Also set the rates between the quoted currencies, by way of the euro
     #[arg(long)]
     crosses: bool,
-    /// Set rates that move by more than the tolerance too, instead of leaving them out
+    /// Also set rates that move by more than the tolerance, instead of leaving them out
     #[arg(long)]
     accept_deviation: bool,
     /// Change nothing, and print what the import would change
@@ -85,7 +85,7 @@ pub(super) async fn run(arguments: ImportRates) -> Result<bool, String> {
         .post(&arguments.path(), media_type, document)
         .await?;
     let left_out: LeftOut<'_> = serde_json::from_str(&answer.text)
-        .map_err(|cause| format!("the answer is not what an import answers: {cause}"))?;
+        .map_err(|cause| format!("the answer is not that of an import: {cause}"))?;
     if arguments.options.json {
         print(&format!("{}\n", answer.text))?;
     } else if arguments.dry_run {
@@ -109,7 +109,7 @@ impl LeftOut<'_> {
         if self.deviations.is_empty() {
             return String::new();
         }
-        let mut summary = format!("{what}, because beyond the tolerance:\n");
+        let mut summary = format!("{what}, because they exceed the tolerance:\n");
         for deviation in &self.deviations {
             let _ = writeln!(summary, "  {deviation}");
         }
@@ -141,7 +141,7 @@ fn summary(answer: &Value) -> String {
     );
     if answer.get("older") == Some(&Value::Bool(true)) {
         summary
-            .push_str("older than rates that are set, which stay: only their history is filled\n");
+            .push_str("older than the present rates, which stay: only their history is filled\n");
     }
     let filled = count("filledDays");
     if filled > 0 {
@@ -182,7 +182,7 @@ struct Affected {
 /// Describes a dry run.
 fn dry_run(answer: &str) -> Result<String, String> {
     let answer: DryRun<'_> = serde_json::from_str(answer)
-        .map_err(|cause| format!("the answer is not what a dry run answers: {cause}"))?;
+        .map_err(|cause| format!("the answer is not that of a dry run: {cause}"))?;
     let Affected {
         total,
         affected,

@@ -27,9 +27,9 @@ enum Command {
   tillgate jobs list
   tillgate jobs list --json")]
     List,
-    /// Have a job, or all of them, tried again
+    /// Retry a job, or all jobs that failed too often
     #[command(
-        after_help = "First remove what made it fail: it is tried 20 times again, and becomes a dead letter again when all of these fail.
+        after_help = "First remove the cause of the failure: the job is tried up to 20 more times, and becomes a dead letter again if all fail.
 
 Examples:
   tillgate jobs retry dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE
@@ -39,11 +39,11 @@ Examples:
         /// Id of the job, from `tillgate jobs list`
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         id: Option<String>,
-        /// All that are dead letters now
+        /// Retry all jobs that are dead letters now
         #[arg(long)]
         all: bool,
     },
-    /// Drop a job for good: what it should have done is not done
+    /// Drop a job for good, without doing its work
     #[command(after_help = "Example:
   tillgate jobs drop dGVuYW50OmFjbWUKd2ViaG9vay1mYW4tb3V0LzE")]
     Drop {

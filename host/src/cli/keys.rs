@@ -11,19 +11,19 @@ use super::session::{HostOptions, Session};
 pub(super) struct Keys {
     #[command(flatten)]
     options: HostOptions,
-    /// Which keys
+    /// Kind of keys
     #[arg(long, global = true, value_name = "SIGNER", default_value = "tokens")]
     of: Signer,
     #[command(subcommand)]
     command: Command,
 }
 
-/// Whose keys.
+/// The kind of keys.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Signer {
-    /// The keys that sign access tokens
+    /// Keys that sign access tokens
     Tokens,
-    /// The keys that sign the bearer tokens of webhook deliveries
+    /// Keys that sign the bearer tokens of webhook deliveries
     Webhooks,
 }
 
@@ -44,10 +44,10 @@ enum Command {
   tillgate keys list --of webhooks
   tillgate keys list --json --url https://tillgate.example --credentials operator.json")]
     List,
-    /// Publish a new key, which signs once every cache has it; the old key is removed an hour after that
+    /// Publish a new key, which starts to sign once every cache has it; the old key is removed an hour later
     #[command(
-        after_help = "A new key signs after five minutes, a new key of webhooks after an hour: that is how long the published keys may be
-cached.
+        after_help = "A new key for access tokens starts to sign after five minutes, one for webhooks after an hour: the published keys may be
+cached for that long.
 
 Examples:
   tillgate keys rotate --of webhooks

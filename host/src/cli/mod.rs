@@ -70,8 +70,8 @@ enum Command {
     Demo(Demo),
     /// Copy everything from one store to another, and compare the two
     #[command(
-        after_help = "Stop all hosts first. If a copy is interrupted, run the same command again and it continues. Others see the arguments of
-a command in the process list: a URL with a password belongs into the environment or a file.
+        after_help = "Stop all hosts first. If a copy is interrupted, run the same command again and it continues. Other users can see the
+arguments of a command in the process list: put a URL with a password into the environment or a file.
 
 Examples:
   tillgate copy --from embedded:./tillgate-data --to redis://localhost
@@ -79,9 +79,9 @@ Examples:
   tillgate copy --from embedded:./tillgate-data --to @/run/secrets/redis-url"
     )]
     Copy(copy::Copy),
-    /// Copy an embedded store to a file, while a host serves it or not
+    /// Copy an embedded store to a file, even while a host serves it
     #[command(
-        after_help = "The copy is one moment of the store, checked, in one file that only you can read. It contains keys and secrets.
+        after_help = "The file is a consistent, verified copy of the store that only you can read. It contains keys and secrets.
 
 Examples:
   tillgate backup backup-$(date +%F).db
@@ -92,12 +92,12 @@ Examples:
     #[command(after_help = "Example:
   tillgate restore backup.db --store embedded:./restored")]
     Restore(backup::Restore),
-    /// Check the settings, the store, the folder, the port and the host that runs, and say what to do
+    /// Check the settings, the store, the folder, the port and the running host, and say what to do
     #[command(
-        after_help = "A line for each check: ok, warn or fail, what it is, and what to do. Reads everything in an embedded store to find damage.
-Run it as the user that runs the host, while it runs or not. Nothing is written to the store.
+        after_help = "Prints a line for each check: ok, warn or fail, the subject, the finding, and what to do. Reads everything in an embedded
+store to find damage, and writes nothing to it. Run it as the user that runs the host; the host may be running.
 
-Exit codes: 0 nothing fails, 1 something fails, or with --strict warns.
+Exit codes: 0 nothing fails, 1 a check fails or, with --strict, warns.
 
 Examples:
   tillgate doctor --store embedded:/var/lib/tillgate
@@ -108,7 +108,7 @@ Examples:
     #[command(after_help = "Example:
   tillgate operator --store embedded:/var/lib/tillgate --operator-file operator.json")]
     Operator(operator::Operator),
-    /// Get a token of a running host, and print it
+    /// Get a token from a running host, and print it
     #[command(after_help = "Examples:
   tillgate token --credentials office.json
   curl -H \"Authorization: Bearer $(tillgate token)\" http://127.0.0.1:8080/api/v1/catalog")]
@@ -124,17 +124,17 @@ Examples:
   tillgate clients list --status pending
   tillgate clients authorize c2Z3OiB0aWxs --tenant acme")]
     Clients(clients::Clients),
-    /// List the jobs that failed too often, and have them tried again, on a running host
+    /// List, retry or drop the jobs that failed too often on a running host
     #[command(after_help = "Examples:
   tillgate jobs list
   tillgate jobs retry --all --credentials /var/lib/tillgate/operator.json")]
     Jobs(jobs::Jobs),
-    /// Set the rates of a document of the European Central Bank at a business unit, on a running host
+    /// Set the rates from a document of the European Central Bank at a business unit of a running host
     #[command(
-        after_help = "The credentials are those of a client of the business unit's tenant with the role exr.editor.
+        after_help = "The credentials must be those of a client of the business unit's tenant with the role exr.editor.
 
-Rates that would move by more than the tolerance are left out and printed, and the exit code is 3, unless
---accept-deviation says that they are meant. Exit code 1: nothing was imported.
+Without --accept-deviation, rates that would move by more than the tolerance are left out and printed, and the exit code
+is 3. Exit code 1: nothing was imported.
 
 Examples:
   tillgate import-rates eurofxref-daily.xml --unit acme-europe --type SALES,PURCHASE
@@ -143,8 +143,8 @@ Examples:
     ImportRates(import_rates::ImportRates),
     /// Print the messages of a topic of a running host as they are published, until Ctrl-C
     #[command(
-        after_help = "When the stream ends or breaks off, the command connects again and goes on where it was. At its end it prints
-the cursor of the last message to stderr.
+        after_help = "When the stream ends or breaks, the command connects again and continues from where it was. When the command ends, it
+prints the cursor of the last message to stderr.
 
 Examples:
   tillgate tail cer.public.event.rates-changed.v1
@@ -153,20 +153,21 @@ Examples:
     Tail(tail::Tail),
     /// Forward the events of a running host to a local address as webhooks, until Ctrl-C
     #[command(
-        after_help = "The credentials are those of a client of the tenant with the role exe.editor. The local address gets what any receiver
-gets: a bearer token whose audience is that URL, and signatures with the shared key that is printed at the start. Each event
-is sent once, whatever is answered; GET /api/v1/deliveries does not list it. The command is a consumer of events, which it
-deletes at its end. One that was killed is in GET /api/v1/event-consumers, and DELETE removes it.
+        after_help = "The credentials must be those of a client of the tenant with the role exe.editor. The local address gets the same requests
+as any receiver: with a bearer token whose audience is that URL, and signatures with the shared key that is printed at the
+start. Each event is sent once, whatever the answer; GET /api/v1/deliveries does not list it. The command creates a consumer
+of events and deletes it when it ends. If it is killed, its consumer remains in GET /api/v1/event-consumers: remove it with
+DELETE.
 
 Examples:
   tillgate listen --forward-to http://127.0.0.1:3000/hook
   tillgate listen --forward-to http://localhost:3000/hook --event-type projects.events.v1 --json"
     )]
     Listen(listen::Listen),
-    /// Write what a tenant has configured on a running host to a folder, a file for each resource
+    /// Write the configuration of a tenant of a running host to a folder, one file for each resource
     #[command(
-        after_help = "Kinds that the credentials may not read are left out, and named on stderr. Secrets of webhooks are not written, but where
-they are to be: in the environment.
+        after_help = "Kinds that the credentials may not read are left out and named on stderr. The files contain no secrets of webhooks;
+they name environment variables for them.
 
 Examples:
   tillgate export rules
@@ -175,40 +176,40 @@ Examples:
     Export(files::Export),
     /// Compare a folder of files with a running host
     #[command(
-        after_help = "A kind whose folder is not there is out of scope; one whose folder is empty is to have none. What others have made and no
-file has is listed, and is no difference.
+        after_help = "A kind without a folder is out of scope; an empty folder means that the kind should have no resources. Resources that others
+have made and that are in no file are listed, and do not count as differences.
 
-Exit codes: 0 the same, 2 something differs, 3 a file is malformed, 1 anything else that has failed.
+Exit codes: 0 the same, 2 something differs, 3 a file is malformed, 1 any other failure.
 
 Examples:
   tillgate diff rules
   tillgate diff rules --json"
     )]
     Diff(files::Diff),
-    /// Make a running host what a folder of files says
+    /// Make a running host match a folder of files
     #[command(
-        after_help = "Tests beside rules run first, here. Then the whole plan is made and printed; a write takes effect only where the host still
-has what the plan was made from. Nothing is deleted without --prune, and then only what earlier runs with the same
---managed-by have made. If it is interrupted, run the same command again and it does the rest.
+        after_help = "The tests of rules run first, on this machine. Then the whole plan is made and printed. A write takes effect only if the
+resource has not changed since the plan was made. Nothing is deleted without --prune, and then only resources that earlier
+runs with the same --managed-by have made. If it is interrupted, run the same command again and it does the rest.
 
-Exit codes: 0 the host is as the files say, or with --dry-run the plan is made, whatever it says; 3 a file is malformed, 4 tests
-fail, 1 anything else that has failed.
+Exit codes: 0 the host matches the files, or with --dry-run the plan was made, whatever it contains; 3 a file is malformed,
+4 tests fail, 1 any other failure.
 
 Examples:
   tillgate apply rules --dry-run
   tillgate apply rules --prune --managed-by acme-rules"
     )]
     Apply(files::Apply),
-    /// Look for what is wrong with the rules of a catalog in a file
+    /// Find problems in the rules of a catalog file
     #[command(
-        after_help = "Exit codes: 0 nothing is found, 3 the file is not a catalog, 4 rules have findings, 1 the file cannot be read.
+        after_help = "Exit codes: 0 no findings, 3 the file is not a catalog, 4 rules have findings, 1 the file cannot be read.
 
 Examples:
   tillgate lint catalog.json
   curl -H \"Authorization: Bearer $TOKEN\" $URL/api/v1/catalog | tillgate lint - --format json"
     )]
     Lint(lint::Lint),
-    /// Run the tests beside the rules of a catalog, without a host
+    /// Run the tests of the rules of a catalog, without a host
     #[command(
         after_help = "Exit codes: 0 all pass, 3 the catalog or a test is malformed, 4 tests fail, 1 the file cannot be read.
 
@@ -217,9 +218,9 @@ Examples:
   tillgate test catalog.json --format junit > tests.xml"
     )]
     Test(rule_tests::Test),
-    /// Decide by a catalog in a file, without a host
+    /// Make a decision with a catalog file, without a host
     #[command(
-        after_help = "Exit codes: 0 it is decided, whatever the decision, 3 the catalog or the request is malformed, 4 the condition is not in
+        after_help = "Exit codes: 0 there is a decision, whatever it is, 3 the catalog or the request is malformed, 4 the condition is not in
 force, 1 a file cannot be read.
 
 Examples:
@@ -227,27 +228,28 @@ Examples:
   echo '{\"items\":[{\"id\":\"beer\",\"conditionIds\":[\"alcohol\"]}],\"context\":{}}' | tillgate evaluate catalog.json - --explain"
     )]
     Evaluate(evaluate::Evaluate),
-    /// Find decisions in the record that hosts write, and print them or a register of refusals
+    /// Find decisions in the decision logs of hosts, and print them or a register of refusals
     #[command(
-        after_help = "What the record lacks is printed too, whatever else is asked for, and told on stderr. Name the files of all hosts: decisions that a till has handed in
-twice are printed once. Exit codes: 0 all lines were read, 3 lines are malformed or a file has none of a record, 1 a file
-cannot be read.
+        after_help = "Missing decisions of the tenant and time are printed too, and reported on stderr. Name the files of all hosts: decisions that
+a till has handed in twice are printed once.
+
+Exit codes: 0 all lines were read, 3 lines are malformed or a file has no line of a decision log, 1 a file cannot be read.
 
 Examples:
   tillgate decisions decisions.jsonl --tenant acme --since 2026-11-01 --refusals > refusals.csv
   tillgate decisions host-1/decisions.jsonl host-2/decisions.jsonl --item beer-0.5l --format json"
     )]
     Decisions(decisions::Decisions),
-    /// Ask whether a host lives, for container images without curl
+    /// Check that a host is alive, for container images without curl
     #[command(
-        after_help = "Exit codes: 0 it answers, 1 it does not answer within two seconds, or is unavailable.
+        after_help = "Exit codes: 0 the host answers, 1 it does not answer within two seconds or is unavailable.
 
 Examples:
   tillgate health
   tillgate health --ready --url http://127.0.0.1:8080"
     )]
     Health(health::Health),
-    /// Write the manual's pages to a folder, one for each command
+    /// Write the manual pages to a folder, one for each command
     #[command(after_help = "Example:
   tillgate man /usr/local/share/man/man1")]
     Man {
@@ -268,7 +270,7 @@ struct Demo {
     /// Address to listen on; port 0 selects a free port [default: port 8080, or a free port if it is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// File for the address and the client's credentials, for a shell to read; removed at the end. Deliveries are not printed then
+    /// File for the address and the client's credentials, for a shell to read; removed at the end. Deliveries are then not printed
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
 }

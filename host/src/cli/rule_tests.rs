@@ -22,18 +22,18 @@ pub(super) struct Test {
     /// Catalog with its tests, the answer of GET /api/v1/catalog?tests=true; - reads it from stdin
     #[arg(value_name = "CATALOG.json")]
     catalog: PathBuf,
-    /// How to print what comes of the tests
+    /// Format of the results
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// A line for each test that fails, and how many there are
+    /// A line for each test that fails, and the number of tests that pass and fail
     Text,
-    /// One JSON object: how many passed, and those that failed
+    /// One JSON object: the number of tests that passed, and the tests that failed
     Json,
-    /// JUnit's XML, as pipelines read it
+    /// JUnit XML, for CI pipelines
     Junit,
 }
 

@@ -24,10 +24,10 @@ pub(super) struct Serve {
     /// Refuse to start on a store that may lose acknowledged writes
     #[arg(long)]
     require_durable_store: bool,
-    /// What this host does, when several share the work: some of token,conditions,rates,webhooks,workers,page [default: all]
+    /// Roles of this host, if several share the work: some of token,conditions,rates,webhooks,workers,page [default: all]
     #[arg(long, value_name = "ROLES")]
     roles: Option<String>,
-    /// Certificate to end TLS with, followed by those between it and its authority, in PEM; read again when it changes
+    /// Certificate for TLS, followed by the intermediate certificates, in PEM; read again when it changes
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// Private key of the certificate, in PEM

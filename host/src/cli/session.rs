@@ -59,7 +59,7 @@ pub(super) struct HostOptions {
     /// Address of the host [default: from the credentials]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
-    /// File with the authorities to trust instead of this machine's, in PEM, for a host with a private certificate
+    /// File with the certificate authorities to trust instead of this machine's, in PEM
     #[arg(long, global = true, value_name = "FILE", env = "TILLGATE_CA_CERT")]
     ca_cert: Option<PathBuf>,
     /// Print JSON

@@ -23,7 +23,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Tail {
     #[command(flatten)]
     options: HostOptions,
-    /// Topic
+    /// Topic to follow
     #[arg(value_name = "TOPIC", value_parser = [TOPIC])]
     topic: String,
     /// Print only messages of this tenant [default: all that the credentials may see]
@@ -32,7 +32,7 @@ pub(super) struct Tail {
     /// Print only messages of this business unit
     #[arg(long, value_name = "ID")]
     unit: Option<String>,
-    /// Where to begin: earliest, latest, or the cursor after which to go on
+    /// Position to start from: earliest, latest, or a cursor to continue after
     #[arg(
         long,
         value_name = "CURSOR",
@@ -75,7 +75,7 @@ pub(super) async fn run(arguments: Tail) -> Result<(), String> {
         () = signals.next() => Ok(()),
     };
     if let Some(cursor) = tail.cursor() {
-        tell(&format!("to go on from here: --after {cursor}"));
+        tell(&format!("to continue from here: --after {cursor}"));
     }
     consumed
 }
@@ -135,7 +135,7 @@ impl Consumer {
             ("message", false) => print_on(&format!("{}\n", on_line(&describe(&event.data)))),
             ("reset", _) => {
                 tell(
-                    "messages after this cursor are kept no more: read all rates again, older messages follow",
+                    "messages after this cursor are no longer kept: read all rates again; older messages follow",
                 );
                 Ok(true)
             }

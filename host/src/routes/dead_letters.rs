@@ -79,7 +79,7 @@ fn describe_list() -> Operation {
         Tag::Platform,
         "List the jobs that failed too often",
     )
-    .says("Of all tenants and of the platform. A page may be empty and still have a `next`. What a job was to do is not shown.")
+    .says("The list contains the dead letters of all tenants and of the platform. A page may be empty and still have a `next`. The content of a job is not shown.")
     .query(&CURSOR)
     .query(&LIMIT)
     .answers(200, "A page of jobs", schema_of::<DeadLetterPage>)
@@ -89,12 +89,12 @@ fn describe_retry() -> Operation {
     with_job(Operation::new(
         "retryDeadLetter",
         Tag::Platform,
-        "Have a job tried again that failed too often",
+        "Retry a job that failed too often",
     ))
-    .says("It is put back on its queue, where it takes the place of one with the same id.")
+    .says("The job returns to its queue, where it replaces a job with the same id.")
     .answers(
         202,
-        "It is tried again; this is what it was",
+        "The dead letter, whose job is tried again",
         schema_of::<DeadLetterAnswer>,
     )
 }
@@ -105,11 +105,15 @@ fn describe_drop() -> Operation {
         Tag::Platform,
         "Drop a job that failed too often",
     ))
-    .empty(204, "It is gone, and what it should have done is not done")
+    .empty(204, "The job was dropped, and its work is not done")
 }
 
 fn with_job(operation: Operation) -> Operation {
     operation
-        .path("jobId", "The id of the job, from the list.", job_id)
+        .path(
+            "jobId",
+            "The `id` of the dead letter, from the list.",
+            job_id,
+        )
         .refuses(&[JOB_NOT_FOUND])
 }

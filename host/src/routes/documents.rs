@@ -28,8 +28,8 @@ const INFO: Info = Info {
         /oauth2/token` and send it as `Authorization: Bearer`; it names the \
         tenant. Errors are problem documents (RFC 9457). JSON is strict: a \
         duplicate or unknown member is an error, and so is an unknown query \
-        parameter. `Prefer: handling=lenient` has unknown ones ignored. What \
-        is changed is stored durably, and in force, when it is answered.",
+        parameter. With `Prefer: handling=lenient`, unknown ones are ignored. \
+        When a change is answered, it is stored durably and in force.",
     examples: &[
         tillgate_rules::http::EXAMPLES,
         tillgate_rates::http::EXAMPLES,
@@ -80,17 +80,17 @@ pub(super) fn routes() -> Vec<Route<Arc<Documents>>> {
 
 fn describe_openapi() -> Operation {
     Operation::new("getOpenApi", Tag::Operations, "Get this document")
-        .says("OpenAPI 3.1, made from the table of routes that this host serves.")
+        .says("The OpenAPI 3.1 document of all operations that this host serves.")
         .answers(200, "The document", object)
         .with_entity_tag()
 }
 
 fn describe_asyncapi() -> Operation {
-    let summary = "Get the document of what is sent without a request";
+    let summary = "Get the document of the messages that the service sends";
     Operation::new("getAsyncApi", Tag::Operations, summary)
         .says(
-            "AsyncAPI 3.0: the topic of rates, the changes of the catalog, \
-                and deliveries to webhooks.",
+            "The AsyncAPI 3.0 document of the topic of rates, the changes \
+                of the catalog, and deliveries to webhooks.",
         )
         .answers(200, "The document", object)
         .with_entity_tag()

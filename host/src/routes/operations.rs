@@ -102,9 +102,9 @@ fn describe_healthz() -> Operation {
             "type": "object", "required": ["status"], "properties": { "status": { "type": "string", "const": "up" } },
         })
     };
-    Operation::new("getHealth", Tag::Operations, "Ask whether the host lives")
-        .says("An orchestrator may restart a host that does not answer. It says nothing of the store.")
-        .answers(200, "It lives", up)
+    Operation::new("getHealth", Tag::Operations, "Check that the host is alive")
+        .says("An orchestrator may restart a host that does not answer. The answer says nothing about the store.")
+        .answers(200, "The host is alive", up)
         .with_header("Cache-Control", UNCACHED)
 }
 
@@ -112,20 +112,20 @@ fn describe_readyz() -> Operation {
     Operation::new(
         "getReadiness",
         Tag::Operations,
-        "Ask whether the host can decide",
+        "Check that the host can decide",
     )
     .says(
-        "While the store is unavailable the host decides from memory: it is `degraded`, and ready.",
+        "While the store is unavailable, the host decides from memory: it is `degraded`, and the answer is 200.",
     )
-    .answers(200, "It can decide", schema_of::<Ready<'_>>)
+    .answers(200, "The host can decide", schema_of::<Ready<'_>>)
     .with_header("Cache-Control", UNCACHED)
-    .answers(503, "It cannot decide", schema_of::<Ready<'_>>)
+    .answers(503, "The host cannot decide", schema_of::<Ready<'_>>)
     .with_header("Cache-Control", UNCACHED)
 }
 
 fn describe_metrics() -> Operation {
     Operation::new("getMetrics", Tag::Operations, "Get the metrics of the host")
-        .says("`Accept` chooses the format. Where it prefers neither, and where there is none, the answer is in OpenMetrics.")
+        .says("`Accept` chooses the format. If it prefers neither or is missing, the answer is in OpenMetrics.")
         .answers_as(
             OPEN_METRICS,
             200,

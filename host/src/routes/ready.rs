@@ -11,9 +11,9 @@ use tillgate_base::observe::readiness::Report;
 pub(super) struct Ready<'a> {
     #[serde(flatten)]
     pub(super) report: &'a Report,
-    /// Which store it has.
+    /// The store of this host.
     pub(super) store: &'a StoreIdentity,
-    /// What this host does. Others may do the rest.
+    /// The roles of this host. Other hosts may have the remaining roles.
     #[schemars(with = "Vec<Role>")]
     pub(super) roles: &'a Roles,
 }

@@ -31,7 +31,7 @@ struct All<'a> {
     provisions: Provisions,
     #[serde(flatten)]
     rates: RatesUsage,
-    /// The event streams that it follows on this host.
+    /// The number of event streams that its clients follow on this host.
     event_streams: Usage,
     #[serde(flatten)]
     sending: Sending,
@@ -63,13 +63,13 @@ fn describe() -> Operation {
     Operation::new(
         "getUsage",
         Tag::Platform,
-        "Get how much of its quotas a tenant uses",
+        "Get the usage and the quotas of a tenant",
     )
-    .says("For any client of the tenant, and for the platform's.")
+    .says("Any client of the tenant and any client of the platform may ask.")
     .path("tenantId", "The id of the tenant.", tenant_id)
     .answers(
         200,
-        "How much there is of each, and how much there may be",
+        "The amount of each resource, beside its quota",
         schema_of::<All<'_>>,
     )
 }

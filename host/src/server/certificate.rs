@@ -165,7 +165,7 @@ impl CertificateFiles {
     fn refuse(&self, seen: &mut Seen, why: String) {
         if seen.fault.as_ref() != Some(&why) {
             let (file, key) = (self.chain.display(), self.key.display());
-            tracing::error!(%file, %key, why, "the new certificate cannot be used: the one before stays");
+            tracing::error!(%file, %key, why, "the new certificate cannot be used: the previous one stays");
         }
         seen.fault = Some(why);
     }
@@ -178,7 +178,7 @@ impl CertificateFiles {
                 Err(_) => Cow::from("clients refuse the certificate: it is not valid now"),
                 Ok(()) => {
                     let why = files.seen.lock().fault.clone()?;
-                    format!("the new certificate cannot be used, and the one before stays: {why}")
+                    format!("the new certificate cannot be used, and the previous one stays: {why}")
                         .into()
                 }
             };
@@ -194,7 +194,7 @@ impl CertificateFiles {
         });
         let expiry = MetricFamily::gauge(
             "tillgate_certificate_expiry_timestamp",
-            "When the certificate in force expires, in seconds since 1970",
+            "The expiry time of the certificate in force, in seconds since 1970",
         );
         let tls = self.tls();
         app.metrics.collect(expiry.seconds(), move || {

@@ -36,7 +36,7 @@ pub(crate) async fn write_operator(
             std::fs::rename(file, &kept)?;
             tracing::warn!(
                 kept,
-                "the store has no operator yet: the credentials that were in the file are kept"
+                "the store has no operator yet: the earlier credentials in the file are kept"
             );
         }
         write_credentials(&app.config, credentials, file)

@@ -66,6 +66,6 @@ pub(super) async fn recover(
     tokio::time::sleep(pauses.next().unwrap_or(MIN_PAUSE)).await;
     let started = start.retry(pauses).sleep(tokio::time::sleep).notify(log);
     if started.await.is_ok() {
-        tracing::warn!(store = %url, "the store is there: the snapshot is not needed any more");
+        tracing::warn!(store = %url, "the store is available: the snapshot is no longer needed");
     }
 }

@@ -156,7 +156,7 @@ impl Serving {
         };
         let listener = bind(*address).await?.limited(limits);
         let address = listener.address().map_err(|cause| cause.to_string())?;
-        tracing::info!(%address, "metrics are served on an address of their own");
+        tracing::info!(%address, "metrics are served on a separate address");
         let serving = listener.serve(current.clone(), std::future::pending());
         Ok(Some(tokio::spawn(serving)))
     }

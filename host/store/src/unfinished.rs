@@ -65,7 +65,7 @@ pub fn remove_abandoned(folder: &Path) {
         if let Ok(Ok(_lock)) = lock
             && fs::remove_dir_all(&path).is_ok()
         {
-            tracing::info!(folder = %path.display(), "what a killed process had left was removed");
+            tracing::info!(folder = %path.display(), "the unfinished files of a killed process were removed");
         }
     }
 }

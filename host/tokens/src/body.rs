@@ -33,7 +33,7 @@ const STATEMENT_RULE: &str = "must be a software statement: a JWT of at most 8 K
 const PERMISSION_RULE: &str = "must be the name of a permission: <system>.<resource>.<verb>";
 const LIFETIME_RULE: &str = "must be a duration such as 30m, 24h or 2 days, at most 365 days";
 
-const GLOBAL: &str = "Whether the global template of the software is used, or the tenant's.";
+const GLOBAL: &str = "`true` for the global template of the software, `false` for the tenant's.";
 const CLAIMS_SCHEMA: &str = "JSON Schema, draft-07, of the claims: at most \
     64 KiB, no references to other documents or to itself, at most 32 \
     patterns, which match in linear time.";
@@ -48,13 +48,9 @@ pub(super) fn registration(value: Value<'_, '_, '_>) -> Option<Registration> {
             fields.ignore_unknown();
             let software = software(fields);
             let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
-            let tenant = fields.required(
-                "tenantId",
-                "The tenant that the client is to be of.",
-                tenant_id,
-            );
-            let about = "A JWT of `createSoftwareStatement`, of at most 8 \
-                KiB. Claims that it states may be left out.";
+            let tenant = fields.required("tenantId", "The tenant of the client.", tenant_id);
+            let about = "A software statement of `createSoftwareStatement`: a JWT of at most 8 \
+                KiB. The registration may leave out the claims that it contains.";
             let statement = fields.not_null("softwareStatement", about, |value| {
                 let schema = |_: &mut _| {
                     json_schema!({
@@ -82,10 +78,10 @@ pub(super) fn statement(value: Value<'_, '_, '_>) -> Option<NewStatement> {
             let software = software(fields);
             let using_global_template = fields.required("usingGlobalTemplate", GLOBAL, boolean);
             let claims = fields.not_null("claims", "", claims);
-            let about = "Whether clients that register with it are \
-                authorized at once. They are not by default.";
+            let about = "`true` if clients that register with it are \
+                authorized at once. Default: `false`.";
             let auto_approve = fields.not_null("autoApprove", about, boolean);
-            let about = "How long it is valid: more than 0s, at most 365 days; without it 7 days.";
+            let about = "The lifetime: more than 0s and at most 365 days. Default: 7 days.";
             let lifetime = fields.not_null("expiresIn", about, |value| {
                 value.parsed(duration, lifetime, LIFETIME_RULE)
             });

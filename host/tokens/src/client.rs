@@ -24,15 +24,15 @@ use super::members::{
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;
 
-/// Whether a client may obtain tokens.
+/// The status of a client, which decides whether it may obtain tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "ClientStatus")]
 pub enum Status {
-    /// It has registered itself, and no administrator has authorized or revoked it yet.
+    /// The client has registered itself, and no administrator has authorized or revoked it yet.
     Pending,
-    /// It may obtain tokens.
+    /// The client may obtain tokens.
     Authorized,
-    /// It may not, and never will.
+    /// The client cannot obtain tokens, and can never be authorized again.
     Revoked,
 }
 
@@ -179,7 +179,7 @@ pub struct AnsweredClient {
     last_modified_by: Option<By>,
     #[schemars(schema_with = "time")]
     registered_at: String,
-    /// While it is pending: the address that it registered from; of IPv6 the network.
+    /// The address that it registered from, while it is pending; for IPv6, the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("examples" = ["192.0.2.7"]))]
     registered_from: Option<IpAddr>,
@@ -221,7 +221,7 @@ pub struct Credentials {
     /// The id.
     #[schemars(schema_with = "client_id_schema")]
     pub client_id: String,
-    /// It is shown here and never again.
+    /// The secret. No later answer contains it.
     #[schemars(schema_with = "secret_schema")]
     pub client_secret: Secret,
 }

@@ -32,7 +32,7 @@ pub(super) const PAGE_BYTES: usize = 4 * MAX_BYTES;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "{T}s")]
 pub struct ListPage<T> {
-    /// They may be fewer than asked for, even none, and more may follow all the same.
+    /// The items of this page. A page may have fewer than `limit`, or none, although more follow.
     pub items: Vec<T>,
     /// The `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]

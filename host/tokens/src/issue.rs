@@ -32,7 +32,7 @@ pub const MAX_FORM: usize = 8 << 10;
 pub struct Issued {
     /// A JWT, signed with RS256.
     access_token: String,
-    /// Seconds.
+    /// The lifetime, in seconds.
     #[schemars(extend("const" = TOKEN_LIFETIME.as_secs()))]
     expires_in: u64,
     #[schemars(extend("const" = ""))]

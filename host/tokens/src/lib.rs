@@ -132,15 +132,15 @@ const KEYS: RingConfig = RingConfig {
     certificate_name: None,
 };
 
-/// How many clients and templates a tenant has.
+/// The numbers of clients and templates of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Provisions {
-    /// Templates.
+    /// The number of templates.
     pub templates: Usage,
-    /// The bytes of their JSON.
+    /// The size of the templates as JSON, in bytes.
     pub template_bytes: Usage,
-    /// Clients, pending ones included.
+    /// The number of clients, including pending ones.
     pub clients: Usage,
 }
 
@@ -255,7 +255,7 @@ impl Tokens {
             match (ring.jwk_set(now).is_some(), ring.signing(now).is_some()) {
                 (true, true) => None,
                 (true, false) => {
-                    Some((State::ReadOnly, "tokens are verified and not issued".into()))
+                    Some((State::ReadOnly, "tokens are verified but not issued".into()))
                 }
                 (false, _) => Some((State::Away, "no key verifies tokens".into())),
             }

@@ -10,14 +10,14 @@ pub(super) const MAX_TITLE: usize = 100;
 /// The most roles of a client or a template.
 pub(super) const MAX_ROLES: usize = 50;
 
-pub(super) const ABOUT_ROLES: &str = "Roles that exist, each once.";
+pub(super) const ABOUT_ROLES: &str = "Existing roles, without duplicates.";
 
 pub(super) const MAX_PERMISSIONS: usize = 1_000;
 
 pub(super) const ABOUT_PERMISSIONS: &str =
-    "Names of permissions. One that no route here asks for has no effect.";
+    "Names of permissions. A permission that no route here requires has no effect.";
 
-pub(super) const ABOUT_TOLERANCE: &str = "By how many percent a new rate may deviate from the one before; a change that deviates by more is refused, unless it says that it may. 0: by any. At most four decimals, and no exponent.";
+pub(super) const ABOUT_TOLERANCE: &str = "The tolerance: the most, in percent, by which a new rate may deviate from the previous one. A change that deviates by more is refused unless it accepts the deviation. 0: no limit. At most four decimals, and no exponent.";
 
 /// Returns the schema of a software id, a software version or a role id.
 pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
@@ -31,7 +31,7 @@ pub(super) fn client_id_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn secret_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "It is shown here and never again." })
+    json_schema!({ "type": "string", "pattern": "^[0-9a-f]{64}$", "description": "The new secret. No later answer contains it." })
 }
 
 /// Returns the schema of the roles of a client or a template.
@@ -54,7 +54,7 @@ pub(super) fn claims_schema(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Claims", |_| {
         json_schema!({
             "type": "object",
-            "description": "What a client says of itself. A number keeps the \
+            "description": "The claims of a client. A number keeps the \
                 digits that it is written with.",
             "maxProperties": 100,
             "propertyNames": { "type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "not": { "enum": ["sfw", "tid"] } },

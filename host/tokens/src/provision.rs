@@ -54,8 +54,7 @@ impl Tokens {
     ) -> Result<Credentials> {
         let key = tenant::key(&self.platform);
         if self.records.get::<StoredTenant>(&key).await?.is_none() {
-            let detail =
-                "this store has never had an operator: the first `tillgate serve` on it makes one";
+            let detail = "this store has never had an operator: the first `tillgate serve` on it creates one";
             return Err(Error::NotFound(CLIENT_NOT_FOUND, detail.to_owned()));
         }
         for version in 1..=MAX_PROVISIONED {

@@ -28,12 +28,12 @@ pub struct Role {
     role_id: String,
     #[schemars(schema_with = "permissions_schema")]
     pub(super) permissions: Vec<String>,
-    /// Whether it comes with the service, and cannot be changed.
+    /// `true` if the role comes with the service and cannot be changed.
     built_in: bool,
-    /// Which program manages it, where that is set.
+    /// The program that manages the role, if this is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
-    /// Who last changed it. Only clients of the platform's tenant see this.
+    /// The caller who last changed the role. Only clients of the platform's tenant see this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "made_by")]
     last_modified_by: Option<By>,

@@ -203,7 +203,7 @@ impl<'s> Bounds<'s> {
         let weight = bounds.weigh(root)?;
         if weight > MAX_WEIGHT {
             return refuse(
-                "must be simpler: its parts, as often as it refers to them, are too many",
+                "must be simpler: it has too many parts, each counted as often as it is referred to",
             );
         }
         if bounds.patterns > MAX_PATTERNS {

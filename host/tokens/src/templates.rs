@@ -45,7 +45,7 @@ pub struct Template {
     pub(super) claims_schema: Box<RawValue>,
     #[schemars(schema_with = "roles_schema")]
     roles: Vec<RoleReference>,
-    /// Which program manages it, where that is set.
+    /// The program that manages the template, if this is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     managed_by: Option<ManagedBy>,
 }

@@ -10,7 +10,8 @@ const GRANT: &str = "grant_type=client_credentials";
 const AUDIENCE: &str = "audience=https%3A%2F%2Fapi.tillgate.example";
 
 const METHOD: &str = "invalid_request: this path takes POST";
-const NOT_ACCEPTABLE: &str = "invalid_request: this answers application/json";
+const NOT_ACCEPTABLE: &str =
+    "invalid_request: the answer is application/json, which Accept must allow";
 const TOO_LARGE: &str = "invalid_request: the body must be at most 8192 bytes";
 const CUT_SHORT: &str = "invalid_request: the body did not arrive whole";
 const NOT_A_FORM: &str = "invalid_request: the body is not a form";

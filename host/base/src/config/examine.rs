@@ -49,7 +49,7 @@ impl Loaded {
         let mut faults = Vec::new();
         let read = read(file, flags).or_else(|fault| {
             faults.push(Fault {
-                remedy: Some("what follows rests on the settings without it".to_owned()),
+                remedy: Some("all other checks use the settings without it".to_owned()),
                 ..fault
             });
             read(None, flags)

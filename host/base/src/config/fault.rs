@@ -104,7 +104,7 @@ fn must_be(kind: &Kind) -> Option<&str> {
     })
 }
 
-/// Returns the setting that an unknown one may be meant for: a neighbour with a similar name, or a setting with the
+/// Returns the setting that an unknown one may be meant for: a neighbor with a similar name, or a setting with the
 /// same name in another table.
 fn nearest(path: &[String], known: &[&str]) -> Option<Vec<String>> {
     let (name, table) = path.split_last()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A part of what hosts do.
+/// A role of a host: a part of the work that hosts share.
 #[derive(Clone, Copy, Debug, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[schemars(rename = "HostRole")]
 #[serde(rename_all = "lowercase")]
@@ -18,7 +18,7 @@ pub enum Role {
     Rates,
     /// Serves webhooks and events.
     Webhooks,
-    /// Does the background jobs of all of them.
+    /// Runs the background jobs of all roles.
     Workers,
     /// Serves the page.
     Page,

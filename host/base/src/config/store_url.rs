@@ -26,10 +26,11 @@ pub fn store_url(given: &str) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// Which store it is, for whoever asks a host: the same for all who name it alike, and nothing of where it is.
+/// The identity of a store, which does not reveal its location. Hosts whose settings name the same store have the
+/// same identity.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct StoreIdentity {
-    /// `embedded`, `redis` or `memory`.
+    /// The kind of store: `embedded`, `redis` or `memory`.
     pub kind: String,
     /// A digest of the folder, or of the servers, the database and the prefix.
     pub id: String,

@@ -49,8 +49,8 @@ impl ManagedBy {
 
 /// Reads the label of the program that manages a resource.
 pub fn managed_by(fields: &mut Fields<'_, '_, '_>) -> Option<Option<ManagedBy>> {
-    let about = "Which program manages it, such as `tillgate-apply`. It \
-        decides nothing. A PUT without it removes it; an answer has it only where it is set.";
+    let about = "The program that manages the resource, such as `tillgate-apply`. It is only \
+        a label. A PUT without it removes it. An answer has it only if it is set.";
     fields.optional(MEMBER, about, |value| {
         value.parsed(schema, ManagedBy::new, NAME_RULE)
     })

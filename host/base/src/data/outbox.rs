@@ -16,16 +16,16 @@ use super::records::{Change, Records};
 use crate::error::Result;
 use crate::identity::TenantId;
 
-/// What a change has done to a document.
+/// The effect of a change on a document.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[schemars(rename = "ChangeAction")]
 pub enum Action {
-    /// There was none.
+    /// The document did not exist before.
     Created,
-    /// There was one.
+    /// The document existed before.
     Replaced,
-    /// It was removed.
+    /// The document was removed.
     Deleted,
 }
 

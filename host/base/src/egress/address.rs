@@ -1,4 +1,4 @@
-//! The addresses that may be dialled (`webhooks.md`, "SSRF"). Pure.
+//! The addresses that may be dialed (`webhooks.md`, "SSRF"). Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -21,7 +21,7 @@ pub enum Destinations {
 }
 
 impl Destinations {
-    /// Returns whether an address may be dialled.
+    /// Returns whether an address may be dialed.
     #[must_use]
     pub fn allow(&self, address: IpAddr) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The reasons why there is no answer, without the URL and the address that was dialled.
+//! The reasons why there is no answer, without the URL and the address that was dialed.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::trust::{Distrust, distrust};
 /// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// The address of a host may not be dialled.
+    /// The address of a host may not be dialed.
     #[error(transparent)]
     Refused(Refusal),
     /// No connection could be opened.

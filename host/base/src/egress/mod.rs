@@ -1,7 +1,7 @@
 //! Outgoing HTTP: clients that are bounded in time and size, follow no redirects, use no proxies, and dial only allowed
 //! addresses.
 //!
-//! Every request that this service sends goes through a [`Client`]. Safety depends on the address that is dialled, not
+//! Every request that this service sends goes through a [`Client`]. Safety depends on the address that is dialed, not
 //! on the name in the URL: each connection resolves the name, checks every address of the answer and dials one of these
 //! (`address.rs`, `names.rs`). A name that first resolves to an allowed address and later to another one cannot get
 //! around that.
@@ -69,7 +69,7 @@ pub struct Limits {
     pub deadline: Duration,
     /// The most bytes that are read of an answer, after decompression.
     pub max_answer: usize,
-    /// The addresses that may be dialled.
+    /// The addresses that may be dialed.
     pub destinations: Destinations,
 }
 
@@ -177,8 +177,8 @@ impl Client {
         self.connections.any().request(method, url)
     }
 
-    /// Returns a refusal if a URL has an address in place of a host name, and it may not be dialled. Such an address is
-    /// dialled as it is; a name is checked when it is resolved.
+    /// Returns a refusal if a URL has an address in place of a host name, and it may not be dialed. Such an address is
+    /// dialed as it is; a name is checked when it is resolved.
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<Refusal> {
         let address = literal(url).filter(|at| !self.limits.destinations.allow(*at))?;

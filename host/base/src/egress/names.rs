@@ -1,4 +1,4 @@
-//! Names and their addresses. Only allowed addresses are dialled.
+//! Names and their addresses. Only allowed addresses are dialed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::Destinations;
 
-/// An address that may not be dialled. The error names the host: a tenant must not learn the address of a name.
+/// An address that may not be dialed. The error names the host: a tenant must not learn the address of a name.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{host} must not be dialled from here: its {family} address is not allowed")]
+#[error("{host} must not be dialed from here: its {family} address is not allowed")]
 pub struct Refusal {
     host: String,
     family: &'static str,
@@ -47,7 +47,7 @@ impl Names for SystemNames {
     }
 }
 
-/// Resolves names, and refuses an answer with an address that may not be dialled.
+/// Resolves names, and refuses an answer with an address that may not be dialed.
 pub(super) struct CheckedResolver {
     pub(super) names: Arc<dyn Names>,
     pub(super) destinations: Destinations,
@@ -67,7 +67,7 @@ impl Resolve for CheckedResolver {
             if let Some(refused) = refused.first()
                 && (allowed.is_empty() || !is_this_machine)
             {
-                tracing::debug!(host, address = %refused, "an address must not be dialled");
+                tracing::debug!(host, address = %refused, "an address must not be dialed");
                 return Err(Refusal::new(host, *refused).into());
             }
             let allowed = allowed.into_iter().map(|at| SocketAddr::new(at, 0));

@@ -37,7 +37,7 @@ pub struct DeadLetterId {
     name: String,
 }
 
-/// A dead letter, without what the job was to do: that may be a secret.
+/// A dead letter, without the content of the job, which may be secret.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeadLetter")]
@@ -49,28 +49,28 @@ pub struct DeadLetterAnswer {
     pub queue: String,
     /// The job's id in the queue.
     pub job: String,
-    /// The tenant, if it is a tenant's.
+    /// The tenant, if the job belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "tenant_id")]
     pub tenant_id: Option<TenantId>,
-    /// The partition that it is in.
+    /// The partition of the job.
     pub partition: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// When it became a dead letter.
+    /// The time at which it became a dead letter.
     #[schemars(schema_with = "time")]
     pub failed_at: String,
-    /// The error of its last attempt.
+    /// The error of the last attempt.
     pub error: String,
 }
 
-/// A page of jobs.
+/// A page of dead letters.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DeadLetters")]
 pub struct DeadLetterPage {
-    /// Jobs; there may be none although there are more.
+    /// The dead letters of this page. A page may be empty although more follow.
     pub items: Vec<DeadLetterAnswer>,
-    /// After which the next page begins, if there is one.
+    /// The `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "job_id")]
     pub next: Option<DeadLetterId>,

@@ -27,7 +27,7 @@ impl Runner {
         });
         let oldest = MetricFamily::gauge(
             "tillgate_queue_oldest_due",
-            "For how long the longest of these has been waiting, by queue; 0 when none is",
+            "The time for which the longest of these has been waiting, by queue; 0 if none is",
         );
         self.collect(metrics, oldest.seconds(), |labels, queue, now| {
             let waited = queue.waiting_since.map(|since| now.since(since));
@@ -49,7 +49,7 @@ impl Runner {
         });
         let dead_letters = MetricFamily::gauge(
             "tillgate_queue_dead_letters",
-            "Dead letters there are now, by queue, in the tenants that this host looks into",
+            "Present dead letters, by queue, in the tenants that this host checks",
         );
         self.collect(metrics, dead_letters, |labels, queue, _| {
             Sample::count(labels, queue.dead_letters)

@@ -58,11 +58,11 @@ impl std::fmt::Debug for StoredKey {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SigningKeyStatus")]
 pub enum Phase {
-    /// Published, so that verifiers know it before it signs.
+    /// The key is published, so that verifiers know it before it signs.
     Published,
-    /// New tokens are signed with it.
+    /// The key signs new tokens.
     Signing,
-    /// It no longer signs; tokens that it signed may still be valid.
+    /// The key no longer signs; tokens that it signed may still be valid.
     Retiring,
 }
 
@@ -71,14 +71,14 @@ pub enum Phase {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SigningKey")]
 pub struct KeyState {
-    /// Its id.
+    /// The id of the key.
     pub kid: String,
-    /// The stage of its life.
+    /// The stage of the key's life.
     pub status: Phase,
-    /// From when it signs.
+    /// The time from which it signs.
     #[schemars(extend("format" = "date-time"))]
     pub signs_from: String,
-    /// When it is removed; unknown until another key follows it.
+    /// The time at which it is removed; absent until another key follows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub until: Option<String>,

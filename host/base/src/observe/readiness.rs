@@ -22,15 +22,15 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The name of the store's check.
 const STORE: &str = "store";
 
-/// Whether a host can decide.
+/// The readiness of a host to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename = "ReadinessStatus", rename_all = "kebab-case")]
 pub enum Status {
-    /// All is well.
+    /// Everything works.
     Ready,
-    /// It decides, and something does not work.
+    /// The host decides, but something does not work.
     Degraded,
-    /// It cannot decide.
+    /// The host cannot decide.
     Unavailable,
 }
 
@@ -55,7 +55,7 @@ impl Status {
 pub enum State {
     /// It works.
     Up,
-    /// It serves what is there and takes nothing new: a store that cannot be written, keys that verify and do not sign.
+    /// It serves existing data and accepts nothing new: a store that cannot be written, or keys that verify but do not sign.
     ReadOnly,
     /// It does not work.
     Away,
@@ -95,11 +95,11 @@ pub struct Found {
     /// The state of the part.
     #[serde(rename = "status")]
     pub state: State,
-    /// Since when.
+    /// The time since which it has this status.
     #[serde(serialize_with = "as_text")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
-    /// The reason, in words that reveal nothing of the inside.
+    /// The reason, without internal details.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub why: Option<Cow<'static, str>>,
@@ -109,18 +109,18 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ReadinessWarning")]
 pub struct Warning {
-    /// Of how many.
+    /// The number of affected items.
     pub count: usize,
-    /// What is wrong, in words that reveal nothing of the inside.
+    /// The problem, without internal details.
     pub why: &'static str,
 }
 
-/// What `/readyz` says of the parts.
+/// The answer of `/readyz` about the parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
-    /// Whether this host can decide.
+    /// The readiness of this host.
     pub status: Status,
-    /// Since when.
+    /// The time since which it has this status.
     #[serde(serialize_with = "as_text")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
@@ -291,8 +291,8 @@ impl Readiness {
                 age <= crate::data::feed::MAX_AGE || age <= *max_stale
             });
         let why = match (state, is_young) {
-            (State::Away, true) => "the store does not answer, decisions are made from memory",
-            (State::Away, false) => "the store does not answer, and what is in memory is too old",
+            (State::Away, true) => "the store does not answer; decisions are made from memory",
+            (State::Away, false) => "the store does not answer, and the data in memory is too old",
             _ => "nothing can be written to the store",
         };
         let found = Found {
@@ -337,7 +337,7 @@ fn log(last: &Report, report: &Report, cause: Option<&str>, now: Timestamp) {
         (false, true) => {
             tracing::error!(
                 cause,
-                "the store is unavailable: writes are refused, decisions go on from memory"
+                "the store is unavailable: writes are refused, decisions continue from memory"
             );
         }
         (true, false) => {

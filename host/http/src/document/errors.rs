@@ -76,7 +76,7 @@ pub(super) fn responses(generator: &mut SchemaGenerator) -> Value {
         .map(|common| (common.name.to_owned(), problem(common.codes)))
         .collect();
     let not_modified = json!({
-        "description": "The caller has this version already.",
+        "description": "The caller already has this version.",
         "headers": {
             "Correlation-Id": { "$ref": "#/components/headers/Correlation-Id" },
             "ETag": { "$ref": "#/components/headers/ETag" },
@@ -191,7 +191,7 @@ fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
     component(generator, "Problem", |generator| {
         json_schema!({
             "type": "object",
-            "description": "An error (RFC 9457), with `code`, `statusCode`, `error` and `message` beside its members.",
+            "description": "An error (RFC 9457), with the additional members `code`, `statusCode`, `error` and `message`.",
             "required": ["type", "title", "status", "code", "detail", "instance", "statusCode", "error", "message"],
             "properties": {
                 "type": { "type": "string", "const": "about:blank" },
@@ -199,19 +199,19 @@ fn problem_schema(generator: &mut SchemaGenerator) -> Schema {
                 "status": { "type": "integer", "minimum": 400, "maximum": 599 },
                 "code": {
                     "type": "string", "pattern": "^[a-z][a-z_]*$",
-                    "description": "What kind of error it is, for programs. Each operation lists its codes and what they mean. More may be added.",
+                    "description": "The kind of error, for programs. Each operation lists its codes and their meanings. Later versions may add codes.",
                 },
-                "detail": { "type": "string", "description": "What is wrong, as a sentence." },
+                "detail": { "type": "string", "description": "A sentence that says what is wrong." },
                 "instance": { "type": "string", "description": "The correlation id of the request, as a URN." },
                 "statusCode": { "type": "integer", "description": "The same as `status`." },
                 "error": { "type": "string", "description": "The same as `title`." },
                 "message": {
-                    "description": "Each fault with its place, for 400 and for tests that fail; otherwise the same as `detail`.",
+                    "description": "For 400 and for tests that fail: each fault with its place. Otherwise the same as `detail`.",
                     "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
                 },
                 "deviations": {
                     "type": "array", "items": schema_of::<Deviation>(generator),
-                    "description": "Only with `rate_deviates`: the rates that would move by more than they may.",
+                    "description": "Only with `rate_deviates`: the rates that would move by more than the tolerance.",
                 },
             },
         })

@@ -83,7 +83,7 @@ pub fn openapi(routes: &[Described], info: Info) -> Value {
             "securitySchemes": {
                 BEARER: {
                     "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                    "description": "An access token of `POST /oauth2/token`, or of a trusted issuer. An operation names the permissions that its caller must have.",
+                    "description": "An access token from `POST /oauth2/token` or from a trusted issuer. Each operation names the permissions that its caller needs.",
                 },
                 CLIENT: {
                     "type": "http", "scheme": "basic",
@@ -115,21 +115,21 @@ fn roles() -> Vec<Value> {
 fn headers() -> Value {
     json!({
         "Correlation-Id": {
-            "description": "The id of this request: the caller's own if it sent a UUID. The log has it too.",
+            "description": "The id of this request, which the log has too. If the caller sent a UUID, it is that one.",
             "required": true,
             "schema": { "type": "string", "format": "uuid" },
         },
         "ETag": {
-            "description": "The version of what is answered, for `If-Match` and `If-None-Match`.",
+            "description": "The version of the resource, for `If-Match` and `If-None-Match`.",
             "schema": { "type": "string" },
         },
         "Retry-After": {
-            "description": "After how many seconds to try again.",
+            "description": "The number of seconds after which to try again.",
             "required": true,
             "schema": { "type": "integer", "minimum": 0 },
         },
         "WWW-Authenticate": {
-            "description": "How to authenticate (RFC 6750): `Bearer` with `error=\"invalid_token\"` or `error=\"insufficient_scope\"`.",
+            "description": "The scheme to authenticate with (RFC 6750): `Bearer` with `error=\"invalid_token\"` or `error=\"insufficient_scope\"`.",
             "required": true,
             "schema": { "type": "string" },
         },
@@ -219,19 +219,19 @@ fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Val
     if operation.has_entity_tag {
         header(
             "If-None-Match",
-            "Entity tags that the caller has already: the answer is 304 when one of them is this version's.",
+            "Entity tags of the versions that the caller already has. If one of them is that of the present version, the answer is 304.",
         );
     }
     if operation.has_preconditions {
         header(
             "If-Match",
-            "Entity tags of which one must be this version's; otherwise nothing is changed, and the answer is 412.",
+            "Entity tags, one of which must be that of the present version. Otherwise nothing changes, and the answer is 412.",
         );
         let creates = operation.answers.iter().any(|answer| answer.status == 201);
         if creates {
             header(
                 "If-None-Match",
-                "`*`: it must not exist yet; otherwise nothing is changed, and the answer is 412.",
+                "`*`: the resource must not exist yet. Otherwise nothing changes, and the answer is 412.",
             );
         }
     }

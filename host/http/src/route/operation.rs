@@ -219,7 +219,7 @@ impl Operation {
     pub fn may_be_stale(self) -> Self {
         self.with_header(
             "Tillgate-Stale",
-            "Only while the store is unavailable: the age in seconds of what the answer rests on.",
+            "Only while the store is unavailable: the age in seconds of the data that the answer is based on.",
         )
     }
 

@@ -42,7 +42,7 @@ impl<T> QueryParameter<T> {
     pub const fn cursor(schema: SchemaOf, read: fn(&str) -> Result<T, &'static str>) -> Self {
         Self {
             name: "cursor",
-            about: "`next` of the page before.",
+            about: "The `next` of the previous page.",
             schema,
             read,
         }
@@ -52,7 +52,7 @@ impl<T> QueryParameter<T> {
 /// The most items that a page has.
 pub const LIMIT: QueryParameter<usize> = QueryParameter {
     name: "limit",
-    about: "How many items the page has at most.",
+    about: "The largest number of items on the page.",
     schema: limit_schema,
     read: |text| limit(text).ok_or("must be 1 to 1000"),
 };
@@ -60,7 +60,7 @@ pub const LIMIT: QueryParameter<usize> = QueryParameter {
 /// The reason for a change.
 pub(crate) const NOTE: QueryParameter<Option<Note>> = QueryParameter {
     name: "note",
-    about: "Why the change is made, in a sentence: the history and the audit log keep it.",
+    about: "The reason for the change, as a sentence. The history and the audit log keep it.",
     schema: note,
     read: Note::parse,
 };

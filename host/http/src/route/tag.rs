@@ -55,28 +55,37 @@ impl Tag {
         match self {
             Self::Decisions => (
                 "decisions",
-                "May this item be sold to this customer, on this project",
+                "Decisions on whether an item may be sold to a customer, or for a project",
             ),
             Self::Conditions => (
                 "conditions",
-                "Age restrictions and license requirements, of the platform and of the tenant",
+                "The age restrictions and license requirements of the platform and the tenant",
             ),
-            Self::Projects => ("projects", "Projects, and what may be bought for them"),
-            Self::Catalog => ("catalog", "Everything that is needed to decide elsewhere"),
+            Self::Projects => (
+                "projects",
+                "Projects, and restrictions on the items that may be bought for them",
+            ),
+            Self::Catalog => (
+                "catalog",
+                "Everything that another program needs to make the same decisions",
+            ),
             Self::BusinessUnits => (
                 "business-units",
                 "The tenant's tree of companies, groups and shops",
             ),
             Self::Rates => (
                 "exchange-rates",
-                "The rates that are set, those that a shop uses, and their changes",
+                "The rates that are set, the rates that a shop uses, and their changes",
             ),
-            Self::Webhooks => ("webhooks", "Where events are delivered"),
-            Self::Events => ("events", "Publishing events, and asking for them"),
-            Self::Deliveries => ("deliveries", "What was delivered, and sending it again"),
+            Self::Webhooks => ("webhooks", "The receivers of events"),
+            Self::Events => ("events", "Publishing events, and fetching them"),
+            Self::Deliveries => (
+                "deliveries",
+                "The journal of deliveries, and sending them again",
+            ),
             Self::Tokens => (
                 "tokens",
-                "Access tokens, and the keys that verify what this service signs",
+                "Access tokens, and the keys that verify the signatures of this service",
             ),
             Self::Clients => (
                 "clients",
@@ -88,7 +97,7 @@ impl Tag {
             ),
             Self::Operations => (
                 "operations",
-                "Whether a host lives and can decide, and its metrics",
+                "The health, readiness and metrics of a host, and the documents of this API",
             ),
         }
     }

@@ -23,37 +23,37 @@ use super::output::tell;
 
 #[derive(Args, Debug)]
 pub(super) struct Decisions {
-    /// Files of a decision log, as decisions.log names them: those that they were renamed to are read first; - reads stdin
+    /// Files of decision logs, as decisions.log names them; their renamed files are read first; - reads stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Those of a tenant
+    /// Print only decisions of this tenant
     #[arg(long, value_name = "ID")]
     tenant: Option<String>,
-    /// Those of a business unit
+    /// Print only decisions of this business unit
     #[arg(long, value_name = "ID")]
     unit: Option<String>,
-    /// Those that were made at that time or later, such as 2026-11-20 or 2026-11-20T17:40:00Z
+    /// Print only decisions made at this time or later, such as 2026-11-20 or 2026-11-20T17:40:00Z
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Those that were made before that time
+    /// Print only decisions made before this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<Timestamp>,
-    /// Those that decided so: ALLOW, SOFT_DENY or HARD_DENY; several with commas between them
+    /// Print only these decisions: ALLOW, SOFT_DENY or HARD_DENY; separate several with commas
     #[arg(long, value_name = "DECISION", value_delimiter = ',', value_parser = decision)]
     decision: Vec<&'static str>,
-    /// Those about an item
+    /// Print only decisions about this item
     #[arg(long, value_name = "ID")]
     item: Option<String>,
-    /// Those by a condition
+    /// Print only decisions by this condition
     #[arg(long, value_name = "ID")]
     condition: Option<String>,
-    /// Those by a project
+    /// Print only decisions by this project
     #[arg(long, value_name = "ID")]
     project: Option<String>,
-    /// How to print them: as CSV, or as the lines of the log
+    /// Output: CSV, or the lines of the log
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
-    /// Print a register of refusals: date, item and reason of what was denied for good (unless --decision says more), as CSV
+    /// Print a register of refusals as CSV: date, item and reason of each HARD_DENY, or of the decisions of --decision
     #[arg(long, conflicts_with = "format")]
     refusals: bool,
 }

@@ -33,7 +33,7 @@ impl EnvFile {
         if std::fs::read(&file).is_ok_and(is_foreign) {
             let file = shown_path(&file);
             return Err(format!(
-                "{file} exists, and is not of a demo: it is not overwritten"
+                "{file} exists and was not written by a demo: it is not overwritten"
             ));
         }
         write_credentials(config, credentials, credentials_file)

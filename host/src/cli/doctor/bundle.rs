@@ -136,11 +136,11 @@ pub(super) async fn write(
     let what = "the settings in force, and where each comes from";
     parts.add("configuration.toml", what, described);
     let url = config.and_then(|config| config.store.parse::<StoreUrl>().ok());
-    let what = "how much of what the store has, without content";
+    let what = "the amounts of data in the store, without content";
     parts.add("store.json", what, listing(url.as_ref()).await);
-    let what = "the answer of GET /readyz of the host that runs";
+    let what = "the answer of the running host to GET /readyz";
     parts.add("readyz.json", what, answer(config, "/readyz").await);
-    let what = "its answer of GET /metrics";
+    let what = "its answer to GET /metrics";
     parts.add("metrics.txt", what, answer(config, "/metrics").await);
     let folder = match &url {
         Some(StoreUrl::Embedded { folder, .. }) => Some(folder.as_path()),

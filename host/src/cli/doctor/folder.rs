@@ -88,11 +88,11 @@ fn missing(folder: &Path) -> Finding {
     let above = above.find(|above| above.exists()).unwrap_or(folder);
     let (shown, above_shown) = (folder.display(), above.display());
     match access(above, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => ok(FOLDER, format!("{shown} is made at the first start")),
+        Ok(()) => ok(FOLDER, format!("{shown} is created at the first start")),
         Err(_) => fail(
             FOLDER,
-            format!("{shown} is not there, and this user cannot make it in {above_shown}"),
-            "run this as the user that runs the host, or make the folder for that user",
+            format!("{shown} is not there, and this user cannot create it in {above_shown}"),
+            "run this as the user that runs the host, or create the folder for that user",
         ),
     }
 }
@@ -138,11 +138,15 @@ fn lack_of_space(folder: &Path) -> Option<Finding> {
     let store = store.map_or(0, |file| file.len());
     let what = format!("{} are free in {}", ByteSize(free), folder.display());
     if free < NEEDED {
-        return Some(fail(FOLDER, what, "make space: nothing can be written"));
+        return Some(fail(
+            FOLDER,
+            what,
+            "free some space: nothing can be written",
+        ));
     }
     (free < WANTED.max(store)).then(|| {
         let remedy = format!(
-            "make space for what is written, and for the backup that an upgrade makes of {}",
+            "free some space for new data, and for the backup that an upgrade makes of {}",
             ByteSize(store)
         );
         warn(FOLDER, what, remedy)
@@ -185,7 +189,7 @@ pub(super) fn credentials(file: Result<PathBuf, String>) -> Finding {
         Err(why) => warn(
             CREDENTIALS,
             why,
-            "tillgate operator makes other credentials while no host serves the store",
+            "tillgate operator creates new credentials while no host serves the store",
         ),
     }
 }

@@ -145,7 +145,7 @@ pub(super) fn check(listen: SocketAddr, listener: &Listener) -> Vec<Finding> {
 fn unusable(listen: SocketAddr, cause: &std::io::Error) -> Finding {
     let remedy = match cause.kind() {
         ErrorKind::PermissionDenied => {
-            "choose a port from 1024 on, or let the host's user have it (CAP_NET_BIND_SERVICE)"
+            "choose a port of 1024 or higher, or allow the host's user to use it (CAP_NET_BIND_SERVICE)"
         }
         ErrorKind::AddrNotAvailable => "choose an address that this machine has",
         _ => "choose another address (listen)",
@@ -225,8 +225,8 @@ fn module(running: &Running) -> Finding {
         Some((version, digest)) => warn(
             HOST,
             format!("the host decides with another module, {digest} of version {version}"),
-            "restart it, so that it is the version that is installed",
+            "restart it, so that it runs the installed version",
         ),
-        None => ok(HOST, "the host serves no page, which would tell its module"),
+        None => ok(HOST, "the host serves no page, which would name its module"),
     }
 }

@@ -40,13 +40,13 @@ pub(super) struct Doctor {
     /// File with the operator's credentials [default: that of the configuration]
     #[arg(long, value_name = "FILE")]
     operator_file: Option<PathBuf>,
-    /// Exit with 1 for warnings too
+    /// Exit with code 1 for warnings too
     #[arg(long)]
     strict: bool,
-    /// Write what support needs to know to a zip file, without secrets; the file must not exist
+    /// Write the information that support needs to a zip file, without secrets; the file must not exist
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
-    /// Log of the host, of which the end goes into the bundle
+    /// Log of the host; the bundle contains its end
     #[arg(long, value_name = "FILE", requires = "bundle")]
     log: Option<PathBuf>,
     /// Print JSON

@@ -51,14 +51,14 @@ fn certificate(config: &Config) -> Option<Finding> {
     let files = match CertificateFiles::read(config, Arc::new(SystemClock)) {
         Ok(files) => files?,
         Err(why) => {
-            let remedy = "have tls.cert and tls.key name a certificate chain and its key, in PEM";
+            let remedy = "set tls.cert and tls.key to a certificate chain and its key, in PEM";
             return Some(fail(CERTIFICATE, why, remedy));
         }
     };
     let renew = "renew it, and write it to the files in tls.cert and tls.key";
     Some(match files.expiry() {
         Err(why) => {
-            let remedy = "have a valid one in the files in tls.cert and tls.key, and see that the clock of this machine is right";
+            let remedy = "put a valid one into the files in tls.cert and tls.key, and check the clock of this machine";
             fail(CERTIFICATE, format!("clients refuse it: {why}"), remedy)
         }
         Ok(end) => {
@@ -87,7 +87,7 @@ fn metrics(config: &Config) -> Option<Finding> {
         fail(
             "port",
             format!("listen and metrics.listen are both {}", config.listen),
-            "give each an address of its own",
+            "give each its own address",
         )
     })
 }
@@ -99,7 +99,7 @@ async fn issuers(config: &Config) -> Vec<Finding> {
         fail(
             "issuers",
             format!("trusted issuer {why}"),
-            "have jwks of trusted_issuers name a file with a JWK set",
+            "set jwks of trusted_issuers to a file with a JWK set",
         )
     });
     findings.collect()
@@ -117,7 +117,7 @@ fn reference_rates(config: &Config) -> impl Iterator<Item = Finding> {
         Some(warn(
             "files",
             format!("reference_rates[{index}].file: {what}"),
-            "put the document there; a relative name is one in the folder in which the host is started",
+            "put the document there; a relative path starts in the folder in which the host is started",
         ))
     })
 }

@@ -35,7 +35,7 @@ fn in_memory(durable: bool) -> Finding {
             "choose another store, since require_durable_store is set",
         )
     } else {
-        warn(STORE, what, "choose another store for what is to stay")
+        warn(STORE, what, "choose another store for data that must last")
     }
 }
 
@@ -51,13 +51,13 @@ fn in_folder(folder: &Path) -> Vec<Finding> {
         ],
         Err(why) => {
             if is_new(folder) {
-                let remedy = "the first tillgate serve makes one; if there is one already, name it with --store";
+                let remedy = "the first tillgate serve creates one; if there is one already, name it with --store";
                 return vec![warn(STORE, why, remedy)];
             }
             let remedy = match folder.join("tillgate.db").try_exists() {
                 Ok(true) => "the host's page of the embedded store says what to do",
                 Ok(false) => {
-                    "tillgate serve makes one at its first start; name another with --store"
+                    "tillgate serve creates one at its first start; name another with --store"
                 }
                 Err(_) => "run it as root, or as the user of the host",
             };

@@ -261,7 +261,7 @@ async fn change_rates(host: &Host, step: &Step<'_>, manner: Manner<'_>) -> Resul
             if etag.is_none() && index + 1 < bodies.len() {
                 let unit = on_line(&step.id);
                 return Err(format!(
-                    "the host does not answer the version of the rates of the business unit {unit}, so the rest of them \
+                    "the host does not return the version of the rates of the business unit {unit}, so the rest of them \
                      cannot be set: is it older than this command, or does a proxy remove ETag?"
                 ));
             }

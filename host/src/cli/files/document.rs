@@ -111,8 +111,8 @@ pub(super) fn of_answer(kind: Kind, root: Node<'_, '_>) -> Result<Document, Stri
             let place = fault.map_or("$", |fault| fault.path.as_str());
             let noun = kind.noun();
             Err(format!(
-                "the host answers a {noun} that this version of the program does not understand, at {place}: use the \
-                 program that the host runs"
+                "the host returned a {noun} that this version of the program does not understand, at {place}: use the \
+                 version that the host runs"
             ))
         }
     }

@@ -253,12 +253,12 @@ fn elements(text: &[u8]) -> Result<Vec<&RawValue>, String> {
 }
 
 fn no_list(cause: serde_json::Error) -> String {
-    format!("the host answers no list: {cause}")
+    format!("the host did not return a list: {cause}")
 }
 
 fn parse(text: &[u8]) -> Result<json::Document<'_>, String> {
     let parsed = json::Document::parse_up_to(text, usize::MAX);
-    parsed.map_err(|_| "the host answers what is no JSON".to_owned())
+    parsed.map_err(|_| "the host did not return JSON".to_owned())
 }
 
 fn text_of<'d>(root: Node<'d, '_>, member: &str) -> Option<&'d str> {

@@ -24,13 +24,13 @@ use crate::cli::session::HostOptions;
 pub(in crate::cli) struct Export {
     #[command(flatten)]
     options: HostOptions,
-    /// Folder to write to; it is made if it is missing
+    /// Folder to write to; created if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Kinds of resources, separated by commas [default: all that the credentials may read]
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
     only: Vec<Kind>,
-    /// Replace the files of an earlier export, and remove those whose resources are gone
+    /// Replace the files of an earlier export, and remove files whose resources no longer exist
     #[arg(long)]
     replace: bool,
 }

@@ -64,12 +64,12 @@ pub(super) fn read(folder: &Path) -> Result<Files, Refusal> {
             }
             Some(_) => reader.fault(
                 &name,
-                "must be a folder, and no link that leaves the folder of all",
+                "must be a folder, and not a link that leads out of the top folder",
             ),
             None if entry_type.is_dir() => {
                 reader.fault(
                     &name,
-                    &format!("is no folder that is known here: {}", known()),
+                    &format!("is not one of the known folders: {}", known()),
                 );
             }
             None if has_extension(&name) => {
@@ -178,13 +178,13 @@ impl Reader {
             let path = format!("{kind}/{name}");
             if let Some(other) = folded.insert(name.to_lowercase(), name.clone()) {
                 let what = format!(
-                    "differs from {kind}/{other} by case alone: where case does not count, one replaces the other"
+                    "differs from {kind}/{other} only in case: where case does not count, one replaces the other"
                 );
                 self.fault(&path, &what);
             } else if !entry_type.is_file() {
                 self.fault(
                     &path,
-                    "must be a file, and no link that leaves the folder of all",
+                    "must be a file, and not a link that leads out of the top folder",
                 );
             } else if !has_extension(&name) {
                 self.fault(&path, "must have a name that ends in .json");

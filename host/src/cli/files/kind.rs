@@ -9,23 +9,23 @@ use tillgate_base::identity::Permissions;
 /// A kind of resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub(super) enum Kind {
-    /// Roles that are not built in, the platform's.
+    /// Roles of the platform that are not built in.
     Roles,
-    /// Registration templates for every tenant, the platform's.
+    /// Registration templates of the platform, for every tenant.
     GlobalTemplates,
     /// The tenant's registration templates.
     Templates,
-    /// Global conditions, the platform's.
+    /// Global conditions, which belong to the platform.
     GlobalConditions,
     /// The tenant's own conditions.
     Conditions,
     /// The tenant's projects.
     Projects,
-    /// Its companies, groups and shops.
+    /// The tenant's companies, groups and shops.
     BusinessUnits,
-    /// The rates that are set at them by hand: all of a unit in one file.
+    /// The rates that are set at business units by hand, one file for each unit.
     Rates,
-    /// Its webhooks.
+    /// The tenant's webhooks.
     Webhooks,
 }
 

@@ -67,22 +67,22 @@ pub(super) struct Diff {
 pub(super) struct Apply {
     #[command(flatten)]
     compared: Compared,
-    /// Write nothing, and print what would be written
+    /// Print the plan, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Delete what earlier runs under the same name have made and no file has any more
+    /// Delete resources that earlier runs under the same name have made and that no longer have a file
     #[arg(long)]
     prune: bool,
-    /// Manage what files have from now on, also what others have made
+    /// Take over resources that have a file but were made by others
     #[arg(long)]
     adopt: bool,
-    /// Send the secrets of all webhooks that name theirs, also those that the host has: no difference of a secret can be seen
+    /// Send all secrets that the files name, because the host does not tell whether a secret differs
     #[arg(long)]
     secrets: bool,
-    /// Set rates that move by more than their tolerance too
+    /// Also set rates that move by more than their tolerance
     #[arg(long)]
     accept_deviation: bool,
-    /// Write rules whose tests fail too
+    /// Also write rules whose tests fail
     #[arg(long)]
     accept_failing_tests: bool,
 }
@@ -94,7 +94,7 @@ struct Compared {
     /// Folder with the files, as `tillgate export` writes them
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Name under which resources are managed: one for each folder that is applied to a tenant
+    /// Name that marks the managed resources; use a different one for each folder that is applied to a tenant
     #[arg(long, value_name = "NAME", default_value = "tillgate-apply", value_parser = name)]
     managed_by: ManagedBy,
 }
@@ -198,7 +198,7 @@ pub(super) async fn apply(arguments: Apply) -> Result<ExitCode, String> {
     let (done, all) = (outcome.done.len(), ready.steps.len());
     if !outcome.failures.is_empty() {
         outcome.failures.push(format!(
-            "{done} of {all} were written: run it again once this is mended, and it does the rest"
+            "{done} of {all} were written: run it again once this is fixed, and it does the rest"
         ));
         return Err(outcome.failures.join("\n"));
     }

@@ -52,7 +52,7 @@ impl OpenFolder {
             Ok(descriptor) => Ok(Some(Self { descriptor, path })),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::NOTDIR | Errno::LOOP) => Err(format!(
-                "{} must be a folder, and no link to one",
+                "{} must be a folder, and not a link to one",
                 shown_path(&path)
             )),
             Err(cause) => Err(unread(&path, &cause.into())),
@@ -116,9 +116,12 @@ impl OpenFolder {
             Err(cause) => return Err(unread(cause.into())),
         };
         let is_file = |file: &File| file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let file = file
-            .filter(is_file)
-            .ok_or_else(|| format!("{} must be a file, and no link to one", shown_path(&path)))?;
+        let file = file.filter(is_file).ok_or_else(|| {
+            format!(
+                "{} must be a file, and not a link to one",
+                shown_path(&path)
+            )
+        })?;
         let mut text = Vec::new();
         let length = file.take(max + 1).read_to_end(&mut text).map_err(unread)?;
         let fits = u64::try_from(length).is_ok_and(|length| length <= max);

@@ -77,7 +77,7 @@ fn may_write(host: &Host, kind: Kind) -> bool {
     let lacks = missing(kind.writing(), host.permissions);
     if let Some(permission) = lacks {
         tell(&format!(
-            "whether the host would refuse {kind} is not known: these credentials lack the permission {permission}"
+            "cannot check if the host would refuse {kind}: these credentials lack the permission {permission}"
         ));
     }
     lacks.is_none()
@@ -127,7 +127,7 @@ struct DryRun<'j> {
 
 fn deviations(answer: &str) -> Result<Vec<String>, String> {
     let dry_run: DryRun<'_> = serde_json::from_str(answer)
-        .map_err(|cause| format!("the host answers what is no dry run: {cause}"))?;
+        .map_err(|cause| format!("the host did not return a dry run: {cause}"))?;
     let mut lines: Vec<String> = dry_run
         .deviations
         .iter()
@@ -151,7 +151,7 @@ async fn over_quota(host: &Host, steps: &[(Rank, Step<'_>)]) -> Result<Vec<Strin
     };
     let usage: BTreeMap<String, Usage> = {
         let all: BTreeMap<String, &RawValue> = serde_json::from_slice(&text)
-            .map_err(|cause| format!("the host answers no usage: {cause}"))?;
+            .map_err(|cause| format!("the host did not return the usage: {cause}"))?;
         let known = all.into_iter();
         known
             .filter_map(|(name, json)| Some((name, serde_json::from_str(json.get()).ok()?)))

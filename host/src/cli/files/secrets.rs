@@ -120,11 +120,11 @@ impl Place {
         let secret = match self {
             Self::Variable(name) => {
                 let value = variable(name).ok_or_else(|| {
-                    format!("is to be in the environment variable {name}, which is not set")
+                    format!("must be in the environment variable {name}, which is not set")
                 })?;
                 if value.is_empty() {
                     return Err(format!(
-                        "is to be in the environment variable {name}, which is empty"
+                        "must be in the environment variable {name}, which is empty"
                     ));
                 }
                 value
@@ -132,7 +132,7 @@ impl Place {
             Self::File(path) => {
                 let shown = shown_path(path);
                 let text = read_file(path)
-                    .map_err(|cause| format!("is to be in {shown}, which {cause}"))?;
+                    .map_err(|cause| format!("must be in {shown}, which {cause}"))?;
                 let text = text.strip_suffix('\n').unwrap_or(&text);
                 text.strip_suffix('\r').unwrap_or(text).to_owned()
             }

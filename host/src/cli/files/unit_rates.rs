@@ -213,11 +213,12 @@ impl HostRates {
     /// If it is not such an answer, with a sentence.
     pub(super) fn of_answer(text: &[u8]) -> Result<Self, String> {
         let read: Result<Vec<Answered<'_>>, _> = serde_json::from_slice(text);
-        let read = read.map_err(|cause| format!("the host answers no list of rates: {cause}"))?;
+        let read =
+            read.map_err(|cause| format!("the host did not return a list of rates: {cause}"))?;
         let rates = read.into_iter().map(|rate| {
             let (from, to) = (rate.currency_id_from, rate.currency_id_to);
             let key = key::parse(rate.exchange_rate_type, from, to)
-                .map_err(|cause| format!("the host answers a rate that {cause}"))?;
+                .map_err(|cause| format!("the host returned a rate that {cause}"))?;
             let value = HostRate {
                 value: rate.rate_value.get().to_owned(),
                 managed_by: rate.managed_by,

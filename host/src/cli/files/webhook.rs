@@ -72,8 +72,8 @@ pub(super) fn fault_of_password(file: &File, present: Option<&Present>) -> Optio
     let kept = present.map(|present| &present.document).is_some_and(|old| {
         authentication(old).as_deref() == Some("BASIC") && receiver(old) == receiver(new)
     });
-    let rule = "is required, as the place of the secret, such as {\"env\": \"NAME\"}: a password is kept only of a webhook that \
-                is there, for the same receiver";
+    let rule = "is required, as the place of the secret, such as {\"env\": \"NAME\"}: a password is kept only for a webhook that \
+                exists, with the same receiver";
     (!kept).then(|| format!("{}: $.authentication.password {rule}", file.name))
 }
 

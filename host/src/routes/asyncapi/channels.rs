@@ -26,14 +26,14 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Channel {
         operation: "sendRatesChanged",
         address: "cer.public.event.rates-changed.v1",
         title: "Changes of the rates that shops use",
-        summary: "To those who follow the topic",
-        description: "Server-sent events of `GET /api/v1/topics/cer.public.event.rates-changed.v1`: `data` of an event is the message, `id` the cursor that the subscription resumes after. A message may come more than once, and in any order: keep the newest of a shop by `publishTime`, and treat created and updated rates as what the shop has. An event named `reset` is no message of a shop. Unknown members are to be ignored. Consumers that read Redis themselves find the messages of shops in its streams.",
+        summary: "Subscribers of the topic receive these messages",
+        description: "Server-sent events of `GET /api/v1/topics/cer.public.event.rates-changed.v1`: the `data` of an event is the message, and its `id` is the cursor after which a subscription resumes. A message may arrive more than once, and messages may arrive in any order: for each shop, keep the newest by `publishTime`, and treat created and updated rates as the shop's current rates. An event named `reset` is not a message of a shop. Ignore unknown members. Consumers that read Redis directly find the messages of shops in its streams.",
         parameters: Value::Null,
         messages: vec![
             Message {
                 name: "RatesChanged",
                 title: "The rates of a shop have changed",
-                summary: "One message for each shop whose used rates a change has changed, or that is sent again",
+                summary: "One message for each shop whose used rates have changed or are sent again",
                 headers: None,
                 payload: rates::topic::topic_event(generator),
                 example: json!({
@@ -54,7 +54,7 @@ fn rates_changed(generator: &mut SchemaGenerator) -> Channel {
             Message {
                 name: "RatesReset",
                 title: "Messages are gone",
-                summary: "An event named `reset`: messages after the cursor are not kept any more. Read the rates again; messages go on with the next event",
+                summary: "An event named `reset`: messages after the cursor are no longer kept. Read the rates again; messages continue with the next event",
                 headers: None,
                 payload: rates::topic::topic_reset(generator),
                 example: json!({}),
@@ -69,13 +69,13 @@ fn catalog_changed(generator: &mut SchemaGenerator) -> Channel {
         operation: "sendCatalogChanged",
         address: "/api/v1/catalog/changes",
         title: "Changes of the catalog",
-        summary: "To those who follow the catalog",
-        description: "Server-sent events of `GET /api/v1/catalog/changes`: the digest of the catalog now, and after each change. Fetch the catalog when it is another one.",
+        summary: "Subscribers of the catalog's changes receive these messages",
+        description: "Server-sent events of `GET /api/v1/catalog/changes`: the digest of the present catalog, and the new digest after each change. Fetch the catalog when the digest has changed.",
         parameters: Value::Null,
         messages: vec![Message {
             name: "CatalogChanged",
-            title: "The catalog is another one",
-            summary: "The digest of what decisions of a tenant are made with",
+            title: "The catalog has changed",
+            summary: "The digest of the tenant's catalog",
             headers: None,
             payload: rules::catalog_event(generator),
             example: json!({ "digest": "gA5pPtUZFA5sF3ZQbZ0z2w" }),
@@ -89,8 +89,8 @@ fn delivery(generator: &mut SchemaGenerator) -> Channel {
         operation: "sendDelivery",
         address: "{callbackUrl}",
         title: "Deliveries to webhooks",
-        summary: "To the receivers of webhooks",
-        description: "A POST to the receiver of each webhook that wants the type of an event. 200, 201, 202 and 204 say that it has arrived; anything else, or no answer within the deadline, is tried again. The same event may come more than once: handle each `id` once. What an event says is in its `data`; the service's own types are listed with what that holds.",
+        summary: "The receivers of webhooks get these requests",
+        description: "A POST to the receiver of each webhook that wants the type of an event. 200, 201, 202 and 204 confirm that it has arrived; after any other answer, or none within the deadline, it is sent again. The same event may arrive more than once: handle each `id` once. The content of an event is its `data`, which is described for each of the service's own event types.",
         parameters: json!({ "callbackUrl": { "description": "The webhook's `callbackUrl`." } }),
         messages: deliveries(generator),
     }
@@ -159,7 +159,7 @@ fn deliveries(generator: &mut SchemaGenerator) -> Vec<Message> {
             "deliveries.events.v1",
             (
                 "A delivery has failed for good",
-                "To another webhook of the tenant; at most one a minute and webhook",
+                "A delivery to another webhook of the tenant has failed for good; at most one event per minute and webhook",
             ),
             webhooks::http::delivery_event,
             json!({
@@ -170,7 +170,7 @@ fn deliveries(generator: &mut SchemaGenerator) -> Vec<Message> {
         event(
             "Ping",
             "exe.events.v1",
-            ("A test event", "Someone tries out the webhook"),
+            ("A test event", "Someone is trying out the webhook"),
             webhooks::http::ping_event,
             json!({ "action": "PING", "message": "This is a test." }),
         ),
@@ -195,16 +195,16 @@ fn delivery_headers(generator: &mut SchemaGenerator) -> Schema {
             "required": ["Authorization", "Correlation-Id", "User-Agent"],
             "properties": {
                 "Authorization": text("`Bearer` and a JWT (RS256) whose `aud` is the callbackUrl, or `Basic` with the webhook's user name and password. `GET /oauth2/v1/certs` has the certificates."),
-                "Correlation-Id": text("A UUID, the same over all attempts."),
-                "User-Agent": text("Which service sends it."),
-                "X-Service-Signature": text("With a shared key: `HS256=` and the hexadecimal HMAC-SHA-256 of `data` as it is sent. It may have another name."),
+                "Correlation-Id": text("A UUID, the same for all attempts."),
+                "User-Agent": text("The name of the sending service."),
+                "X-Service-Signature": text("With a shared key: `HS256=` and the hexadecimal HMAC-SHA-256 of `data` as it is sent. The setting `webhooks.signature_headers` may give it another name."),
                 "X-Service-Body-Signature": text("With a shared key: `t=SECONDS,HS256=` and the HMAC of `ID.SECONDS.BODY`."),
                 "webhook-id": {
                     "type": "string", "pattern": "^[A-Za-z0-9_-]{1,255}$",
-                    "description": "With a shared key, as Standard Webhooks have it: the id of the event, or `evt_` and the first 22 characters of the base64url of its SHA-256 where it has other characters or is longer. The same over all attempts.",
+                    "description": "With a shared key, as in Standard Webhooks: the id of the event, or, if that has other characters or is longer, `evt_` and the first 22 characters of the base64url of its SHA-256. The same for all attempts.",
                 },
-                "webhook-timestamp": text("With a shared key: when the attempt was made, in seconds since the epoch."),
-                "webhook-signature": text("With a shared key: `v1,` and the base64 of the HMAC of `webhook-id.webhook-timestamp.body`; two of them, separated by a space, while a key is replaced."),
+                "webhook-timestamp": text("With a shared key: the time of the attempt, in seconds since the epoch."),
+                "webhook-signature": text("With a shared key: `v1,` and the base64 of the HMAC of `webhook-id.webhook-timestamp.body`; two of these, separated by a space, while a key is being replaced."),
             },
         })
     })

@@ -69,7 +69,7 @@ pub(super) fn asyncapi(info: Info) -> Value {
         "info": {
             "title": "Tillgate",
             "version": info.version,
-            "description": "What Tillgate sends by itself: changes of rates and of the catalog to those who subscribe, and events to the receivers of webhooks. `/openapi.json` has the requests.",
+            "description": "The messages that Tillgate sends: changes of rates and of the catalog to subscribers, and events to the receivers of webhooks. `/openapi.json` describes the requests.",
             "license": { "name": "Apache 2.0" },
         },
         "defaultContentType": "application/json",

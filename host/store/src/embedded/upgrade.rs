@@ -40,7 +40,7 @@ pub(super) fn upgrade(
         backup::write(db, &beside, &mut |_| ())?;
         tracing::warn!(
             backup = %beside.display(),
-            "the store of format {format} is brought to format {newest}; the backup has it as it was"
+            "the store is being upgraded from format {format} to {newest}; the backup contains the old format"
         );
     }
     change(db, format, formats).map_err(failed)

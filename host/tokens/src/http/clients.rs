@@ -34,7 +34,7 @@ const MAY_GRANT: &str = "The caller must be able to grant every permission that 
 
 const STATUS: QueryParameter<Status> = QueryParameter {
     name: "status",
-    about: "Only those with this status.",
+    about: "The status of the clients to list. Default: all.",
     schema: schema_of::<Status>,
     read: |text| Status::from_name(text).ok_or("must be Pending, Authorized or Revoked"),
 };
@@ -43,7 +43,7 @@ const CURSOR: QueryParameter<String> = QueryParameter::cursor(client_id_schema, 
 });
 const OVERLAP: QueryParameter<Duration> = QueryParameter {
     name: "overlap",
-    about: "How long the secrets before it stay valid, at most 30 days; without it, as long as is configured.",
+    about: "The time for which earlier secrets stay valid: at most 30 days. Default: the setting `tokens.secret_overlap`.",
     schema: duration,
     read: body::overlap,
 };
@@ -211,7 +211,7 @@ fn describe_get() -> Operation {
 
 fn describe_delete() -> Operation {
     of_client("deleteClient", "Delete a client")
-        .says("Its tokens are refused from then on. The same claims may register again, and get another secret.")
+        .says("From then on, its tokens are refused. The same claims may register again, and then get another secret.")
         .empty(204, "It was deleted")
         .with_preconditions()
 }
@@ -221,7 +221,7 @@ fn describe_authorize() -> Operation {
         .says(MAY_GRANT)
         .answers(
             200,
-            "The client, which may get tokens",
+            "The client, which can now get tokens",
             schema_of::<AnsweredClient>,
         )
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
@@ -230,14 +230,14 @@ fn describe_authorize() -> Operation {
 
 fn describe_revoke() -> Operation {
     of_client("revokeClient", "Revoke a client")
-        .says("Its tokens are refused from then on, and it can never be authorized again. The caller must be able to grant every permission that the client has.")
-        .answers(200, "The client, which gets no tokens", schema_of::<AnsweredClient>)
+        .says("From then on, its tokens are refused, and it can never be authorized again. The caller must be able to grant every permission that the client has.")
+        .answers(200, "The client, which can no longer get tokens", schema_of::<AnsweredClient>)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
 }
 
 fn describe_renew_secret() -> Operation {
     of_client("renewClientSecret", "Give a client a new secret")
-        .says("At most five secrets of a client are valid at once. The caller must be able to grant every permission that the client has.")
+        .says("A client has at most five valid secrets at once. The caller must be able to grant every permission that the client has.")
         .query(&OVERLAP)
         .answers(200, "The new secret", schema_of::<Credentials>)
         .with_header(NO_STORE.0, NO_STORE.1)
@@ -246,7 +246,7 @@ fn describe_renew_secret() -> Operation {
 
 fn describe_put_roles() -> Operation {
     of_client("putClientRoles", "Set the roles of a client")
-        .says("They replace those that it has. The caller must be able to grant every permission that the client has, and that it gets.")
+        .says("The new roles replace the present ones. The caller must be able to grant every permission that the client has and every permission that it gets.")
         .takes(|generator| describe(generator, body::roles))
         .answers(200, "The client", schema_of::<AnsweredClient>)
         .with_preconditions()

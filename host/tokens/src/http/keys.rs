@@ -40,14 +40,14 @@ async fn rotate_keys(tokens: Arc<Tokens>, _: Request) -> Result<Audited> {
 
 fn describe_list() -> Operation {
     Operation::new("listSigningKeys", Tag::Platform, "List the signing keys")
-        .says("They sign access tokens and software statements.")
+        .says("These keys sign access tokens and software statements.")
         .answers(200, "The keys, the newest last", schema_of::<Vec<KeyState>>)
         .with_entity_tag()
 }
 
 fn describe_rotate() -> Operation {
     Operation::new("rotateSigningKey", Tag::Platform, "Publish a new signing key")
-        .says("It signs once every cache of the JWKS has it. The key before it is removed when the last token that it signed has expired.")
+        .says("The new key starts to sign once every cache of the JWKS has it. The previous key is removed when the last token that it signed has expired.")
         .answers(201, "The new key", schema_of::<KeyState>)
         .refuses(&[KEY_WAITING])
 }

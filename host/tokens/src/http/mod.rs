@@ -47,12 +47,12 @@ impl Authenticate for Tokens {
 /// The largest body of a registration: 64 KiB, because sending one needs no token.
 const MAX_REGISTRATION: usize = 64 << 10;
 
-/// Who is asking.
+/// The caller of the request.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Caller")]
 struct AnsweredCaller<'a> {
-    /// Those that a route here asks for.
+    /// The caller's permissions that a route here requires.
     permissions: Vec<&'static str>,
     #[schemars(schema_with = "tenant_id")]
     tenant_id: &'a TenantId,
@@ -159,11 +159,11 @@ fn public(request: &Request, document: &PublicDocument) -> Reply {
     reply.with(CACHE_CONTROL, max_age)
 }
 
-const MAX_AGE: &str = "How long it may be cached: `public, max-age=300`.";
+const MAX_AGE: &str = "The time for which the answer may be cached: `public, max-age=300`.";
 
 fn describe_jwks() -> Operation {
     Operation::new("getJwks", Tag::Tokens, "Get the public keys of the token service")
-        .says("They verify access tokens and software statements. A new key is published for longer than `max-age` before it signs.")
+        .says("These keys verify access tokens and software statements. A new key is published for longer than `max-age` before it signs.")
         .answers(200, "The keys, a JWK set (RFC 7517)", schema_of::<JwkSet>)
         .with_header("Cache-Control", MAX_AGE)
         .with_entity_tag()
@@ -193,7 +193,7 @@ fn describe_caller() -> Operation {
 
 fn describe_register() -> Operation {
     Operation::new("registerClient", Tag::Clients, "Register a client")
-        .says("A client registers itself, without a token. It is `Pending`, and gets no tokens, until an administrator authorizes it, and is removed when nobody does; with a software statement that approves its clients it is `Authorized` at once. Its claims must match the schema of its template. Its id is made from its claims, its software and its tenant: at most 255 characters.")
+        .says("A client registers itself, without a token. It is `Pending` and gets no tokens until an administrator authorizes it; if nobody does, it is removed. With a software statement that approves its clients, it is `Authorized` at once. Its claims must match the schema of its template. Its id is made from its claims, its software and its tenant, and has at most 255 characters.")
         .takes(|generator| describe(generator, body::registration))
         .answers(201, "It was registered", schema_of::<Registered>)
         .with_header(NO_STORE.0, NO_STORE.1)

@@ -27,7 +27,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[schemars(rename = "TokenError")]
 struct ErrorAnswer {
     error: ErrorCode,
-    /// What is wrong, as a sentence.
+    /// A sentence that says what is wrong.
     #[schemars(extend("pattern" = r"^[ !#-\[\]-~]*$"))]
     error_description: String,
 }
@@ -190,26 +190,26 @@ fn fails(operation: Operation, status: u16, meaning: &'static str) -> Operation 
 }
 
 fn describe_issue() -> Operation {
-    let challenge = "How to authenticate: `Basic realm=\"tillgate\"`.";
-    let after = "After how many seconds to try again.";
+    let challenge = "The scheme to authenticate with: `Basic realm=\"tillgate\"`.";
+    let after = "The number of seconds after which to try again.";
     let operation = Operation::new("issueToken", Tag::Tokens, "Get an access token")
         .changes_nothing()
-        .says("The client authenticates with its id and secret in `Authorization: Basic`, form-encoded or plain, or, where the setting `tokens.client_secret_post` is on, in the form. Errors are those of RFC 6749, section 5.2. No answer may be cached.")
+        .says("The client authenticates with its id and secret in `Authorization: Basic`, form-encoded or plain. If the setting `tokens.client_secret_post` is on, it may send them in the form instead. Errors are those of RFC 6749, section 5.2. No answer may be cached.")
         .for_clients()
         .takes_as(FORM, form_schema)
         .answers(200, "The token", schema_of::<Issued>);
     let operation = fails(
         operation,
         400,
-        "The request is malformed, or asks for another grant or for a scope.",
+        "The request is malformed, or asks for another grant type or for a scope.",
     );
     let operation = fails(
         operation,
         401,
-        "The client is unknown, its secret is wrong, or it is not authorized, all with the same error; or the audience is another one.",
+        "The client is unknown, its secret is wrong, or it is not authorized; all of these give the same error. Or the audience is wrong.",
     )
     .with_header("WWW-Authenticate", challenge);
-    let operation = fails(operation, 406, "`Accept` leaves out JSON.");
+    let operation = fails(operation, 406, "`Accept` does not allow JSON.");
     let operation = fails(operation, 408, "The body arrived too slowly.");
     let operation = fails(
         operation,
@@ -219,13 +219,13 @@ fn describe_issue() -> Operation {
     let operation = fails(
         operation,
         429,
-        "There were too many wrong secrets in a row for this client from this address.",
+        "This address has sent too many wrong secrets in a row for this client.",
     )
     .with_header("Retry-After", after);
     let operation = fails(
         operation,
         500,
-        "The fault is on this side. The log has the correlation id.",
+        "The service has failed. Its log names the correlation id.",
     );
     fails(operation, 503, "The store is unavailable.").with_header("Retry-After", after)
 }
@@ -238,10 +238,10 @@ fn form_schema(generator: &mut SchemaGenerator) -> Schema {
             "required": ["grant_type", "audience"],
             "properties": {
                 "grant_type": { "type": "string", "const": "client_credentials" },
-                "audience": { "type": "string", "minLength": 1, "description": "The audience of the platform, as it is configured. The error names it when it is another one." },
+                "audience": { "type": "string", "minLength": 1, "description": "The configured audience of the platform. If the request names another one, the error says which one is needed." },
                 "scope": { "type": "string", "const": "", "description": "Scopes are not supported." },
-                "client_id": { "type": "string", "minLength": 1, "description": "That of the `Authorization` header, if at all; needed beside `client_secret`." },
-                "client_secret": { "type": "string", "minLength": 1, "description": "In place of the `Authorization` header, where the setting `tokens.client_secret_post` is on." },
+                "client_id": { "type": "string", "minLength": 1, "description": "The id of the client. Required with `client_secret`; with an `Authorization` header, it must be the same id." },
+                "client_secret": { "type": "string", "minLength": 1, "description": "The secret of the client, in place of the `Authorization` header. Only if the setting `tokens.client_secret_post` is on." },
             },
         })
     })

@@ -9,10 +9,13 @@ use tillgate_http::{Operation, Request};
 use crate::members::name_schema;
 
 /// The header of an answer that has a secret.
-pub(super) const NO_STORE: (&str, &str) = ("Cache-Control", "`no-store`: the answer has a secret.");
+pub(super) const NO_STORE: (&str, &str) = (
+    "Cache-Control",
+    "`no-store`, because the answer contains a secret.",
+);
 
 pub(super) const ENTITY_TAG: (&str, &str) =
-    ("ETag", "The version of what is answered, for `If-Match`.");
+    ("ETag", "The version of the resource, for `If-Match`.");
 
 /// Reads the tenant from the path.
 pub(super) fn tenant_of(request: &Request) -> Result<TenantId> {

@@ -93,7 +93,7 @@ fn describe_list() -> Operation {
     Operation::new("listRoles", Tag::Platform, "List the roles")
         .answers(
             200,
-            "Those that are built in, then the others by id",
+            "The built-in roles, then the others by id",
             schema_of::<Vec<Role>>,
         )
         .may_be_stale()
@@ -110,7 +110,7 @@ fn describe_get() -> Operation {
 
 fn describe_put() -> Operation {
     of_role("putRole", "Create or replace a role")
-        .says("Clients that have the role may do what it names at once. Only callers of the platform's tenant may do this, and only with permissions that they can grant themselves.")
+        .says("The change takes effect for clients with this role at once. Only callers of the platform's tenant may do this, and only with permissions that they can grant themselves.")
         .takes(|generator| describe(generator, body::role))
         .answers(200, "It was replaced", schema_of::<Role>)
         .answers(201, "It was created", schema_of::<Role>)
@@ -120,7 +120,7 @@ fn describe_put() -> Operation {
 
 fn describe_delete() -> Operation {
     of_role("deleteRole", "Delete a role")
-        .says("Clients that have it keep its id and get nothing from it. Only callers of the platform's tenant may do this.")
+        .says("Clients with this role keep its id but get no permissions from it. Only callers of the platform's tenant may do this.")
         .empty(204, "It was deleted")
         .with_preconditions()
         .refuses(&[PLATFORM_ONLY, ROLE_NOT_FOUND, ROLE_BUILT_IN])

@@ -34,12 +34,12 @@ const CURSOR: QueryParameter<String> = QueryParameter::cursor(uuid, |text| {
         .map_err(|_| CURSOR_RULE)
 });
 
-/// A software statement as it is answered once.
+/// The text of a new software statement.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SoftwareStatementText")]
 struct StatementText {
-    /// A JWT. It is shown here and never again.
+    /// The software statement, a JWT. No later answer contains it.
     software_statement: String,
 }
 
@@ -99,7 +99,7 @@ fn describe_post() -> Operation {
         Tag::Clients,
         "Create a software statement",
     ))
-    .says("Any number of clients can register with it until it expires or is withdrawn. Its claims are those of each of them. With `autoApprove` they are authorized at once, so its text must be kept secret; the caller must then be able to grant every permission that the template gives.")
+    .says("Any number of clients can register with it until it expires or is withdrawn. Each of them gets its claims. With `autoApprove`, they are authorized at once, so its text must be kept secret, and the caller must be able to grant every permission that the template gives.")
     .takes(|generator| describe(generator, body::statement))
     .answers(201, "It was created", schema_of::<StatementText>)
 }
@@ -115,7 +115,7 @@ fn describe_list() -> Operation {
     operation
         .answers(
             200,
-            "Those that are valid, by id",
+            "The valid statements, by id",
             schema_of::<ListPage<AnsweredStatement>>,
         )
         .with_entity_tag()
@@ -127,7 +127,9 @@ fn describe_withdraw() -> Operation {
         Tag::Clients,
         "Withdraw a software statement",
     ))
-    .says("No client registers with it from then on. Those that have registered stay.")
+    .says(
+        "From then on, no client can register with it. Clients that have registered with it stay.",
+    )
     .path("jti", "The id of the statement.", uuid)
     .empty(204, "It was withdrawn")
     .refuses(&[SOFTWARE_STATEMENT_NOT_FOUND])

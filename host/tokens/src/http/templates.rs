@@ -168,7 +168,7 @@ fn describe_list() -> Operation {
 
 fn describe_create() -> Operation {
     with_owner(Operation::new("createTemplate", Tag::Clients, "Create a registration template"))
-        .says("Clients of the software register with it: their claims must match its schema, and they get its roles. The caller must be able to grant every permission of these. The template of a platform's administrator creates the tenant if there is none.")
+        .says("Clients of the software register with it: their claims must match its schema, and they get its roles. The caller must be able to grant every permission of these roles. If the tenant does not exist, an administrator of the platform creates it with this request.")
         .takes(body::template_schema)
         .answers(201, "It was created", schema_of::<Template>)
         .with_header(ENTITY_TAG.0, ENTITY_TAG.1)
@@ -184,7 +184,7 @@ fn describe_get() -> Operation {
 
 fn describe_put() -> Operation {
     of_template("putTemplate", "Create or replace a registration template")
-        .says("`softwareId` and `softwareVersion` must be those of the path. Clients that have registered with it stay as they are. The caller must be able to grant every permission of its roles.")
+        .says("`softwareId` and `softwareVersion` must be the same as in the path. Clients that have registered with it stay as they are. The caller must be able to grant every permission of its roles.")
         .takes(body::template_schema)
         .answers(200, "It was replaced", schema_of::<Template>)
         .answers(201, "It was created", schema_of::<Template>)

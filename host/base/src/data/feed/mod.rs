@@ -278,7 +278,7 @@ async fn refresh_within<S: Subscriber + ?Sized>(
     }
     let partition = &subscription.partition;
     let why = format!(
-        "{partition:?}: what is in memory is {} s old",
+        "{partition:?}: the data in memory is {} s old",
         age.as_secs()
     );
     Err(Unavailable(why).into())

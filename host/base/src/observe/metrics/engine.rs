@@ -27,7 +27,7 @@ impl Metrics {
         });
         let made = MetricFamily::counter(
             "tillgate_engine_instances_made",
-            "Instances of the module that were made",
+            "Instances of the module that were created",
         );
         collect(made, |now| vec![Sample::count([], now.made)]);
         let traps = MetricFamily::counter(

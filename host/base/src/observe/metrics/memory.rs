@@ -11,18 +11,18 @@ use super::collector::{MetricFamily, Sample, encode};
 /// The age of the memory that requests are answered from, by kind.
 pub const AGE_OF_MEMORY: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_age",
-    "How old the oldest is that requests are answered from, by kind; at most a second while the store answers",
+    "The age of the oldest data that requests are answered from, by kind; at most a second while the store answers",
 )
 .seconds();
 
 const OBJECTS: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_objects",
-    "How many there are in memory, by kind",
+    "The number of entries in memory, by kind",
 );
 
 const BYTES: MetricFamily = MetricFamily::gauge(
     "tillgate_memory_content",
-    "How large the contents are of what is in memory, by kind, without what it takes to hold them",
+    "The size of the contents of these entries, by kind, without the overhead of keeping them",
 )
 .bytes();
 

@@ -13,7 +13,7 @@ pub(super) fn register(metrics: &Metrics) {
             1_u8,
         )]
     });
-    let family = MetricFamily::counter("process_cpu", "The processor time that was used").seconds();
+    let family = MetricFamily::counter("process_cpu", "The processor time used").seconds();
     metrics.collect(family, || {
         let used = clock_gettime(ClockId::ProcessCPUTime);
         let nanoseconds = u32::try_from(used.tv_nsec).unwrap_or_default();
@@ -21,10 +21,9 @@ pub(super) fn register(metrics: &Metrics) {
         let seconds = f64::from(seconds) + f64::from(nanoseconds) / 1e9;
         vec![Sample::new([], seconds)]
     });
-    let family =
-        MetricFamily::gauge("process_resident_memory", "The memory that is in use").bytes();
+    let family = MetricFamily::gauge("process_resident_memory", "The memory in use").bytes();
     metrics.collect(family, || sample(resident_bytes()));
-    let family = MetricFamily::gauge("process_open_fds", "How many files and sockets are open");
+    let family = MetricFamily::gauge("process_open_fds", "The number of open files and sockets");
     metrics.collect(family, || sample(open_files()));
 }
 

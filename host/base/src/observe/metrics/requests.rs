@@ -60,7 +60,7 @@ impl Requests {
             durations: histograms(
                 registry,
                 "tillgate_http_request_duration",
-                "How long it took until the answer was ready; streams go on after that",
+                "The time until the answer was ready; streams continue after that",
                 ["route", "method"],
                 Histogram::long,
             ),

@@ -93,7 +93,7 @@ impl MeasuredStore {
         );
         let durations = metrics.histograms(
             "tillgate_store_request_duration",
-            "How long requests to the store took, by verb",
+            "The duration of requests to the store, by verb",
             ["verb"],
             Histogram::long,
         );
