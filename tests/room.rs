@@ -28,7 +28,7 @@ const TEMPLATES: &str = "/v1/tenants/acme/templates";
 const SHOP: &str = "/api/v1/business-units/shop";
 const RATE: &str = "/api/v1/business-units/company/exchange-rates/SALES/SEK/EUR";
 
-/// The list routes that reserve nothing, with the reason.
+/// The routes without an id at the end of the path that reserve nothing, with the reasons.
 const RESERVE_NOTHING: &[(&str, &[&str])] = &[
     (
         "all who ask share what is in memory",

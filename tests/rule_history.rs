@@ -272,7 +272,7 @@ async fn a_query_is_read_strictly() {
             "{query}"
         );
     }
-    // A cursor that no answer has given leads nowhere.
+    // Made-up cursors give access to no further rows.
     for cursor in ["0", "1", "2", "18446744073709551615"] {
         let page = shop.history(BEER, &format!("?cursor={cursor}")).await;
         assert!(steps(&page).len() <= 1, "{page}");

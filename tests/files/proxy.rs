@@ -70,7 +70,7 @@ impl Gate {
     }
 }
 
-/// A proxy that holds one of the requests that begin with a text, after `after` others: it reports that it has the
+/// A proxy that holds one of the requests that begin with a text, after `others` others: it reports that it has the
 /// request, and waits until it may pass it on.
 pub fn holding(
     host: &str,

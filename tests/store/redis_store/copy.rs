@@ -255,7 +255,7 @@ async fn only_an_empty_store_is_copied_into() {
     ];
     for to in all {
         copied(&from, to.as_ref()).await;
-        // Names from whatever is to be copied now.
+        // The name of the source does not matter.
         for name in ["it", "another"] {
             let again = copy((&from, name), to.as_ref(), &mut |_| ()).await;
             assert_eq!(
