@@ -1,4 +1,4 @@
-//! The AsyncAPI document: what the host sends is what it says, down to the data of the service's own events.
+//! The AsyncAPI document describes what the host sends, down to the data of the service's own events.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::support::receiver::{Answer, Receiver};
 use crate::support::wait::until;
 use crate::webhooks::shop::{KEY, Shop, TYPE, WEBHOOKS, local};
 
-/// The service's own types of events.
+/// The types of the service's own events.
 const OWN: [&str; 5] = [
     "entity-conditions.events.v1",
     "projects.events.v1",
@@ -24,7 +24,7 @@ async fn document(shop: &Shop) -> Value {
     shop.get("/asyncapi.json").await
 }
 
-/// What of a value is not as a schema of the document says.
+/// Returns where a value does not fit a schema of the document.
 fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let schema = json!({ "allOf": [schema], "components": document["components"] });
     let validator = jsonschema::draft202012::new(&schema).unwrap();
@@ -34,7 +34,7 @@ fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What of an envelope and of its data is not as the message of its type says.
+/// Returns where an envelope and its data do not fit the message of its type.
 fn faults_of_event(document: &Value, envelope: &Value) -> Vec<String> {
     let messages = document["components"]["messages"].as_object().unwrap();
     let mut payloads = messages.values().map(|message| &message["payload"]);

@@ -1,5 +1,5 @@
-//! The audit lines of the program's log: one for each change of who may do what, none for what changed nothing, and
-//! nowhere a secret.
+//! The audit lines of the program's log: each change of rights has exactly one, a request that changes nothing has
+//! none, and none contains a secret.
 
 mod routes;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::host::{Program, client, read, token};
 
-/// A program, the operator's token, and every secret that was answered.
+/// A program, the operator's token, and every secret that an answer contained.
 struct Asked {
     program: Program,
     http: Client,
@@ -17,7 +17,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Asks for something, which must be answered with this status.
+    /// Sends a request and asserts its status.
     async fn call(&mut self, expected: u16, method: Method, path: &str, body: Value) -> Value {
         let request = self
             .http
@@ -51,8 +51,7 @@ impl Asked {
     }
 }
 
-/// Does everything that there is to do, and a little that changes nothing; answers the lines that are to be there,
-/// after those of the first start.
+/// Makes every kind of change, and a few that change nothing; returns the expected lines, after those of the first start.
 async fn administer(asked: &mut Asked) -> Vec<Value> {
     const NONE: Value = Value::Null;
     let (put, post, delete) = (Method::PUT, Method::POST, Method::DELETE);
@@ -61,7 +60,7 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
         "/v1/roles/reader",
         json!({ "permissions": ["ecs.condition.read"] }),
     );
-    // Put as they are, they have no further line.
+    // Written again unchanged, they add no line.
     for status in [201, 200] {
         asked.call(status, put.clone(), tenant, json!({})).await;
         asked.call(status, put.clone(), role, reader.clone()).await;
@@ -142,7 +141,7 @@ async fn administer(asked: &mut Asked) -> Vec<Value> {
     ]
 }
 
-/// What is configured, written by the operator.
+/// Makes the operator's changes of conditions and rates; returns the expected lines.
 async fn configure(asked: &mut Asked) -> Vec<Value> {
     const NONE: Value = Value::Null;
     let (put, delete) = (Method::PUT, Method::DELETE);
@@ -190,7 +189,7 @@ async fn configure(asked: &mut Asked) -> Vec<Value> {
     ]
 }
 
-/// Takes out of lines what names the request and the versions; answers these.
+/// Removes the fields that name the request and the versions from the lines; returns the versions.
 fn versions(lines: &mut [Value]) -> Vec<(Value, Value)> {
     let versions = lines.iter_mut().map(|line| {
         let fields = line.as_object_mut().unwrap();
@@ -259,7 +258,7 @@ async fn every_change_has_its_line_once_and_no_secret_is_in_the_log() {
     let mut audit: Vec<Value> = audit.collect();
     let versions = versions(&mut audit).split_off(administered);
     assert_eq!(audit, expected);
-    // Each begins where the one before has ended.
+    // Each change begins with the version that the one before ended with.
     assert!(versions[0].0.is_null() && versions[3].1.is_null());
     for (before, after) in versions.iter().zip(&versions[1..4]) {
         assert_eq!(before.1, after.0);

@@ -1,5 +1,5 @@
-//! Hostile and mistaken requests: each gets its status and the names of all that is wrong, none a 500, and nothing is
-//! changed by any.
+//! Hostile and mistaken requests: each gets its status and a list of all faults, none gets a 500, and none changes
+//! anything.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const CONDITION: &str = "/api/v1/entity-conditions/new";
 const RESTRICTIONS: &str = "/api/v1/project-restrictions/evaluate";
 const BASKET: &str = "/api/v1/evaluations";
 
-/// Method, path, body, and the paths of every fault, in order.
+/// Method, path, body, and the paths of all faults, in order.
 type Fault = (
     &'static str,
     &'static str,
@@ -22,7 +22,7 @@ type Fault = (
 );
 
 const FAULTS: &[Fault] = &[
-    // What is no JSON.
+    // Bodies that are not JSON.
     ("POST", AGE, "", &["$"]),
     ("POST", AGE, "{", &["$"]),
     ("POST", AGE, "null", &["$"]),
@@ -54,7 +54,6 @@ const FAULTS: &[Fault] = &[
         r#"{"item":{"id":"a"},"context":{"customer":{"customer_age":NaN}}}"#,
         &["$"],
     ),
-    // Members that appear twice.
     (
         "POST",
         AGE,
@@ -67,7 +66,6 @@ const FAULTS: &[Fault] = &[
         r#"{"item":{"id":"a","id":"b"},"context":{},"x":{"y":1,"y":2}}"#,
         &["$.item.id", "$.x.y"],
     ),
-    // Requests about conditions.
     ("POST", AGE, "{}", &["$.item", "$.context"]),
     (
         "POST",
@@ -155,7 +153,6 @@ const FAULTS: &[Fault] = &[
         "{}",
         &["$.conditionId"],
     ),
-    // Requests about projects.
     ("POST", RESTRICTIONS, "{}", &["$.projectId", "$.item"]),
     (
         "POST",
@@ -185,7 +182,6 @@ const FAULTS: &[Fault] = &[
         r#"{"projectId":"0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90","item":{"id":"a","additionalProperties":null}}"#,
         &["$.item.additionalProperties"],
     ),
-    // Baskets.
     ("POST", BASKET, "{}", &["$.items", "$.context"]),
     ("POST", BASKET, r#"{"items":[],"context":{}}"#, &["$.items"]),
     (
@@ -200,7 +196,6 @@ const FAULTS: &[Fault] = &[
             "$.context.customer",
         ],
     ),
-    // Conditions.
     ("PUT", CONDITION, "{}", &["$.rule", "$.condition_value"]),
     (
         "PUT",
@@ -254,7 +249,6 @@ const FAULTS: &[Fault] = &[
         r#"{"rule":"LICENSE_REQUIREMENT","condition_value":{}}"#,
         &["$.conditionId"],
     ),
-    // Projects.
     ("PUT", PROJECT, "{}", &["$.restrictions"]),
     (
         "PUT",
@@ -447,7 +441,7 @@ impl Shop {
     }
 }
 
-/// A problem is what RFC 9457 says, and what existing clients read.
+/// Asserts that a problem conforms to RFC 9457 and has the members that existing clients read.
 fn assert_problem(status: u16, problem: &Value) {
     assert_eq!(problem["status"], status, "{problem}");
     assert_eq!(problem["statusCode"], status, "{problem}");
@@ -628,7 +622,7 @@ async fn refusals_too_are_kept_out_of_caches() {
     }
 }
 
-/// A method, a path with a place for an id, and the name of that place.
+/// A method, a path with a placeholder for an id, and the parameter's name.
 type Place = (&'static str, &'static str, &'static str);
 
 const PLACES: &[Place] = &[
@@ -676,7 +670,7 @@ async fn an_id_that_clients_take_for_a_step_of_the_path_is_refused_everywhere() 
         ("content-type", "application/json"),
     ];
     for (method, path, place) in PLACES {
-        // As they are, since no well-behaved client sends them.
+        // Sent unchanged on a raw connection, because well-behaved clients normalize them.
         for id in [".", "..", "%2e", "%2E%2e", ".%2E"] {
             let line = format!("{method} {}", path.replace("{}", id));
             let answer = send_one(&shop.host.url, &message(&line, &headers, LICENSE)).await;

@@ -1,5 +1,5 @@
-//! What one request may take of memory: bodies while they are read, what they are read into, answers that nobody reads. How
-//! much it is in MB is for `tests/hostile/run.mjs` to print.
+//! Bounds on the memory of one request: bodies while they are read, the values they are read into, and answers that
+//! nobody reads. `tests/hostile/run.mjs` prints the amounts in MB.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ async fn a_body_of_more_values_than_anything_valid_has_is_refused() {
     assert_eq!(status, 400);
     let message = "$ must have at most 250000 values, in arrays and objects too";
     assert_eq!(body["message"], json!([message]));
-    // What is not known is JSON all the same, and not too deep.
+    // An unknown member must be valid JSON too, and not too deep.
     let deep = format!(
         r#"{{"restrictions":[],"x":{}1{}}}"#,
         "[".repeat(40),
@@ -67,7 +67,7 @@ async fn a_body_of_more_values_than_anything_valid_has_is_refused() {
     assert_eq!(body["message"], messages);
 }
 
-/// A connection that announces a body and sends a part of it.
+/// Opens a connection that announces a body and sends a part of it.
 async fn stalled(url: &str, token: &str, announced: usize) -> TcpStream {
     let mut connection = TcpStream::connect(url.strip_prefix("http://").unwrap())
         .await
@@ -88,7 +88,7 @@ async fn bodies_wait_for_room_and_one_tenant_takes_at_most_half_of_it() {
         host.token("other", ROLES).await,
     );
     let mut stalled = stalled(&host.url, &token, 500 << 10).await;
-    // It has its room once others of the tenant have none.
+    // The stalled body has its room once there is none left for others of its tenant.
     let body = || format!(r#"{{"restrictions":[]{}}}"#, " ".repeat(300 << 10));
     let mut when_there_is_room = 201;
     let refused = answered("a body for which there is no room", async || {
@@ -115,7 +115,7 @@ async fn bodies_wait_for_room_and_one_tenant_takes_at_most_half_of_it() {
         when_there_is_room,
         "small bodies need none"
     );
-    // Ten seconds without progress are too many, however much was announced.
+    // A body without progress for ten seconds is refused, whatever length was announced.
     let mut answer = String::new();
     let dropped = stalled.read_to_string(&mut answer);
     within("the end of a body that stalls", dropped)
@@ -157,7 +157,7 @@ async fn answers_that_nobody_reads_leave_room_for_others() {
     };
     let whole = ask(&token).await.bytes().await.unwrap().len();
     assert!((5 << 20..10 << 20).contains(&whole), "{whole}");
-    // More than one tenant may have, and it fills what the system keeps of a connection.
+    // More than one tenant may have, and enough to fill the system's buffers of a connection.
     let mut unread = Vec::new();
     let refused = loop {
         let answer = ask(&token).await;

@@ -1,4 +1,4 @@
-//! The commands that ask a running host, as an operator types them.
+//! The commands that talk to a running host, as an operator types them.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -32,13 +32,13 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// What a command that succeeds prints.
+/// Returns the output of a command that succeeds.
 fn done(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout).to_owned()
 }
 
-/// What a command that fails says, in one line.
+/// Returns the one-line error of a command that fails.
 fn failed(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     assert_eq!(text(&output.stdout), "");
@@ -318,7 +318,7 @@ async fn pages_are_followed_to_the_end() {
     let exact = "123456789012345678901";
     let numbers = (0..1_000).map(|number| number.to_string());
     for number in numbers.chain([exact.to_owned()]) {
-        // One address may have no more than 1,000 of them pending.
+        // One address may have at most 1,000 pending registrations.
         let address = std::net::Ipv4Addr::from_bits(u32::try_from(number.len()).unwrap());
         let number = Claim::Number(number);
         let registration = Registration {
@@ -483,7 +483,7 @@ async fn a_backup_of_a_running_host_is_restored_and_served() {
     assert!(wrote.contains(" partitions, "), "{wrote}");
     let told = failed(&run(&["backup", &file, "--store", &from]));
     assert!(told.contains("backup.db exists already"), "{told}");
-    // Not in the backup.
+    // This client is not in the backup.
     let later = shop.till(2).await;
 
     let other = tempfile::tempdir().unwrap();
@@ -646,7 +646,7 @@ fn what_is_not_understood_ends_with_2_and_help_has_examples() {
     }
 }
 
-/// The commands, as `--help` lists them.
+/// Returns the commands that `--help` lists.
 fn commands() -> Vec<String> {
     let help = done(&output(&mut tillgate(&["--help"])));
     let listed = help

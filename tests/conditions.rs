@@ -1,4 +1,4 @@
-//! Conditions, projects, decisions and the catalog, over HTTP as a till and a rule owner use them.
+//! Conditions, projects, decisions and the catalog over HTTP, as a till and a rule owner use them.
 
 use std::sync::Arc;
 

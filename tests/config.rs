@@ -1,5 +1,5 @@
-//! The settings: the manual names exactly those that there are, each takes effect from a file and from the environment,
-//! and a wrong one is refused by its name.
+//! The settings: the manual names every setting and no other, each takes effect from a file and from the environment,
+//! and a wrong value is refused with the name of its key.
 
 mod environment;
 
@@ -15,7 +15,7 @@ use tillgate_base::config::{Config, DEFAULTS};
 use crate::support::host::Program;
 use crate::support::wait::output;
 
-/// Every setting with another value than the manual has: its key, the value in TOML, and in the environment.
+/// Every setting with a value that differs from the manual's: its key, the value in TOML, and in the environment.
 const SETTINGS: &[(&str, &str, &str)] = &[
     ("listen", r#""127.0.0.1:9090""#, "127.0.0.1:9090"),
     ("http.unknown_members", r#""ignore""#, "ignore"),
@@ -170,7 +170,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Settings that are refused without another one.
+/// Settings that are refused unless another one is set.
 const NEEDS: &[(&str, &str)] = &[
     ("page.sign_in", "trusted_issuers"),
     ("tls.cert", "tls.key"),
@@ -208,7 +208,7 @@ fn is_list(key: &str) -> bool {
     LISTS.iter().any(|(list, _)| *list == key)
 }
 
-/// `serve --print-config` with a file's content and an environment, and nothing of this process's.
+/// Runs `serve --print-config` with the content of a file and an environment, but without this process's environment.
 fn print_config(file: Option<&str>, environment: &[(String, &str)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let mut program = Program::command();
@@ -222,7 +222,7 @@ fn print_config(file: Option<&str>, environment: &[(String, &str)]) -> Output {
     output(&mut program)
 }
 
-/// What is printed: each setting's value, and where it comes from.
+/// Returns the printed value and source of each setting.
 fn printed(output: &Output) -> BTreeMap<String, (Value, String)> {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
@@ -245,7 +245,7 @@ fn variable(key: &str) -> String {
     format!("TILLGATE_{}", key.to_uppercase().replace('.', "__"))
 }
 
-/// All settings as the content of a file.
+/// Returns all settings as the content of a file.
 fn file() -> String {
     let lines = SETTINGS.iter();
     lines
@@ -258,7 +258,7 @@ fn read(toml: &str) -> Value {
     figment.extract().unwrap()
 }
 
-/// The example of a list at the manual's end, as it would stand in a file.
+/// Returns the example of a list at the end of the manual, as it would stand in a file.
 fn example(list: &str) -> String {
     let begin = DEFAULTS.find(&format!("# [[{list}]]")).unwrap();
     let lines = DEFAULTS[begin..]
@@ -268,12 +268,11 @@ fn example(list: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The examples of all lists.
 fn examples() -> String {
     LISTS.iter().map(|(list, _)| example(list)).collect()
 }
 
-/// The keys of settings, those of a table after its name.
+/// Returns the keys of settings; those in a table follow its name.
 fn keys(settings: &Value) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for (key, value) in settings.as_object().unwrap() {
@@ -290,8 +289,8 @@ fn keys(settings: &Value) -> BTreeSet<String> {
     keys
 }
 
-/// The keys that are read in a table of the configuration, also those that may be absent: an error about another key
-/// lists them.
+/// Returns the keys that may appear in a table of the configuration, including optional ones: an error about an
+/// unknown key lists them.
 fn keys_read(table: &str) -> &'static [&'static str] {
     let another = match table {
         "" => "another_key = 1".to_owned(),
@@ -350,7 +349,7 @@ fn the_manual_names_variables_that_are_read() {
         ]
     );
     assert_eq!(names.len(), others.len() + 2);
-    // These are for other commands, and no settings.
+    // These variables are for other commands and are not settings.
     let others: Vec<_> = others
         .iter()
         .map(|name| ((*name).to_owned(), "x"))
@@ -434,7 +433,7 @@ fn each_setting_of_the_environment_is_stronger_than_the_file_and_changes_no_othe
             expected.insert(key.to_owned(), (set[key].0.clone(), source.clone()));
         }
         assert_eq!(alone, expected, "{key}");
-        // The manual as a file says what the defaults say.
+        // Using the manual as a file gives the same as the defaults.
         let over = print_config(Some(DEFAULTS), &variables);
         assert_eq!(printed(&over)[*key], alone[*key], "{key}");
     }
@@ -451,7 +450,7 @@ fn the_example_of_each_list_can_be_used_as_it_is() {
         let example = read(&example);
         for (index, table) in tables.as_array().unwrap().iter().enumerate() {
             for (key, value) in table.as_object().unwrap() {
-                // What the example leaves to a default is printed.
+                // Members that the example leaves to a default are printed too.
                 let written = &example[list][index].get(key);
                 assert!(
                     written.is_none_or(|written| written == value),
@@ -466,8 +465,8 @@ fn the_example_of_each_list_can_be_used_as_it_is() {
     }
 }
 
-/// A key, a value that it cannot have, in TOML and in the environment, and what the error names. The second is empty where the
-/// environment may have it.
+/// A key, a wrong value in TOML and in the environment, and the text that the error contains. The environment's value
+/// is empty where that value is valid in the environment.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     ("colour", "\"red\"", "red", "colour"),
     ("log.colour", "\"red\"", "red", "colour"),
@@ -720,7 +719,7 @@ fn a_wrong_value_is_refused_by_the_name_of_its_key() {
             let told = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(1), "{key} = {toml}, {from}");
             assert_eq!(output.stdout, b"", "{key} = {toml}, {from}");
-            // A variable is named as it is written.
+            // A variable is named in the spelling of the environment.
             let told = told.to_lowercase();
             let named = named.to_lowercase();
             assert!(told.contains(&named), "{key} = {toml}, {from}: {told}");
@@ -728,7 +727,7 @@ fn a_wrong_value_is_refused_by_the_name_of_its_key() {
     }
 }
 
-/// A list with one text replaced by another is refused, and the error names the key.
+/// Asserts that a list with one text replaced by another is refused, and that the error names the key.
 fn assert_refused(list: &str, value: &str, (right, wrong, named): (&str, &str, &str)) {
     assert!(value.contains(right), "{right}");
     let value = value.replacen(right, wrong, 1);

@@ -1,4 +1,4 @@
-//! Connections: what one address may take of them, readers that do not read, and what a request's head must have.
+//! Connections: the limit for one address, readers that do not read, and the required fields of a request's head.
 
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::support::host::{Host, Program};
 use crate::support::wait::{until, within};
 
-/// The program, which may have so many open files.
+/// Starts the program with a limit on open files.
 fn with_open_files(count: usize, folder: &TempDir) -> Program {
     let program = Program::command();
     let mut command = Command::new("sh");
@@ -26,7 +26,7 @@ fn with_open_files(count: usize, folder: &TempDir) -> Program {
     Program::spawn(&mut command, "")
 }
 
-/// A connection from an address of the loopback network.
+/// Opens a connection from an address of the loopback network.
 async fn connect(url: &str, from: [u8; 4]) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::from(from), 0).into()).unwrap();
@@ -34,14 +34,14 @@ async fn connect(url: &str, from: [u8; 4]) -> TcpStream {
     socket.connect(address).await.unwrap()
 }
 
-/// What is answered to a request's head, until the connection ends.
+/// Sends a request's head; returns everything up to the end of the connection.
 async fn ask(mut connection: TcpStream, head: &str) -> String {
     let mut answer = Vec::new();
     let exchange = async {
         connection.write_all(head.as_bytes()).await?;
         connection.read_to_end(&mut answer).await
     };
-    // A connection that is refused is closed, or reset when it has sent something.
+    // A refused connection is closed, or reset when it has sent something.
     let _ended = within("the end of the connection", exchange).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -56,7 +56,7 @@ async fn readers_that_do_not_read_keep_nobody_else_out_and_are_dropped() {
     let mut readers = Vec::new();
     for _ in 0..190 {
         let mut reader = connect(&program.url, [127, 0, 0, 1]).await;
-        // Those that are too many are closed.
+        // Connections beyond the limit are closed.
         let _sent = reader.write_all(many.as_bytes()).await;
         readers.push(reader);
     }
@@ -66,7 +66,7 @@ async fn readers_that_do_not_read_keep_nobody_else_out_and_are_dropped() {
     }
     let refused = ask(connect(&program.url, [127, 0, 0, 1]).await, PAGE).await;
     assert_eq!(refused, "");
-    // They still do not read, and yet their places are free after a while.
+    // They still do not read, yet their places become free after a while.
     until("readers that do not read are dropped", async || {
         let answer = ask(connect(&program.url, [127, 0, 0, 1]).await, PAGE).await;
         answer.starts_with("HTTP/1.1 200")

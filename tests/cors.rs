@@ -1,4 +1,5 @@
-//! Cross-origin requests: off by default to the byte, and where origins are configured, what their pages may send and read.
+//! Cross-origin requests: off by default, with answers that are byte-for-byte the same; with configured origins,
+//! limits on the requests that their pages may send and the answers that they may read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +18,7 @@ const SHOP: &str = "https://shop.example";
 const CONDITION: &str = "/api/v1/entity-conditions/beer";
 const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
 
-/// A host whose settings name these origins.
+/// Starts a host whose settings name these origins.
 async fn open_to(origins: &[&str]) -> Host {
     let clock = Arc::new(SystemClock);
     let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -29,7 +30,7 @@ async fn send(host: &Host, line: &str, headers: Headers<'_>) -> Response {
     wire::send_one(&host.url, &message(line, headers, "")).await
 }
 
-/// The headers of an answer that are about other origins, in lower case.
+/// Returns the headers of an answer that concern other origins, in lower case.
 fn about_origins(headers: &HeaderMap) -> Vec<(&str, &str)> {
     let all = headers
         .iter()
@@ -43,7 +44,7 @@ fn about_origins(headers: &HeaderMap) -> Vec<(&str, &str)> {
     about
 }
 
-/// What a browser asks before a PUT of JSON.
+/// Returns the headers of a browser's preflight before a PUT of JSON.
 fn preflight(origin: &str) -> [(&str, &str); 3] {
     [
         ("origin", origin),
@@ -116,7 +117,7 @@ async fn a_preflight_of_an_origin_is_answered_for_the_paths_and_methods_that_the
     assert_eq!(nowhere.headers["access-control-allow-origin"], SHOP);
     assert!(!nowhere.headers.contains_key("access-control-allow-methods"));
 
-    // What is no preflight, or of no such origin, is what it is without.
+    // Anything that is not a preflight from such an origin is answered as without CORS.
     let [origin, method, headers] = preflight(SHOP);
     let [stranger, ..] = preflight("https://shop.example.evil.example");
     for (headers, allowed) in [
@@ -187,7 +188,7 @@ async fn every_answer_says_which_origin_may_read_it() {
     let stream = host.request(Method::GET, catalog, &token);
     let stream = stream.header("origin", SHOP).send().await.unwrap();
     assert_eq!(stream.headers()["access-control-allow-origin"], SHOP);
-    // A cache may hold what is compressed, by both.
+    // Caches must distinguish compressed answers by both request headers.
     let page = [("accept-encoding", "gzip"), ("origin", SHOP)];
     let page = host
         .http
@@ -258,7 +259,7 @@ async fn the_address_for_operators_answers_no_other_origin() {
     serving.abort();
 }
 
-/// The names of headers of this service's own in the sources of a folder.
+/// Collects the names of this service's own headers from the sources of a folder.
 fn own_headers(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

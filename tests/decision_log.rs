@@ -1,5 +1,5 @@
-//! Decisions on record: what a tenant has chosen stands there and nothing of the customer does, whatever happens to the disk;
-//! what is lacking is counted and said.
+//! The decision log has what a tenant has chosen and nothing about the customer, whatever happens to the disk; missing
+//! decisions are counted and reported.
 
 mod choice;
 mod command;
@@ -23,13 +23,13 @@ use crate::support::host::{Host, HostStore, take_modifier};
 const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const UNREACHABLE: &str = "00000000-0000-4000-8000-000000000000";
 
-/// When the clock stands still: the start of 2026.
+/// The time of the stopped clock: the start of 2026.
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 const AT: &str = "2026-01-01T00:00:00.000Z";
 
 const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator", "iam.admin"];
 
-/// A host that writes a record, with an age condition, a license and a project of a tenant.
+/// A host that writes a decision log, with an age condition, a license and a project of a tenant.
 struct Shop {
     host: Host,
     clock: Arc<StoppedClock>,
@@ -120,21 +120,21 @@ impl Shop {
         assert_eq!((status, answer), (200, chosen));
     }
 
-    /// Has the host decide; answers the id of the request.
+    /// Asks the host for a decision; returns the id of the request.
     async fn decide(&self, path: &str, request: &Value) -> Uuid {
         let correlation = Uuid::new_v4();
         let asked = self
             .host
             .request(Method::POST, &format!("/api/v1/{path}"), &self.token);
         let asked = asked.header("correlation-id", correlation.to_string());
-        // What a till sends of its customer beyond what is read.
+        // A till may send members about its customer that the host does not read.
         let asked = asked.header("prefer", "handling=lenient");
         let answer = asked.json(request).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{path} {request}");
         correlation
     }
 
-    /// Has the host decide about a customer of an age who buys an item.
+    /// Asks the host whether a customer of this age may buy an item.
     async fn sell(&self, item: &str, age: u8) -> Uuid {
         let request = json!({
             "item": { "id": item }, "context": { "customer": { "customer_age": age } },
@@ -142,14 +142,14 @@ impl Shop {
         self.decide("conditions/beer/evaluate", &request).await
     }
 
-    /// Has the host write to the end; answers the lines on record.
+    /// Lets the host finish writing; returns the lines of the log.
     async fn on_record(&self) -> Vec<Value> {
         let log = self.host.features.conditions.decision_log().unwrap();
         log.close().await;
         lines(&record_in(&self.folder))
     }
 
-    /// A line about an item, with what it has besides.
+    /// Returns a line about an item, with these further members.
     fn line(&self, item: &str, correlation: Uuid, more: Value) -> Value {
         let mut line = json!({
             "at": AT, "tenantId": "acme", "clientId": self.client, "itemId": item,
@@ -168,7 +168,7 @@ impl Shop {
     }
 }
 
-/// The lines of a file.
+/// Returns the lines of a file.
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'), "{text}");
@@ -360,7 +360,7 @@ async fn the_version_on_record_is_that_of_the_condition_that_decided() {
         .unwrap()
         .trim_matches('"')
         .to_owned();
-    // The tenant's own decides, as long as it is switched on.
+    // The tenant's own condition decides as long as it is enabled.
     shop.sell("1", 19).await;
     rule["enabled"] = json!(false);
     let own = shop.host.app.records(

@@ -1,5 +1,5 @@
-//! A host on the embedded store while its disk is full, read-only or fails: decisions go on, writes are 503, and all goes on by
-//! itself. What the store does is tested in `store/faults.rs`.
+//! A host on the embedded store while its disk is full, read-only or failing: decisions continue, writes get 503, and
+//! the host recovers by itself. `store/faults.rs` tests the store itself.
 
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -8,7 +8,6 @@ use crate::support::failing_disk::{EIO, ENOSPC, EROFS, FailingDisk};
 use crate::support::host::{Program, client, read, token};
 use crate::support::wait::until;
 
-/// A host on a failing disk, and its operator's token.
 struct OnFailingDisk {
     folder: tempfile::TempDir,
     disk: FailingDisk,
@@ -42,7 +41,7 @@ impl OnFailingDisk {
         request.bearer_auth(&self.token).json(body)
     }
 
-    /// Puts a condition of this age; returns the status, and `Retry-After` of a failure.
+    /// Puts a condition with this age; returns the status, and the `Retry-After` of a failure.
     async fn put(&self, minimum_age: u32) -> (u16, Option<String>) {
         let body = json!({
             "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum_age },
@@ -54,7 +53,7 @@ impl OnFailingDisk {
         (answer.status().as_u16(), retry)
     }
 
-    /// What is decided about a customer of 17 years.
+    /// Returns the decision about a 17-year-old customer.
     async fn decision(&self) -> Value {
         let body = json!({
             "item": { "id": "sku" }, "context": { "customer": { "customer_age": 17 } },

@@ -1,4 +1,4 @@
-//! `tillgate doctor`: what each check says, what it is called, and that nothing is written.
+//! `tillgate doctor`: the finding and name of each check; and it writes nothing.
 
 mod bundle;
 
@@ -23,7 +23,6 @@ use crate::support::redis::{Server, free_port};
 use crate::support::script::{ScriptedHost, Then, response};
 use crate::support::wait::output;
 
-/// A day.
 const DAY: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
 
 fn doctor(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -32,14 +31,14 @@ fn doctor(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     output(command.envs(environment.iter().copied()))
 }
 
-/// What is found, as JSON, and the exit code.
+/// Runs the command; returns its findings as JSON, and the exit code.
 fn found(arguments: &[&str], environment: &[(&str, &str)]) -> (Value, i32) {
     let output = doctor(&[arguments, &["--json"]].concat(), environment);
     let report = serde_json::from_slice(&output.stdout).expect("a report");
     (report, output.status.code().unwrap())
 }
 
-/// The verdicts and the sentences of one check.
+/// Returns the verdicts and the sentences of one check.
 fn of(report: &Value, check: &str) -> Vec<(String, String)> {
     let findings = report["checks"].as_array().unwrap().iter();
     let findings = findings.filter(|finding| finding["check"] == check);
@@ -52,7 +51,7 @@ fn of(report: &Value, check: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Asserts that a check has found something with these words.
+/// Asserts that a check has a finding with this verdict and these words.
 fn assert_found(report: &Value, check: &str, verdict: &str, words: &str) {
     let all = of(report, check);
     let is_there = all
@@ -65,7 +64,7 @@ fn url_of(folder: &Path) -> String {
     format!("embedded:{}", folder.display())
 }
 
-/// A store in a folder, written at a time.
+/// Writes a store to a folder at the time of the clock.
 fn filled(folder: &Path, clock: Arc<dyn Clock>) -> String {
     let store = EmbeddedStore::open(folder, clock).unwrap();
     let commit = Commit {
@@ -83,7 +82,7 @@ fn filled(folder: &Path, clock: Arc<dyn Clock>) -> String {
     url_of(folder)
 }
 
-/// The files of a folder, and what is in them.
+/// Returns the files of a folder with their content.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| {
         let file = file.unwrap();
@@ -146,7 +145,7 @@ fn the_end_of_a_certificate_is_told() {
         files.write(&authority.issue_valid(now.minus(365 * DAY), end));
         let (report, _) = found(&here, &environment);
         assert_found(&report, "certificate", verdict, words);
-        // Certificates say seconds.
+        // Certificates have a precision of seconds.
         let end = Timestamp(end.seconds() * 1_000_000).to_millis_text();
         assert_found(&report, "certificate", verdict, &end);
     }
@@ -220,7 +219,7 @@ fn a_host_that_has_another_store_than_the_settings_is_told() {
     assert_eq!(code, 0);
     let told = format!("the host has another store than {other}: embedded elsewhere");
     assert_found(&report, "host", "warn", &told);
-    // As after a move, when a flag goes on naming the folder.
+    // As after a move, when a flag still names the folder.
     let server = Server::start();
     let (report, code) = at(&format!("redis://u:sesame@127.0.0.1:{}", server.port));
     assert_eq!(code, 1);
@@ -245,7 +244,7 @@ fn a_store_is_left_as_it_is() {
         );
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let mut after = files(&folder.path().join("store"));
-        // SQLite may leave an empty log, and the index of it.
+        // SQLite may leave an empty log, and its index.
         let log = after.remove("tillgate.db-wal").unwrap_or_default();
         after.remove("tillgate.db-shm");
         assert!(log.is_empty() && after == before, "files have changed");
@@ -270,7 +269,7 @@ fn what_is_not_there_or_damaged_fails_and_says_what_to_do() {
     );
     assert!(!folder.path().join("none").exists());
 
-    // Of a store that has lost its file, something is left.
+    // A store that has lost its main file leaves other files behind.
     let lost = folder.path().join("lost");
     std::fs::create_dir(&lost).unwrap();
     let (report, code) = found(&[&here[..], &[&url_of(&lost)]].concat(), &[]);
@@ -370,7 +369,7 @@ fn every_setting_that_is_not_understood_is_named_with_what_may_be_meant() {
         assert_found(&report, "configuration", "fail", &words);
     }
     assert_eq!(of(&report, "configuration").len(), 9, "{report}");
-    // The rest is looked at all the same.
+    // The remaining checks still run.
     assert_found(&report, "store", "ok", "is sound");
     assert_found(&report, "port", "ok", "a free port");
 
@@ -421,10 +420,10 @@ fn a_port_that_is_free_and_one_that_another_program_has_are_told_apart() {
     let (report, code) = at(&free, "");
     assert_eq!(code, 0);
     assert_found(&report, "port", "ok", &format!("{free} is free"));
-    // It is only tried.
+    // The check only tries the port and leaves it free.
     drop(TcpListener::bind(&free).unwrap());
 
-    // Nobody accepts its connections, so that it answers nothing.
+    // Nobody accepts its connections, so it never answers.
     let [silent, metrics] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
     let (report, code) = at(&address(&silent), &address(&metrics));

@@ -1,4 +1,4 @@
-//! Outgoing HTTP against a real receiver: what is dialled, how much is read, how long it may take.
+//! Outgoing HTTP to a real receiver: which addresses are dialed, how much is read, and how long it may take.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,22 +13,21 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::support::host::{Host, Program};
 use crate::support::wait::output;
 
-/// What a receiver does with a connection once it has read the head of a request.
+/// The behavior of a receiver after it has read the head of a request.
 #[derive(Clone, Copy)]
 enum Receiver {
     /// Sends this.
     Answers(&'static str),
     /// Sends this, and then nothing more.
     Pauses(&'static str),
-    /// Sends a body without end, after this head.
+    /// Sends this head, and then a body without end.
     Endless(&'static str),
     /// Sends a head without end.
     EndlessHead,
-    /// Never answers.
     Silent,
 }
 
-/// Serves one behaviour on a free port of this machine.
+/// Serves one behavior on a free port of this machine.
 async fn receiver(behaviour: Receiver) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -259,7 +258,7 @@ async fn the_deadline_of_a_request_ends_no_stream_but_applies_until_it_begins() 
     let request = client.request(Method::GET, url(receiver(Receiver::Silent).await));
     let error = client.open(request, EVENTS).await.unwrap_err();
     assert!(matches!(error, EgressError::Deadline(_)), "{error:?}");
-    // Nothing but the limit of a silence that is longer than the deadline ends this one.
+    // Only the limit on silence ends this stream, and it is longer than the deadline.
     let silence = Duration::from_millis(100);
     let request = client.request(Method::GET, url(receiver(Receiver::Pauses(HEAD)).await));
     let opened = client

@@ -1,4 +1,4 @@
-//! The module under wasmtime when it misbehaves: a module made for that traps, spins or grows as its input says.
+//! The module under wasmtime when it misbehaves: a test module traps, spins or grows, depending on its input.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use uuid::Uuid;
 use crate::support::sizes::size;
 use crate::support::wait::DEADLINE;
 
-/// `misbehaving.wat`, as the build has compiled it: in the target folder, beside that of the program.
+/// The compiled `misbehaving.wat`, in the target folder, next to that of the program.
 const MISBEHAVING: &str = "module/misbehaving.cwasm";
 
 #[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
 fn pool() -> EnginePool {
     let target = Path::new(env!("CARGO_BIN_EXE_tillgate")).ancestors().nth(2);
     let module = std::fs::read(target.unwrap().join(MISBEHAVING)).unwrap();
-    // SAFETY: wasmtime's compiler has made these bytes in the build of these tests.
+    // SAFETY: wasmtime's compiler made these bytes in the build of these tests.
     let module = unsafe { CompiledModule::load(&module) }.unwrap();
     EnginePool::new(module, 2).unwrap()
 }
@@ -63,7 +63,8 @@ fn while_one_spins_others_are_answered() {
     let mut while_spinning = 0;
     // One round is enough unless this thread is not scheduled for as long as the other may spin.
     for _ in 0..ROUNDS {
-        // One instance is idle from here on. The spinning call takes it, so an answer meanwhile needs another.
+        // One instance is idle from here on. The spinning call takes it, so answering another call needs another
+        // instance.
         answered();
         let (made, ended) = pool.instances();
         let spinning = {
@@ -77,7 +78,7 @@ fn while_one_spins_others_are_answered() {
                 "the call that spins is never ended"
             );
             answered();
-            // Another instance was made and none has ended: the spinning call has its instance still.
+            // Another instance was made and none has ended: the spinning call still has its instance.
             let now = pool.instances();
             while_spinning += usize::from(now.0 > made && now.1 == ended);
         }

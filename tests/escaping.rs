@@ -1,4 +1,4 @@
-//! Control characters, and those that break or turn around a line: they are escaped in the log and in what commands say.
+//! Control characters, and characters that break or reverse a line, are escaped in the log and in the output of commands.
 
 use std::fs::File;
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::support::host::Program;
 use crate::support::wait::output;
 
-/// A name that a file may have.
+/// A valid but hostile file name.
 const NAME: &str = "a\u{1b}[31m\n\u{202e}\u{9b}\u{2028}b.json";
 const SHOWN: &str = r"a\u001b[31m\u000a\u202e\u009b\u2028b.json";
 
-/// The log of a host whose operator's credentials are in a file of this name.
+/// Returns the log of a host whose operator's credentials are in a file of this name.
 fn log(format: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");

@@ -1,4 +1,4 @@
-//! `tillgate evaluate`: decisions by a catalog in a file, which are those of a host with these rules.
+//! `tillgate evaluate`: decides by a catalog in a file, with the same answers as a host with these rules.
 
 use std::path::Path;
 use std::process::Output;
@@ -11,7 +11,7 @@ use crate::support::wait::output;
 
 const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-/// A folder with the catalog of a host that has these rules, and the host.
+/// Starts a host with these rules; returns a folder with its catalog, the host and a token.
 async fn catalog_of_a_host() -> (tempfile::TempDir, Host, String) {
     let host = Host::start().await;
     let token = host.token("acme", &["ecs.editor", "ecs.evaluator"]).await;

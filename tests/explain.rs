@@ -1,4 +1,5 @@
-//! Explained decisions over HTTP: who asks for them gets them, and nothing else changes. What they say is in the vectors.
+//! Explained decisions over HTTP: only those who ask for them get them, and nothing else changes. The vectors have
+//! their content.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use crate::support::host::Host;
 const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const BASKETS: &str = "/api/v1/evaluations";
 
-/// A host with an age condition, a license and a project, and a token that may decide.
+/// Starts a host with an age condition, a license and a project; returns it with a token that may decide.
 async fn shop() -> (Host, String) {
     let host = Host::start().await;
     let token = host.token("shop", &["ecs.editor", "ecs.evaluator"]).await;
@@ -31,7 +32,7 @@ async fn shop() -> (Host, String) {
     (host, token)
 }
 
-/// A request to each of the routes, and what its first result explains.
+/// Returns a request to each of the routes, and the explanation in its first result.
 fn questions() -> [(&'static str, Value, Value); 3] {
     let context = json!({ "customer": { "customer_age": 17, "licenses": ["hunting"] } });
     let item = json!({ "id": "sku-1", "additionalProperties": { "category": "paint" } });
@@ -113,7 +114,7 @@ async fn an_explained_request_is_refused_as_any_other() {
 async fn large_baskets_are_explained_up_to_16_mib() {
     let (host, token) = shop().await;
     let path = format!("{BASKETS}?explain=true");
-    // A few kilobytes that lead to many, and a few more that lead to too many.
+    // A few kilobytes that cause long answers, and a few more that cause answers that are too long.
     for (items, length, expected) in [(10, 10, 200), (40, 300, 200), (1_000, 100, 400)] {
         let item = json!({ "id": "sku-1", "conditionIds": vec!["cigars"; 64] });
         let licenses = vec!["l".repeat(length); 10];

@@ -1,4 +1,4 @@
-//! Memory that follows the store: what nobody asks for stays behind, and nothing is read that has not changed.
+//! Memory that follows the store: data that nobody asks for is not refreshed, and unchanged data is not read again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use tillgate_store::{Commit, CommitId, Partition, Store};
 
 use crate::support::switched::Switched;
 
-/// Counts what it is told.
+/// Counts the changes that it hears of.
 struct Memory {
     subscription: Subscription,
     has_listeners: bool,
@@ -34,7 +34,7 @@ impl Subscriber for Memory {
     }
 }
 
-/// A memory, what it follows, and the time.
+/// A memory, the store that it follows, and the clock.
 struct Followed {
     memory: Arc<Memory>,
     store: Arc<Switched>,
@@ -59,12 +59,12 @@ impl Followed {
         }
     }
 
-    /// How often the store was asked for anything.
+    /// The number of times that the store was asked for anything.
     fn store_reads(&self) -> usize {
         self.store.calls.load(Ordering::SeqCst)
     }
 
-    /// Lets time pass, in steps in which everything that waits can go on.
+    /// Lets time pass in small steps, so that every waiting task can continue.
     async fn pass(&self, seconds: u64) {
         for _ in 0..seconds * 10 {
             self.clock.advance(Duration::from_millis(100));
@@ -72,7 +72,7 @@ impl Followed {
         }
     }
 
-    /// Another host changes something; answers how often that was taken in two seconds later.
+    /// Makes a change from another host; returns how many times it was applied within two seconds.
     async fn change(&self) -> usize {
         let before = self.memory.applied.load(Ordering::SeqCst);
         let commit = Commit {
@@ -145,7 +145,7 @@ async fn while_the_store_is_away_memory_is_served_without_asking_it() {
         assert_eq!(served.unwrap().seconds(), Some(60));
     }
     assert_eq!(followed.store_reads(), reads);
-    // Whoever must have what is fresh does ask.
+    // A caller that needs fresh data does ask.
     assert!(followed.memory.ensure_fresh(now).await.is_err());
 
     followed.store.set_away(false);
@@ -179,7 +179,7 @@ async fn the_first_who_asks_after_the_store_was_away_gets_what_is_fresh() {
 async fn a_part_of_the_store_that_still_answers_is_read_in_the_background() {
     let followed = Followed::start(false);
     followed.memory.catch_up().await.unwrap();
-    // As while another server of a cluster is away: hints are not complete, and reads succeed.
+    // As while another server of a cluster is away: hints are incomplete, but reads succeed.
     followed.store.unhinted.store(true, Ordering::SeqCst);
     for _ in 0..3 {
         followed.clock.advance(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! What is wrong with rules: over HTTP as a rule owner's page asks, and on the command line as a pipeline does.
+//! Findings about rules: over HTTP as a rule owner's page requests them, and on the command line as in a pipeline.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -181,7 +181,7 @@ async fn a_host_finds_what_the_vectors_say() {
             continue;
         }
         match other {
-            // A GET answers the global one where there are two, so these are asked about that.
+            // A GET answers the global one where there are two, so findings are requested for that one.
             Some((id, other @ Value::Object(_))) if condition["scope"] == "GLOBAL" => {
                 put(&host, &token, &own(id), &unscoped(other)).await;
                 put(&host, &operator, &global(id), &unscoped(condition)).await;
@@ -200,14 +200,13 @@ async fn a_host_finds_what_the_vectors_say() {
     assert!(run > 60, "{run} vectors");
 }
 
-/// A condition without its scope, which that of its route is.
+/// Returns a condition without its scope, which its route implies.
 fn unscoped(condition: &Value) -> Value {
     let mut condition = condition.clone();
     condition.as_object_mut().unwrap().remove("scope");
     condition
 }
 
-/// A catalog in a file.
 struct Catalog {
     folder: tempfile::TempDir,
 }

@@ -1,4 +1,4 @@
-//! The first start of a host: in whichever folder, and never over what is there.
+//! The first start of a host: it works in any folder and never overwrites what is there.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_store_is_made_in_a_folder_that_is_named_in_any_way() {
     }
 }
 
-/// What a host publishes of its signing keys.
+/// Returns the signing keys that a host publishes.
 async fn published(url: &str) -> [Value; 2] {
     let http = client();
     let mut published = [Value::Null, Value::Null];

@@ -1,5 +1,5 @@
-//! The fuzzer of bodies (`tests/hostile/fuzz`) against the table of routes: it has an accepted request for each, and none for
-//! a route that is gone. The fuzzer itself checks that these requests are accepted.
+//! The fuzzer of bodies (`tests/hostile/fuzz`) against the table of routes: it has an accepted request for each route,
+//! and none for a route that no longer exists. The fuzzer itself checks that these requests are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::support::host::Host;
 
 const REQUESTS: &str = include_str!("hostile/fuzz/requests.json");
 
-/// The page's own files have routes too: they take nothing but their path.
+/// The page's files have routes too, but take no input except their path.
 fn is_file(path: &str) -> bool {
     ["/www/", "/js/", "/files/"]
         .iter()

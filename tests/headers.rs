@@ -1,5 +1,4 @@
-//! What the headers of a request ask for: media types that are accepted and sent, and entity tags that must or must not
-//! match.
+//! Request headers: the media types that are accepted and sent, and entity tags that must or must not match.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ fn age(minimum: u8) -> Value {
     json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum } })
 }
 
-/// A host, and a token of a shop whose condition `beer` has a minimum age of 16.
+/// Starts a host; returns it with a token of a shop whose condition `beer` has a minimum age of 16.
 async fn open() -> (Host, String) {
     let host = Host::start().await;
     let token = host.token("shop", ROLES).await;
@@ -23,7 +22,7 @@ async fn open() -> (Host, String) {
     (host, token)
 }
 
-/// A request of a caller with headers of this name, one for each value.
+/// Returns a request with headers of this name, one for each value.
 fn request(line: &str, token: &str, name: &str, values: &[impl AsRef<str>], body: &str) -> Vec<u8> {
     let bearer = format!("Bearer {token}");
     let mut headers = vec![("authorization", bearer.as_str())];
@@ -31,8 +30,8 @@ fn request(line: &str, token: &str, name: &str, values: &[impl AsRef<str>], body
     message(line, &headers, body)
 }
 
-/// `Accept` headers, in which `TYPE` stands for the media type that a route answers, `FAMILY` for its first half and
-/// `OTHER` for another type; and whether the answer is acceptable.
+/// `Accept` headers, and whether the answer is acceptable. `TYPE` stands for the media type that a route answers,
+/// `FAMILY` for the part before its slash, and `OTHER` for another type.
 const ACCEPT: &[(&[&str], bool)] = &[
     (&[], true),
     (&[""], true),
@@ -49,7 +48,7 @@ const ACCEPT: &[(&[&str], bool)] = &[
     (&["TYPE;q=1.000"], true),
     (&["FAMILY/*;q=0"], false),
     (&["*/*;q=0"], false),
-    // The most specific range decides, wherever it stands.
+    // The most specific range decides, wherever it is.
     (&["TYPE;q=0, */*"], false),
     (&["*/*, TYPE;q=0"], false),
     (&["TYPE;q=0, FAMILY/*;q=0.5, */*"], false),
@@ -60,7 +59,7 @@ const ACCEPT: &[(&[&str], bool)] = &[
     (&["OTHER;q=0, */*;q=0.1"], true),
     (&["OTHER", "TYPE;q=0.1"], true),
     (&["*/*", "TYPE;q=0"], false),
-    // A range that is malformed does not count.
+    // A malformed range does not count.
     (&["FAMILY"], false),
     (&["/"], false),
     (&["*"], false),
@@ -68,13 +67,13 @@ const ACCEPT: &[(&[&str], bool)] = &[
     (&[";q=1"], false),
     (&["FAMILY, */*;q=0.2"], true),
     (&["OTHER, *; q=.2, */*; q=.2"], true),
-    // Case does not matter, nor does a parameter of the type.
+    // Neither case nor a parameter of the type matters.
     (&["UPPER"], true),
     (&["UPPER;Q=0"], false),
     (&["TYPE;charset=utf-8"], true),
     (&["TYPE;version=1;q=0"], false),
     (&["TYPE;version=\"1\";q=0.5"], true),
-    // White space may stand around a semicolon.
+    // White space is allowed around a semicolon.
     (&["TYPE ; q=0"], false),
     (&["TYPE ; q=0, */*"], false),
     (&["*/* ; q=0.8"], true),
@@ -105,7 +104,8 @@ async fn the_most_specific_range_that_is_accepted_decides_on_every_kind_of_answe
     }
 }
 
-/// Generated clients accept what the document lists, which is problem documents alone where the answer has no body.
+/// Generated clients accept the media types in the document, which are problem documents alone where the answer has no
+/// body.
 #[tokio::test]
 async fn a_client_that_accepts_problem_documents_alone_is_answered() {
     let (host, token) = open().await;
@@ -145,7 +145,7 @@ async fn a_body_of_two_media_types_or_two_codings_is_refused() {
     }
 }
 
-/// Headers of entity tags, in which `TAG` stands for the one of the condition, without quotes; and whether they name it.
+/// Headers of entity tags, and whether they match. `TAG` stands for the entity tag of the condition, without quotes.
 const TAGS: &[(&[&str], bool)] = &[
     (&["*"], true),
     (&["\"TAG\""], true),
@@ -156,7 +156,7 @@ const TAGS: &[(&[&str], bool)] = &[
     (&["\"a,b\", \"TAG\""], true),
     (&["\"\", \"TAG\""], true),
     (&[", \"TAG\", ,"], true),
-    // What proxies that compress have made of them.
+    // Proxies that compress turn tags into these.
     (&["\"TAG-gzip\""], true),
     (&["\"TAG--gzip\""], true),
     (&["W/\"TAG;gzip\""], true),
@@ -169,7 +169,6 @@ const TAGS: &[(&[&str], bool)] = &[
     (&["\"a,TAG,b\""], false),
     (&["\"TAG,\""], false),
     (&["\"xTAG\""], false),
-    // Malformed.
     (&[""], false),
     (&["TAG"], false),
     (&["\"TAG"], false),
@@ -193,7 +192,7 @@ const TAGS: &[(&[&str], bool)] = &[
     (&["W/"], false),
 ];
 
-/// The headers of a row of [`TAGS`], for an entity tag.
+/// Returns the headers of a row of [`TAGS`], for an entity tag.
 fn tags(row: &[&str], etag: &str) -> Vec<String> {
     let bare = etag.trim_matches('"');
     row.iter().map(|value| value.replace("TAG", bare)).collect()

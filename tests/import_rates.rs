@@ -1,4 +1,4 @@
-//! `tillgate import-rates`: what it sends, and what it prints of the answer.
+//! `tillgate import-rates`: what it sends, and how it prints the answer.
 
 use std::process::Output;
 

@@ -1,4 +1,4 @@
-//! Dead letters, as an operator sees them: over HTTP and by `tillgate jobs`.
+//! Dead letters, as an operator handles them over HTTP and with `tillgate jobs`.
 
 use std::process::Output;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::support::wait::output;
 const QUEUE: &str = "orders";
 const DEAD_LETTERS: &str = "/v1/jobs/dead-letters";
 
-/// A host with dead letters of two tenants, and whether their jobs still fail.
+/// A host with dead letters of two tenants, and a switch for whether their jobs still fail.
 struct Shop {
     host: Host,
     operator: String,
@@ -93,7 +93,7 @@ impl Shop {
         page
     }
 
-    /// Runs a command to its end beside the host.
+    /// Runs a command against the host until it ends.
     async fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Program::command();
         command.arg("jobs").args(arguments).arg("--credentials");
@@ -108,7 +108,7 @@ impl Shop {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The jobs of a tenant that were done.
+    /// Returns the completed jobs of a tenant.
     async fn done_of(&self, tenant: &str) -> Vec<String> {
         let tenant = TenantId::new(tenant).unwrap();
         let records = self.host.app.records(tenant.partition());

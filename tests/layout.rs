@@ -1,6 +1,7 @@
-//! The layout of the sources: no files or folders import each other in a circle, and what a place may not name.
+//! The layout of the sources: no files or folders import each other in a circle, and some names appear only in certain
+//! places.
 //!
-//! `syn` reads the files. What a macro makes of its tokens is not followed; unit tests are not read.
+//! `syn` reads the files. The contents of macros are not followed; unit tests are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,18 +10,19 @@ use std::sync::LazyLock;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
 
-/// A module or an item, from the root of its crate: `["http", "reply", "Reply"]`. That of another crate begins with `::`.
+/// A module or an item, from the root of its crate: `["http", "reply", "Reply"]`. A name from another crate begins
+/// with `::`.
 type Name = Vec<String>;
 
-/// A crate's modules, with what each of them names.
+/// A crate's modules, with the names that each of them uses.
 #[derive(Default)]
 struct Sources {
     names: BTreeMap<Name, BTreeSet<Name>>,
-    /// What a module passes on under a name of its own.
+    /// The items that a module re-exports under another name.
     exports: BTreeMap<Name, Name>,
 }
 
-/// The crates of the host, by their folders, read once for all tests.
+/// The crates of the host by their folders, read once for all tests.
 static CRATES: LazyLock<BTreeMap<&str, Sources>> = LazyLock::new(|| {
     let folders = [
         "api", "base", "http", "rates", "rules", "store", "tokens", "webhooks", "",
@@ -29,11 +31,10 @@ static CRATES: LazyLock<BTreeMap<&str, Sources>> = LazyLock::new(|| {
     folders.map(read).into()
 });
 
-/// Reads one module.
 struct Reader<'s> {
     sources: &'s mut Sources,
     module: Name,
-    /// What `use` has brought in.
+    /// The names that `use` has imported.
     known: BTreeMap<String, Name>,
 }
 
@@ -76,7 +77,7 @@ impl Sources {
         }
     }
 
-    /// The module that defines what is named.
+    /// Returns the module that defines a name.
     fn definer(&self, name: &[String]) -> Option<&Name> {
         let mut name = name.to_vec();
         for _ in 0..8 {
@@ -94,7 +95,7 @@ impl Sources {
         None
     }
 
-    /// Which neighbours of a folder import which.
+    /// Returns which neighbors in a folder import which.
     fn imports(&self, folder: &[String]) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut imports = BTreeMap::<_, BTreeSet<_>>::new();
         let within = |module: &'_ Name| module.starts_with(folder) && module.len() > folder.len();
@@ -136,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a path of this module names, from the root of its crate.
+    /// Resolves a path of this module from the root of its crate.
     fn absolute(&self, path: Name) -> Name {
         let (first, rest) = path.split_first().unwrap();
         let up = path.iter().take_while(|part| *part == "super").count();
@@ -230,7 +231,7 @@ fn no_files_or_folders_import_each_other_in_a_circle() {
     }
 }
 
-/// How something imports something, over which of the others.
+/// Finds a path along which one item imports another.
 fn way<'i>(
     imports: &BTreeMap<&'i str, BTreeSet<&'i str>>,
     from: &str,
@@ -246,7 +247,7 @@ fn way<'i>(
     })
 }
 
-/// The rooms of the program: each may import those before it.
+/// The modules of the program; each may import only those before it.
 const FLOORS: [&str; 5] = ["page", "routes", "server", "cli", "main"];
 
 #[test]
@@ -261,7 +262,7 @@ fn each_room_of_the_program_imports_only_what_is_below_it() {
     }
 }
 
-/// Crates, what they depend on, and the places in them that may name it.
+/// Crates, their dependency, and the places in them that may name it.
 const KNOWN_TO: &[(&[&str], &str, &[&str])] = &[
     (FEATURES, "warp", &["http"]),
     (FEATURES, "tillgate_http", &["http"]),

@@ -1,4 +1,4 @@
-//! Work that a test leaves behind fails it: jobs that are due, and messages that nothing keeps.
+//! Work that a test leaves behind fails the test: jobs that are due, and messages in a log that is not kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const QUEUE: &str = "nobodys";
 const TOPIC: &str = "topic";
 const LEASE: Duration = Duration::from_secs(30);
 
-/// A host on a store in memory whose clock stands.
+/// A host on a store in memory with a stopped clock.
 struct Stage {
     host: Host,
     store: Arc<MemoryStore>,
@@ -28,7 +28,7 @@ impl Stage {
         let clock = Arc::new(StoppedClock::at(Timestamp(1_767_225_600_000_000)));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let mut host = Host::start_on(store.clone(), clock.clone()).await;
-        // Nobody does what a test leaves behind, however long it waits.
+        // No worker does what a test leaves behind, so waiting is useless.
         host.patience = Duration::ZERO;
         Self {
             host,
@@ -48,7 +48,7 @@ impl Stage {
         self.store.commit(commit).await.unwrap();
     }
 
-    /// Puts a job on a queue that no feature has registered, due after `pause`.
+    /// Puts a job into a queue that no feature has registered, due after `pause`.
     async fn enqueue(&self, pause: Duration) {
         let op = Op::Enqueue {
             queue: QUEUE.to_owned(),
@@ -68,7 +68,7 @@ impl Stage {
         self.commit(op).await;
     }
 
-    /// What the host fails with when it is dropped.
+    /// Drops the host; returns the failure, if any.
     fn end(self) -> Option<String> {
         let Self { host, .. } = self;
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(host)));

@@ -1,4 +1,4 @@
-//! `tillgate listen`, the real command against the real host: what the local receiver gets, and what is printed.
+//! `tillgate listen`, the real command against the real host: what the local receiver gets, and what the command prints.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl Shop {
     }
 }
 
-/// A host on the store of a folder.
+/// Starts a host on the store of a folder.
 fn serve(folder: &Path, listen: &str) -> Program {
     let store = format!("embedded:{}", folder.display());
     let mut command = Program::command();
@@ -73,7 +73,7 @@ fn serve(folder: &Path, listen: &str) -> Program {
     Program::spawn(&mut command, "")
 }
 
-/// The command, running.
+/// The running command.
 struct Listen {
     child: Child,
     lines: Lines,
@@ -108,7 +108,7 @@ impl Listen {
         serde_json::from_str(&self.line()).unwrap()
     }
 
-    /// The next line of what is told to the person.
+    /// Returns the next line of the messages to the person.
     fn notice(&self) -> String {
         let line = tokio::task::block_in_place(|| self.told.next());
         line.expect("it tells more")
@@ -120,7 +120,7 @@ impl Listen {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for the end; answers the exit code and what was told until then.
+    /// Waits for the end; returns the exit code and the messages until then.
     fn end(mut self) -> (Option<i32>, String) {
         tokio::task::block_in_place(|| {
             let told = self.told.rest();
@@ -229,7 +229,7 @@ async fn a_host_that_is_away_for_a_moment_is_asked_again_and_no_event_is_left_ou
     let address = shop.program.url.trim_start_matches("http://").to_owned();
     shop.program.kill();
     assert!(listen.notice().contains(&address));
-    // Accepted while the command does not reach the host.
+    // This event is accepted while the command cannot reach the host.
     shop.program = serve(shop.folder.path(), "127.0.0.1:0");
     let id = shop.publish(json!(2)).await;
     shop.program.kill();

@@ -1,4 +1,4 @@
-//! The label that says which program manages a resource: a PUT has it, GET answers it, and it decides nothing.
+//! The label that names the program managing a resource: a PUT sets it, GET answers it, and it decides nothing.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const SHOP: &str = "/api/v1/business-units/se-001";
 const RATES: &str = "/api/v1/business-units/se-001/exchange-rates";
 const TEMPLATE: &str = "/v1/tenants/shop/templates/till/1";
 
-/// Sends a body as it is; answers the status and the body as it is sent.
+/// Sends a body unchanged; returns the status and the raw body of the answer.
 async fn put(host: &Host, path: &str, token: &str, body: &str) -> (u16, String) {
     let request = host.request(Method::PUT, path, token);
     let request = request.header("content-type", "application/json");
@@ -20,7 +20,7 @@ async fn put(host: &Host, path: &str, token: &str, body: &str) -> (u16, String) 
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// The body of a GET as it is sent, and its entity tag.
+/// Returns the raw body of a GET, and its entity tag.
 async fn get(host: &Host, path: &str, token: &str) -> (String, String) {
     let response = host.request(Method::GET, path, token).send().await.unwrap();
     assert_eq!(response.status(), 200, "{path}");
@@ -264,7 +264,7 @@ async fn many_rates_have_their_labels_from_one_change_and_used_rates_have_none()
         .await
         .1;
     assert!(!used.to_string().contains("managedBy"), "{used}");
-    // The same values by hand: the values and their dates stay, the label goes.
+    // The same values set by hand: the values and their dates stay, the label goes.
     let set = json!({ "set": [rate("EUR", Value::Null), rate("NOK", json!("me"))] });
     let changed = host.send(Method::POST, RATES, &token, &set).await;
     assert_eq!((changed.0, &changed.1["unchanged"]), (200, &json!(2)));

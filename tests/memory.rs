@@ -1,5 +1,5 @@
-//! What requests make a host keep in memory: thousands of it leave no more than its bound, and what is let go is dropped.
-//! How much it is in MB is for `tests/hostile/run.mjs` to print.
+//! The memory that requests take up in a host: thousands of things leave no more than the bound, and entries beyond it
+//! are dropped. `tests/hostile/run.mjs` prints the amounts in MB.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::support::receiver::Receiver;
 use crate::support::sizes::size;
 use crate::webhooks::shop::{START, TYPE, local, settings};
 
-/// How many of each thing are made: more than of any bound, but for those that a larger installation reaches.
+/// The number of each thing: more than any bound, except those that a larger installation reaches.
 fn many() -> usize {
     size(2_500, 10_000)
 }
 
-/// How many tenants without data stay in memory at most.
+/// The maximum number of tenants without data that stay in memory.
 const EMPTY: f64 = 2_001.0;
 
 async fn host(configure: impl FnOnce(&mut Config)) -> (Host, Arc<StoppedClock>) {
@@ -47,7 +47,7 @@ fn webhook(url: &str) -> Vec<u8> {
     settings(url, json!({})).to_string().into_bytes()
 }
 
-/// How many there are in memory of some kinds, once the first of them is as it must be.
+/// Returns how many entries of some kinds are in memory, once the first kind satisfies a condition.
 async fn held<const N: usize>(
     host: &Host,
     kinds: [&str; N],
@@ -116,7 +116,7 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
     let kinds = ["tenants", "webhook_tenants", "conditions", "webhooks"];
     let held = held(&host, kinds, |count| count > 0.0).await;
     assert!(held.iter().all(|count| *count <= 100.0 + EMPTY), "{held:?}");
-    // Those that made room for others are there when they ask.
+    // Entries that made room for others are loaded again on request.
     for number in [0, 1, many() / 2, many() - 1] {
         let (tenant, _) = features.conditions.tenant(&tenant(number)).await.unwrap();
         assert!(tenant.catalog().condition(&beer()).is_some());
@@ -127,7 +127,7 @@ async fn of_tenants_with_data_so_many_stay_as_is_configured() {
 async fn of_clients_so_many_stay_as_is_configured_besides_those_whose_tokens_are_in_memory() {
     let clock = Arc::new(SystemClock);
     let store = Arc::new(MemoryStore::new(clock.clone()));
-    // The bound of tokens in memory is 8,192.
+    // At most 8,192 tokens are kept in memory.
     let (cached, signed_in) = (size(100, 1_000), size(500, 9_000));
     let configure = |config: &mut Config| config.limits.cached_clients = cached;
     let host = Host::start_configured(store, clock, configure).await;

@@ -1,4 +1,4 @@
-//! `/metrics`: what it has, that nothing that a request says becomes a label, and who gets it where.
+//! `/metrics`: its content, that nothing in a request becomes a label, and who gets it where.
 
 mod counted;
 mod labels;
@@ -22,7 +22,7 @@ pub(crate) async fn get(url: &str) -> Response {
     client().get(format!("{url}/metrics")).send().await.unwrap()
 }
 
-/// Scrapes until what was scraped is as it must be: a text is handed out again for some milliseconds.
+/// Scrapes until the result satisfies `is_there`: one text is served again for some milliseconds.
 pub(crate) async fn scrape_until(url: &str, is_there: impl Fn(&Scrape) -> bool) -> Scrape {
     answered("the metrics that are wanted", async || {
         let text = get(url).await.text().await.unwrap();
@@ -36,7 +36,7 @@ pub(crate) async fn scrape_until(url: &str, is_there: impl Fn(&Scrape) -> bool) 
     .await
 }
 
-/// The answers to a number of requests of a route, whatever they were.
+/// Returns the number of answers of a route, whatever their status.
 pub(crate) fn answers(scrape: &Scrape, route: &str) -> f64 {
     scrape.sum("tillgate_http_requests_total", &[("route", route)])
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI document: every route is in it or says why not, whole, with examples that fit their schemas.
+//! The OpenAPI document: every route is described completely or says why it is not, with examples that fit their schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use tillgate_http::{Access, Audits, Describes, Route};
 
 use crate::support::host::Host;
 
-/// Why routes are not in the document.
+/// The reasons why routes are not in the document.
 const EXEMPT: &[&str] = &["the page and its files are for browsers"];
 
 async fn host() -> (Host, Vec<Route>, Value) {
@@ -18,7 +18,7 @@ async fn host() -> (Host, Vec<Route>, Value) {
     (host, routes, document)
 }
 
-/// Each operation of a document, with its method and path.
+/// Returns each operation of a document, with its method and path.
 fn operations(document: &Value) -> impl Iterator<Item = (String, &Map<String, Value>)> {
     let paths = document["paths"].as_object().unwrap().iter();
     paths.flat_map(|(path, methods)| {
@@ -30,7 +30,7 @@ fn operations(document: &Value) -> impl Iterator<Item = (String, &Map<String, Va
     })
 }
 
-/// What a reference of the document is of.
+/// Resolves a reference within the document.
 fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     match value["$ref"].as_str() {
         Some(reference) => document
@@ -40,7 +40,7 @@ fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     }
 }
 
-/// What is wrong with an example by its schema, in the document.
+/// Returns where an example does not fit its schema in the document.
 fn faults(document: &Value, schema: &Value, example: &Value) -> Vec<String> {
     let schema = json!({ "allOf": [schema], "components": document["components"] });
     let validator = jsonschema::draft202012::new(&schema).unwrap();
@@ -191,7 +191,7 @@ async fn an_operation_says_who_may_call_it_and_what_it_is_asked_and_answers() {
     }
 }
 
-/// The problem codes of an answer: one at least, whose meanings its description says.
+/// Returns the problem codes of an answer: at least one, and the description explains each.
 fn codes(answer: &Value) -> BTreeSet<&str> {
     let codes = answer["x-problem-codes"].as_array().unwrap();
     let names: BTreeSet<_> = codes.iter().map(|code| code.as_str().unwrap()).collect();
@@ -277,7 +277,7 @@ async fn the_document_names_the_built_in_roles_that_may_call_an_operation() {
     }
 }
 
-/// All sources of the host below a folder.
+/// Returns all sources of the host below a folder.
 fn sources(folder: &std::path::Path) -> String {
     let entries = std::fs::read_dir(folder).unwrap();
     let texts = entries.map(|entry| {
@@ -291,7 +291,7 @@ fn sources(folder: &std::path::Path) -> String {
     texts.collect()
 }
 
-/// A name that both have would be that of one schema in the document, whichever came first.
+/// If both had the same name, the document would have one schema for both, whichever came first.
 #[test]
 fn no_schema_by_hand_has_the_name_of_a_derived_one() {
     let sources = sources(std::path::Path::new(env!("CARGO_MANIFEST_DIR")));

@@ -1,4 +1,4 @@
-//! What the host takes and answers is what its OpenAPI document says: parameters, bodies, statuses, media types and headers.
+//! The host accepts and answers what its OpenAPI document says: parameters, bodies, statuses, media types and headers.
 //! Each operation succeeds at least once, and the usual errors are among the answers.
 
 use std::collections::BTreeSet;
@@ -24,10 +24,10 @@ const PUT: Method = Method::PUT;
 const POST: Method = Method::POST;
 const DELETE: Method = Method::DELETE;
 
-/// Nothing is sent.
+/// The body of a request without one.
 const NOTHING: Value = Value::Null;
 
-/// The parts of the API that are looked at here.
+/// The tags of the API that this test covers.
 const TAGS: &[&str] = &[
     "tokens",
     "clients",
@@ -38,7 +38,7 @@ const TAGS: &[&str] = &[
     "operations",
 ];
 
-/// A host, its operator, and what has succeeded so far.
+/// A host, its operator, and the operations that have succeeded so far.
 struct Session {
     host: Host,
     documented: Documented,
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Sends JSON, or nothing, and expects a status; answers the JSON that comes back.
+    /// Sends JSON, or nothing, and asserts the status; returns the JSON of the answer.
     async fn ask(&mut self, method: Method, path: &str, sent: &Value, status: u16) -> Value {
         let mut request = self.host.request(method.clone(), path, &self.token);
         if !sent.is_null() {
@@ -85,7 +85,7 @@ impl Session {
         let answer = request.send().await.unwrap();
         let tag = answer.headers().get("etag").cloned();
         let body = self.check(&method, path, sent, answer, status).await;
-        // Who has that version already is answered without it.
+        // A client that already has that version gets 304.
         if let Some(tag) = tag.filter(|_| method == GET && status == 200) {
             let answer = again.header("if-none-match", tag).send().await.unwrap();
             self.check(&method, path, sent, answer, 304).await;
@@ -335,7 +335,7 @@ async fn webhooks(s: &mut Session, receiver: &Receiver) -> String {
 }
 
 async fn events(s: &mut Session, receiver: &Receiver) {
-    // Jobs run a little later by themselves, also before they are asked to.
+    // Jobs run a little later by themselves, even before they are asked to.
     receiver.answer(Answer::Status(500, "", "not today"));
     let all = "/api/v1/events";
     let erp = format!("{all}?consumer=erp");
@@ -466,8 +466,9 @@ async fn what_is_taken_and_answered_is_documented() {
     assert!(left.is_empty(), "not looked at: {left:#?}");
 }
 
-/// A body as the documents have it: optional members that are null, which means that they are left out, are left out. Generators
-/// of clients do not understand members that may be null. Null has a meaning of its own for a shared key and in the data of an event.
+/// Returns a body in the form of the documents: without optional members that are null, which means absent. Client
+/// generators do not understand members that may be null. Null has another meaning for a shared key and in the data of
+/// an event.
 fn documented(sent: &Value) -> Value {
     match sent {
         Value::Object(members) => members

@@ -1,5 +1,5 @@
-//! The examples of the OpenAPI document are requests that a host takes: sent as they stand, by a client that may do everything,
-//! none is malformed, and what is answered is what the document says.
+//! The examples of the OpenAPI document are requests that a host accepts: sent unchanged by a client with all
+//! permissions, none is malformed, and the answers conform to the document.
 
 use std::io;
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ const EVENTS: &str = "text/event-stream";
 /// The methods in the order in which their examples are sent: what is created comes first, what is deleted last.
 const METHODS: [&str; 4] = ["put", "post", "get", "delete"];
 
-/// No name leads anywhere.
+/// No name resolves.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -36,7 +36,7 @@ impl Names for Nowhere {
     }
 }
 
-/// A host with the company that examples are below, and a client of the platform that may do everything.
+/// A host with the company that the examples belong to, and a client of the platform with all permissions.
 struct Session {
     host: Host,
     document: Value,
@@ -106,7 +106,8 @@ impl Session {
         request.send().await.unwrap()
     }
 
-    /// The status of the answer, which is as the document says. What the example is about may be missing, or be there already.
+    /// Sends the example and checks the answer against the document; returns the status. The resource of the example
+    /// may be missing or exist already.
     async fn status(&self, sent: &Sent<'_>) -> u16 {
         let answer = self.send(sent).await;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
@@ -131,7 +132,7 @@ impl Session {
     }
 }
 
-/// What a part of the document says, or what it refers to.
+/// Returns a part of the document, or the part that it refers to.
 fn resolved<'d>(document: &'d Value, part: &'d Value) -> &'d Value {
     match part["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
@@ -168,7 +169,8 @@ fn with_body(request: RequestBuilder, media_type: &str, body: &Value) -> Request
     }
 }
 
-/// The path of an operation with its examples, and the query: what is required, and what a form must have as its parts.
+/// Returns the path and query of an operation, filled with its examples: the required parameters, and those that a
+/// form must have as parts.
 fn path_of(path: &str, operation: &Map<String, Value>, parts: &[Value]) -> String {
     let mut path = path.to_owned();
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -197,7 +199,7 @@ async fn the_first_example_of_every_request_is_taken() {
     let mut paths: Vec<_> = s.document["paths"].as_object().unwrap().iter().collect();
     let mut succeeded = 0;
     for method in METHODS {
-        // What is below something is deleted before it.
+        // Children are deleted before their parents.
         if method == "delete" {
             paths.reverse();
         }
@@ -232,7 +234,7 @@ async fn the_first_example_of_every_request_is_taken() {
     s.host.run_due().await;
 }
 
-/// The first example of a media type, if it has one.
+/// Returns the first example of a media type, if it has one.
 fn first<'d>(
     (media_type, content): (&'d String, &'d Value),
 ) -> Option<(Option<&'d str>, &'d Value)> {

@@ -1,5 +1,5 @@
-//! `host/operations/`: the dashboard and the alerts are what Grafana and Prometheus read, and name only what a host measures; the
-//! unit and the image start a host as it takes it.
+//! `host/operations/`: Grafana and Prometheus can read the dashboard and the alerts, which name only metrics of a
+//! host; the systemd unit and the image start a host with valid settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -25,10 +25,10 @@ const INSTALL: &str = include_str!("../host/docs/install.md");
 const SETTINGS: &str = include_str!("../host/base/src/config/default.toml");
 const MANUAL: &str = include_str!("../host/docs/operate.md");
 
-/// What Prometheus adds to every series.
+/// The labels that Prometheus adds to every series.
 const ADDED: &[&str] = &["job", "instance"];
 
-/// The metrics of a host, with their labels and the values of these.
+/// The metrics of a host, with their labels and the values of the labels.
 type Measured = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 async fn measured() -> Measured {
@@ -39,11 +39,11 @@ async fn measured() -> Measured {
     let (status, _) = host.send(Method::POST, path, &token, &request).await;
     assert_eq!(status, 200);
     let text = get(&host.url).await.text().await.unwrap();
-    // What only a host that ends TLS has.
+    // Only a host that serves TLS has these metrics.
     let secured = Secured::start(|_| ());
     let of_secured = secured.get("/metrics").await.text().await.unwrap();
     let mut measured = Measured::new();
-    // What Prometheus itself says of each host.
+    // The series that Prometheus itself writes about each host.
     measured.insert("up".to_owned(), BTreeMap::new());
     let families = [Scrape::read(&text), Scrape::read(&of_secured)];
     for (name, family) in families.into_iter().flat_map(|it| it.families) {
@@ -82,7 +82,7 @@ impl ExprVisitor for Named {
     }
 }
 
-/// Fails unless an expression is one, and names only what is measured.
+/// Asserts that an expression is valid and names only metrics that a host has.
 fn check(expression: &str, measured: &Measured) {
     let parsed = parse(expression).unwrap_or_else(|cause| panic!("{expression}: {cause}"));
     let mut named = Named::default();
@@ -122,7 +122,7 @@ fn member<'y>(yaml: &'y Yaml<'_>, name: &str) -> &'y str {
         .unwrap_or_else(|| panic!("{name} is missing: {yaml:?}"))
 }
 
-/// The names of alerts under which the manual says what to do.
+/// Returns the names of the alerts that the manual explains.
 fn explained() -> BTreeSet<String> {
     let titles = MANUAL.lines().filter_map(|line| line.strip_prefix("### "));
     let titles = titles.filter(|title| title.starts_with("Tillgate"));
@@ -171,7 +171,7 @@ async fn every_panel_of_the_dashboard_names_what_a_host_measures() {
         let targets = panel["targets"].as_array().into_iter().flatten();
         for target in targets {
             let expression = target["expr"].as_str().unwrap();
-            // What Grafana fills in.
+            // Grafana replaces this variable.
             let expression = expression.replace("$__rate_interval", "5m");
             check(&expression.replace("$instance", ".+"), &measured);
             shown.insert(expression);
@@ -180,7 +180,7 @@ async fn every_panel_of_the_dashboard_names_what_a_host_measures() {
     assert!(shown.len() > 20);
 }
 
-/// The lines of a file that begin with a word, without it.
+/// Returns the lines of a file that begin with a word, without that word.
 fn lines_of<'t>(text: &'t str, word: &str) -> Vec<&'t str> {
     let found: Vec<&str> = text
         .lines()
@@ -190,7 +190,7 @@ fn lines_of<'t>(text: &'t str, word: &str) -> Vec<&'t str> {
     found
 }
 
-/// Prints the settings in force for a command line of `serve`, in a folder of its own.
+/// Prints the settings in force for a command line of `serve`, in a separate folder.
 fn effective(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let mut command = Program::command();
     command
@@ -204,7 +204,7 @@ fn effective(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) ->
     String::from_utf8(printed.stdout).unwrap()
 }
 
-/// The settings that the page about installing gives the unit.
+/// Returns the settings that the installation page gives the unit.
 fn settings_of_unit() -> String {
     let (_, rest) = INSTALL.split_once("have at least:\n\n```toml\n").unwrap();
     rest.split_once("```").unwrap().0.to_owned()

@@ -1,4 +1,4 @@
-//! Events of the service's own features: what a listener adds moves in the commit of the change that causes them.
+//! Events of the service's own features: an event that a listener adds is part of the commit that causes it.
 
 use bytes::Bytes;
 use reqwest::Method;
@@ -15,7 +15,7 @@ use crate::support::host::Host;
 const CONDITION: &str = "/api/v1/entity-conditions/fireworks";
 const PROJECT: &str = "/api/v1/projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-/// Has every event appended to the log `events`, as JSON.
+/// Registers a listener that appends every event to the log `events`, as JSON.
 fn log_events(host: &Host) {
     host.app.outbox.subscribe(|event, _, change| {
         Box::pin(async move {
@@ -42,7 +42,7 @@ fn log_events(host: &Host) {
     });
 }
 
-/// The events of a tenant with their publish times, and the times of its change notices.
+/// Returns the events of a tenant with their publish times, and the times of its change notices.
 async fn events(host: &Host) -> (Vec<(Timestamp, Value)>, Vec<Timestamp>) {
     let partition = TenantId::new("acme").unwrap().partition();
     let read = async |log| {

@@ -1,5 +1,4 @@
-//! What the pages are told of where people sign in, which requests its policy allows for that, and in which form its files are
-//! sent.
+//! The page's settings for sign-in, the requests that its policy allows for it, and the encodings of its files.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -30,13 +29,13 @@ fn sign_in() -> SignIn {
     }
 }
 
-/// The content of a file of the page.
+/// Returns the content of a file of the page.
 async fn text(host: &Host, path: &str) -> String {
     let (_, content) = coded(host, path, "identity").await;
     String::from_utf8(content).unwrap()
 }
 
-/// The policy and the content of a page.
+/// Returns the policy and the content of a page.
 async fn read(host: &Host, path: &str) -> (String, String) {
     let answer = host.http.get(format!("{}{path}", host.url)).send().await;
     let answer = answer.unwrap();
@@ -113,7 +112,7 @@ async fn a_host_that_is_no_demo_exchanges_no_code() {
     assert_eq!(asked.json(&body).send().await.unwrap().status(), 404);
 }
 
-/// A file of the page as it is sent to one who accepts these codings.
+/// Returns a file of the page as it is sent to a client that accepts these codings.
 async fn coded(host: &Host, path: &str, accepted: &str) -> (HeaderMap, Vec<u8>) {
     let request = host.http.get(format!("{}{path}", host.url));
     let answer = request.header("accept-encoding", accepted).send().await;
@@ -123,7 +122,7 @@ async fn coded(host: &Host, path: &str, accepted: &str) -> (HeaderMap, Vec<u8>) 
     (headers, answer.bytes().await.unwrap().to_vec())
 }
 
-/// What was compressed.
+/// Returns the decompressed body.
 fn plain(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     match headers.get("content-encoding").map(HeaderValue::as_bytes) {

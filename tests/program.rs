@@ -1,4 +1,4 @@
-//! The program as its user runs it: started, asked, killed, started again.
+//! The program as a user runs it: started, called, killed and started again.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
@@ -31,7 +31,6 @@ fn the_line_that_the_demo_prints_decides_when_pasted() {
     assert_eq!(answer["results"][0]["reason"], "age_restriction.underage");
 }
 
-/// A process that is killed when the test ends.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -41,10 +40,10 @@ impl Drop for Killed {
     }
 }
 
-/// The demo, and what it prints.
+/// The running demo, and its output.
 struct Demo {
     lines: Lines,
-    /// How it says that it is used.
+    /// The lines that explain how to use it.
     explained: Vec<String>,
     _process: Killed,
 }
@@ -69,7 +68,7 @@ impl Demo {
         }
     }
 
-    /// What it explains after a name.
+    /// Returns the text that it prints after a name.
     fn value(&self, name: &str) -> &str {
         let mut values = self
             .explained
@@ -78,7 +77,7 @@ impl Demo {
         values.next().expect(name).trim()
     }
 
-    /// Waits for a line with an end.
+    /// Waits for a line that ends with a text.
     fn prints(&self, end: &str) {
         tokio::task::block_in_place(|| self.lines.find(end, |line| line.ends_with(end)));
     }
@@ -116,7 +115,7 @@ async fn the_demo_prints_each_delivery_and_has_one_webhook_that_fails() {
         body
     };
     assert_eq!(get("webhooks").await.as_array().unwrap().len(), 2);
-    // What has come of an attempt is written after the receiver has answered.
+    // The outcome of an attempt is written after the receiver has answered.
     until("a delivery is to be tried again", async || {
         get("deliveries?status=RETRYING").await["items"] != json!([])
     })
@@ -235,7 +234,7 @@ fn a_configuration_file_that_cannot_be_read_is_named_with_what_to_do() {
     assert!(told.starts_with(&expected), "{told}");
 }
 
-/// Runs a command that prints to a pipe which is closed; answers its exit code and what it tells on stderr.
+/// Runs a command that prints to a closed pipe; returns its exit code and its stderr.
 fn unread(arguments: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

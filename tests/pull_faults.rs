@@ -1,6 +1,6 @@
-//! Pull through faults, on the embedded store and on Redis: hosts are killed, and the consumer is killed anywhere between a
-//! page and the answer that acknowledges it, while the same events are delivered to webhooks. The consumer gets every event
-//! in the order in which it was accepted, and only those again that it has not acknowledged.
+//! Pull through faults, on the embedded store and on Redis: hosts are killed, and the consumer is killed anywhere
+//! between a page and the answer that acknowledges it, while the same events are delivered to webhooks. The consumer
+//! gets every event in the order of acceptance, and gets again only events that it has not acknowledged.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,14 +20,14 @@ use crate::support::redis::Server;
 use crate::support::wait::until;
 use crate::webhooks_faults::{Integrator, TYPE, client_on, in_a_runtime, serve, tally};
 
-/// How many events are published, and how often a host is killed meanwhile.
+/// The number of published events, and how many times a host is killed meanwhile.
 const EVENTS: u64 = 300;
 const KILLS: u64 = 3;
 
-/// How long a test waits for the consumer.
+/// The time that a test waits for the consumer.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Where the hosts are now.
+/// The current addresses of the hosts.
 struct Hosts(Mutex<Vec<String>>);
 
 impl Hosts {
@@ -37,24 +37,24 @@ impl Hosts {
     }
 }
 
-/// A consumer that is killed again and again. What it has done is kept, what it has in memory is not.
+/// A consumer that is killed again and again. Its results are kept, but not its memory.
 struct Consumer {
     http: Client,
     token: String,
-    /// How many events it knows that it has acknowledged.
+    /// The number of events that it knows it has acknowledged.
     acknowledged: u64,
-    /// The page that it has: its cursor, and how many events it acknowledges at least.
+    /// Its page: the cursor, and how many events acknowledging it covers at least.
     page: Option<(String, u64)>,
     /// The numbers of the events that it has processed.
     done: BTreeSet<u64>,
-    /// Whether nothing was left that it had not acknowledged when it asked last.
+    /// True if its last request left nothing to acknowledge.
     is_at_end: bool,
     /// Decides when it is killed.
     dice: u64,
 }
 
 impl Consumer {
-    /// A consumer that has asked for the first time.
+    /// Returns a consumer that has made its first request.
     async fn begin(url: &str, integrator: &Integrator) -> Self {
         let mut consumer = Self {
             http: integrator.http.clone(),
@@ -70,8 +70,8 @@ impl Consumer {
         consumer
     }
 
-    /// Asks a host once, and is killed now and then: before it acknowledges a page that it has processed, or before the
-    /// answer to that arrives.
+    /// Makes one request to a host. Occasionally the consumer is killed: before it acknowledges a page that it has
+    /// processed, or before the answer to that arrives.
     async fn turn(&mut self, hosts: &Hosts) {
         let (fate, host) = (self.roll(8), self.roll(8));
         if fate == 0 {
@@ -95,7 +95,7 @@ impl Consumer {
         }
     }
 
-    /// What a host answers, if it does.
+    /// Returns the host's answer, if there is one.
     async fn request(&mut self, url: &str) -> Option<Value> {
         let limit = 1 + self.roll(20);
         let mut query = format!("consumer=erp&limit={limit}&wait=200ms");
@@ -112,7 +112,7 @@ impl Consumer {
         answer.ok()?.json().await.ok()
     }
 
-    /// A page has no gap, has nothing again that is acknowledged, and leaves nothing out.
+    /// Asserts that a page has no gap, repeats nothing that is acknowledged, and leaves nothing out.
     fn process(&mut self, page: &Value) {
         assert_eq!(page["reset"], Value::Null, "{page}");
         let items = page["items"].as_array().unwrap();
@@ -123,7 +123,7 @@ impl Consumer {
         let numbers: Vec<u64> = numbers.collect();
         let sent = self.page.take().map(|(_, end)| end);
         let known = sent.unwrap_or_default().max(self.acknowledged);
-        // An acknowledgement whose answer was lost may have taken effect as well.
+        // An acknowledgement whose answer was lost may have taken effect too.
         let from = numbers.first().copied().unwrap_or(known);
         assert!(from >= known, "{from} was acknowledged: {known}");
         let missed: Vec<u64> = (0..from).filter(|it| !self.done.contains(it)).collect();
@@ -144,7 +144,7 @@ impl Consumer {
     }
 }
 
-/// Publishes, delivers and pulls the same events, while hosts are killed. With `others` there are hosts that stay.
+/// Publishes, delivers and pulls the same events while hosts are killed. `others` is the number of hosts that stay.
 async fn pull_through_kills(store: &str, folder: &Path, client: &Credentials, others: usize) {
     let receiver = Receiver::start().await;
     let mut program = serve(store, folder);
@@ -194,7 +194,7 @@ async fn pull_through_kills(store: &str, folder: &Path, client: &Credentials, ot
     tally(&receiver, &events).await.assert_nothing_lost();
 }
 
-/// Publishes an event; whether it was accepted.
+/// Publishes an event; returns whether it was accepted.
 async fn publish(integrator: &Integrator, url: &str, id: &str) -> bool {
     let event = json!({ "type": TYPE, "data": { "id": id }, "id": id });
     let request = integrator.http.post(format!("{url}/api/v1/events"));

@@ -1,5 +1,5 @@
-//! Queries: a parameter that appears twice, or that the route does not take, is refused on every route that has callers, and
-//! nothing is done.
+//! Queries: a parameter that appears twice, or that the route does not take, is refused on every route that needs a
+//! token, and nothing is done.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::support::host::{Host, read};
 
 const UNITS: &str = "/api/v1/business-units";
 
-/// A host, and the token of an editor of rates.
+/// Starts a host; returns it with the token of a rate editor.
 async fn open() -> (Host, String) {
     let host = Host::start().await;
     let token = host.token("acme", &["exr.editor"]).await;
@@ -23,7 +23,7 @@ async fn no_documented_route_takes_a_parameter_twice() {
     let (_, document) = host.get("/openapi.json", "").await;
     let mut refused = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
-        // What the parameters of a path are does not matter.
+        // The values of the path's parameters do not matter.
         let steps = path.split('/');
         let steps = steps.map(|step| if step.starts_with('{') { "x" } else { step });
         let address = steps.collect::<Vec<_>>().join("/");
@@ -125,7 +125,7 @@ async fn a_parameter_that_the_route_does_not_take_is_refused_and_changes_nothing
     let (status, problem) = host.get(&format!("{UNITS}?colour=red"), &token).await;
     assert_eq!(status, 400);
     assert_eq!(problem["message"], json!(["$.colour is unknown"]));
-    // OAuth endpoints ignore what they do not know (RFC 6749, section 3.2).
+    // OAuth endpoints ignore unknown parameters (RFC 6749, section 3.2).
     let (status, _) = host.get("/.well-known/jwks.json?colour=red", &token).await;
     assert_eq!(status, 200);
 }

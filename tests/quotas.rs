@@ -1,4 +1,4 @@
-//! Quotas: what one tenant may have, the 409 that names what would be more, and the usage that tells.
+//! Quotas: the limits of one tenant, the 409 that names the exceeded limit, and the usage report.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ async fn a_tenant_has_so_many_conditions_and_projects_and_no_more() {
         201,
         "one is gone"
     );
-    // Another tenant has its own, and the platform has none.
+    // Another tenant has separate quotas, and the platform has none.
     let other = host.token("other", ROLES).await;
     let (status, _) = host
         .send(Method::PUT, &condition_at(0), &other, &condition(18))
@@ -76,7 +76,7 @@ async fn a_tenant_has_so_many_conditions_and_projects_and_no_more() {
     assert_eq!(status, 201);
 }
 
-/// Two hosts on one store that answer in the same name, and a token.
+/// Starts two hosts on one store with the same issuer; returns them with a token.
 async fn two_hosts(configure: impl Fn(&mut Config)) -> ([Host; 2], String) {
     let clock = Arc::new(SystemClock);
     let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -92,7 +92,7 @@ async fn two_hosts(configure: impl Fn(&mut Config)) -> ([Host; 2], String) {
     (hosts, token)
 }
 
-/// The statuses and details of requests of one path each, sent at once to one host and the other.
+/// Sends one request for each path at once, alternating between the two hosts; returns the statuses and details.
 async fn at_once(
     hosts: &[Host; 2],
     token: &str,
@@ -133,7 +133,7 @@ async fn of_a_hundred_who_create_at_once_as_many_do_as_the_quota_allows() {
         (10, 90)
     );
 
-    // What is deleted at once makes room for as many.
+    // Concurrent deletions make room for the same number.
     let (_, conditions) = hosts[1].get("/api/v1/entity-conditions", &token).await;
     let conditions = conditions.as_array().unwrap().clone();
     assert_eq!(conditions.len(), 20);
@@ -182,7 +182,7 @@ async fn of_many_who_write_at_once_none_passes_the_quota_of_bytes() {
     let created = count(&answers, &(201, Value::Null));
     assert_eq!(created + count(&answers, &(409, json!(full))), 40);
     let small = used().await;
-    // Those that are there are replaced by longer ones, as far as there is room.
+    // Existing documents are replaced by longer ones as far as there is room.
     let answers = at_once(&hosts, &token, put(&"a".repeat(200))).await;
     assert_eq!(count(&answers, &(201, Value::Null)), 0);
     assert!(
@@ -200,7 +200,7 @@ async fn of_many_who_write_at_once_none_passes_the_quota_of_bytes() {
     used().await;
 }
 
-/// A host of a company with a shop.
+/// Starts a host of a company with a shop.
 async fn company(store: Arc<MemoryStore>, rate_passes: usize) -> (Host, String) {
     let configure = |config: &mut Config| config.quotas.rate_passes = rate_passes;
     let host = Host::start_configured(store, Arc::new(SystemClock), configure).await;
@@ -243,12 +243,12 @@ async fn changes_above_shops_wait_for_those_before_them_and_only_then_are_refuse
     assert_eq!((status, sent), (429, 429));
     let detail = "a tenant may have at most 2 changes and initial states with shops left to visit";
     assert_eq!(refused["detail"], detail);
-    // What is set at a shop has no others to visit.
+    // A change at a shop has no other shops to visit.
     let path = "/api/v1/business-units/S/exchange-rates/SALES/SEK/EUR";
     let rate = json!({ "rateValue": 11 });
     assert_eq!(host.send(Method::PUT, path, &token, &rate).await.0, 201);
 
-    // Another host has shops visited.
+    // Another host visits the shops.
     let another = Host::start_on(store, Arc::new(SystemClock));
     let ((status, _), another) = tokio::join!(set_rate(&host, &token, "USD"), another);
     assert_eq!(status, 201, "it has waited for its place");
@@ -293,8 +293,8 @@ async fn what_was_stored_before_it_was_counted_is_counted_too() {
     assert_eq!(used().await, 3);
 }
 
-/// A count that is missing is made from what there is. If one were missing whenever there is nothing, two hosts could make
-/// one at the same moment and be wrong: `tests/hostile/fuzz/race.mjs` has seen it.
+/// A missing count is rebuilt from the stored data. If an empty count were missing too, two hosts could rebuild it at
+/// the same moment and be wrong; `tests/hostile/fuzz/race.mjs` has seen this.
 #[tokio::test]
 async fn a_count_is_kept_when_there_is_nothing_any_more() {
     let host = host(|_| ()).await;
@@ -377,7 +377,7 @@ async fn a_tenant_has_so_many_templates_clients_and_streams_and_no_more() {
         });
         host.send(Method::POST, "/v1/registration", "", &body).await
     };
-    // The client of the token is one.
+    // The client of the token counts too.
     let (status, body) = register(1).await;
     assert_eq!(status, 201, "{body}");
     let (status, body) = register(2).await;
@@ -396,7 +396,7 @@ async fn a_tenant_has_so_many_templates_clients_and_streams_and_no_more() {
     assert_eq!(first.status(), 200);
     assert_eq!(listen().await.status(), 409);
     drop(first);
-    // Its place is free once the host has seen that it is gone.
+    // Its place is free once the host has noticed that it is gone.
     until("there is room for another stream", async || {
         let status = listen().await.status();
         assert!(status == 200 || status == 409, "{status}");
@@ -494,7 +494,7 @@ async fn tenants_without_data_cost_little_however_many_are_named() {
     }
     let held = host.features.conditions.held_tenants();
     assert!((1..=2_001).contains(&held), "{held} tenants are in memory");
-    // One that has data is not among those that were dropped.
+    // A tenant with data is not among those that were dropped.
     let request =
         json!({ "item": { "id": "1" }, "context": { "customer": { "customer_age": 17 } } });
     let evaluate = "/api/v1/conditions/c0/evaluate";

@@ -1,4 +1,4 @@
-//! Exchange rates, over HTTP: business units, rates, what shops use, and the topic (`rates.md`).
+//! Exchange rates over HTTP: business units, rates, the rates that shops use, and the topic (`rates.md`).
 
 mod ages;
 mod at_once;

@@ -1,5 +1,6 @@
-//! A host that is killed again and again in the middle of a fan-out over thousands of shops, on either store: afterwards
-//! every shop has exactly one message of each change. How much memory a fan-out takes is in `host/benches/rates.rs`.
+//! A host that is killed again and again in the middle of a fan-out over thousands of shops, on either store:
+//! afterwards every shop has exactly one message of each change. `host/benches/rates.rs` measures the memory of a
+//! fan-out.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -26,17 +27,17 @@ use crate::support::wait::until;
 const COUNTRIES: usize = 10;
 const TENANT: &str = "acme";
 
-/// How many shops there are: a fan-out over them takes many pages.
+/// The number of shops: a fan-out over them takes many pages.
 fn shops() -> usize {
     size(2_000, 20_000)
 }
 
-/// How often the host is killed.
+/// The number of times that the host is killed.
 fn kills() -> usize {
     size(3, 10)
 }
 
-/// How many messages are read at once.
+/// The number of messages to read at once.
 const PAGE: usize = 1_000;
 
 #[test]
@@ -66,14 +67,14 @@ fn a_killed_fan_out_reaches_every_shop_once_on_redis() {
     in_a_runtime(|| async { check(open().await.as_ref(), &changes).await });
 }
 
-/// Runs something in a runtime of its own, with which everything ends that it has started.
+/// Runs something in a separate runtime; everything that it has started ends with the runtime.
 fn in_a_runtime<F: Future>(run: impl FnOnce() -> F) -> F::Output {
     let runtime = Runtime::new().unwrap();
     let _entered = runtime.enter();
     runtime.block_on(run())
 }
 
-/// A company with shops in ten countries, on an empty store; answers a client of its price manager.
+/// Fills an empty store with a company and shops in ten countries; returns the credentials of its rate editor.
 async fn fill(store: Arc<dyn Store>) -> Credentials {
     let host = Arc::new(Host::start_on(store, Arc::new(SystemClock)).await);
     let client = host.client(TENANT, &["exr.editor"]).await;
@@ -115,7 +116,8 @@ async fn put(host: &Host, id: &str, unit_type: UnitType, parent: Option<&str>) {
     put.await.unwrap();
 }
 
-/// Changes the company's rate some times, and kills the host each time at another place; answers the changes' ids.
+/// Changes the company's rate several times and kills the host at a different point each time; returns the ids of the
+/// changes.
 async fn kill_repeatedly(store: &str, folder: &Path, credentials: &Credentials) -> Vec<String> {
     let http = client();
     let mut changes = Vec::new();
@@ -137,7 +139,7 @@ async fn kill_repeatedly(store: &str, folder: &Path, credentials: &Credentials) 
     changes
 }
 
-/// A host on a store, with what it writes for its operator in a folder.
+/// Starts a host on a store; it writes its operator's files to a folder.
 fn serve(store: &str, folder: &Path) -> Program {
     let operator = folder.join("operator.json");
     let mut command = Program::command();
@@ -148,7 +150,7 @@ fn serve(store: &str, folder: &Path) -> Program {
     Program::spawn(&mut command, "")
 }
 
-/// The price manager, at a running host.
+/// The rate editor, at a running host.
 struct Manager<'a> {
     http: &'a Client,
     url: String,
@@ -166,7 +168,7 @@ impl<'a> Manager<'a> {
         Self { http, url, token }
     }
 
-    /// Sets a rate of a unit; answers the change's id.
+    /// Sets a rate of a unit; returns the id of the change.
     async fn set(&self, unit: &str, value: usize, is_new: bool) -> String {
         let path = format!("/api/v1/business-units/{unit}/exchange-rates/SALES/SEK/EUR");
         let request = self
@@ -181,7 +183,7 @@ impl<'a> Manager<'a> {
         id.to_str().unwrap().to_owned()
     }
 
-    /// The state of a change, and how many shops it has reached.
+    /// Returns the state of a change, and how many shops it has reached.
     async fn done(&self, change: &str) -> (String, u64) {
         let path = format!("/api/v1/exchange-rates/changes/{change}");
         let request = self.http.get(format!("{}{path}", self.url));
@@ -192,7 +194,7 @@ impl<'a> Manager<'a> {
     }
 }
 
-/// Every shop has exactly one message of each change.
+/// Asserts that every shop has exactly one message of each change.
 async fn check(store: &dyn Store, changes: &[String]) {
     let partition = TenantId::new(TENANT).unwrap().partition();
     let mut counts: HashMap<(String, String), usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz` while the store is unavailable, comes back, or takes no writes, and what is logged of it.
+//! `/healthz` and `/readyz` while the store is unavailable, comes back, or accepts no writes, and the log lines about it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Watched {
         );
     }
 
-    /// Whether a decision is made.
+    /// Asks for a decision; returns the status.
     async fn decides(&self, token: &str) -> u16 {
         let body = json!({ "items": [{ "id": "1" }], "context": {} });
         self.host
@@ -236,7 +236,7 @@ async fn strangers_learn_nothing_of_the_store() {
     for path in ["/readyz", "/metrics", "/healthz"] {
         let (status, body) = watched.get(path).await;
         assert_eq!(status, 200, "{path}");
-        // The last is the cause that this store gives.
+        // The last one is the error text of this store.
         for secret in ["hunter2", "redis.internal", "switched off"] {
             assert!(!body.contains(secret), "{path} has {secret}: {body}");
         }

@@ -1,5 +1,5 @@
-//! Hosts on Redis: how the store is opened, copying as a program, and several hosts on one store. The store itself is in
-//! `store/`; what happens when servers and hosts fail is in `redis_faults.rs`.
+//! Hosts on Redis: opening the store, the copy program, and several hosts on one store. The tests of the store itself
+//! are in `store/`; failures of servers and hosts are in `redis_faults.rs`.
 
 mod copy;
 mod hosts;

@@ -1,5 +1,5 @@
-//! Redis or a host fails: nothing acknowledged is lost or happens twice, and everything recovers by itself. What happens
-//! to the store's commits alone is in `store/redis_faults/`.
+//! Failures of Redis or of a host: nothing acknowledged is lost or happens twice, and everything recovers by itself.
+//! `store/redis_faults/` tests the commits of the store alone.
 
 mod hosts;
 #[path = "store/redis_faults/load.rs"]

@@ -1,5 +1,5 @@
-//! The documents of the European Central Bank: what is read from each. What is refused, and with which message, is in
-//! `damaged.rs`; what holds for all documents and all bytes is in `properties.rs`.
+//! Reading the documents of the European Central Bank. `damaged.rs` has the documents that are refused and the
+//! messages; `properties.rs` has the laws for all documents and all bytes.
 
 use tillgate_rates::reference::DocumentType::{Csv, Xml, Zip};
 use tillgate_rates::reference::{Day, Document, DocumentType};
@@ -10,7 +10,7 @@ mod archive;
 mod damaged;
 mod properties;
 
-/// Three days as they might be published, newest first. The krona was not quoted on the second.
+/// Returns three days as they might be published, newest first. The krona was not quoted on the second one.
 fn days() -> Vec<Day> {
     [
         "2026-11-20 IDR 20274.71 JPY 180.2 SEK 11.05 USD 1.149",
@@ -91,7 +91,8 @@ fn currencies_of_which_no_rate_is_set_are_named() {
         let document = Document::parse(kind, document.as_bytes()).unwrap();
         document.skipped().join(" ")
     };
-    // Withdrawn from ISO 4217, withdrawn from the list, and missing on the newest day; a column without a value is nothing.
+    // Withdrawn from ISO 4217, withdrawn from the list, and missing on the newest day; a column without a value means
+    // nothing.
     let csv = "Date,BGN,CYP,RUB,SEK,Remark,USD,\n2026-11-20,N/A,N/A,N/A,N/A,x,1.149,\n\
                2026-11-19,1.9558,N/A,N/A,11.05,x,1.15,\n2022-03-01,1.9558,N/A,117.201,10.1,x,1.11,\n";
     assert_eq!(skipped(Csv, csv), "BGN RUB SEK");

@@ -21,7 +21,7 @@ fn roles(names: &str) -> Roles {
     serde_json::from_value(json!(names)).unwrap()
 }
 
-/// A host with these roles, whose webhooks may be on this machine.
+/// Starts a host with these roles, whose webhooks may be on this machine.
 async fn host(store: impl Into<HostStore>, names: &str) -> Host {
     let configure = |config: &mut Config| {
         local(config);
@@ -31,7 +31,7 @@ async fn host(store: impl Into<HostStore>, names: &str) -> Host {
     Host::start_configured(store, Arc::new(SystemClock), configure).await
 }
 
-/// Each role with the method and path of a route of its own.
+/// Each role with the method and path of a route that only it has.
 const ROUTES: &[(Role, Method, &str)] = &[
     (Role::Token, Method::POST, "/oauth2/token"),
     (Role::Token, Method::GET, "/.well-known/jwks.json"),
@@ -101,7 +101,7 @@ fn on_redis() -> impl Fn() -> Arc<RedisStore> {
     move || Arc::new(RedisStore::connect(&url, Arc::new(SystemClock)).unwrap())
 }
 
-/// How many deliveries a host has made that were delivered.
+/// Returns the number of successful deliveries of a host.
 async fn delivered(host: &Host) -> f64 {
     let text = host
         .http
@@ -155,7 +155,7 @@ async fn one_host_takes_requests_and_another_delivers_and_fans_out() {
     });
     assert_eq!(counts.await, (0.0, 1.0));
 
-    // A company's change reaches its shop, whose jobs are the worker's too.
+    // A company's change reaches its shop; the worker runs those jobs too.
     let put = async |path: &str, body: Value| {
         let answer = front.request(
             Method::PUT,

@@ -1,4 +1,5 @@
-//! Room: what a request reads and answers is reserved before it is read, and nothing is begun that nobody waits for.
+//! Room: memory for what a request reads and answers is reserved before it is read, and no work is begun that nobody
+//! waits for.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ const TEMPLATES: &str = "/v1/tenants/acme/templates";
 const SHOP: &str = "/api/v1/business-units/shop";
 const RATE: &str = "/api/v1/business-units/company/exchange-rates/SALES/SEK/EUR";
 
-/// Answers without an id at the end of their path for which nothing is reserved, and why.
+/// The routes without an id at the end of the path that reserve nothing, with the reasons.
 const RESERVE_NOTHING: &[(&str, &[&str])] = &[
     (
         "all who ask share what is in memory",
@@ -106,7 +107,7 @@ async fn every_route_that_reads_much_says_how_much() {
     assert_eq!(silent, excused);
 }
 
-/// A host whose tenants have room for one request each that reads much.
+/// Starts a host whose tenants have room for one large request each.
 async fn small_host() -> (Host, Arc<Switched>) {
     let clock = Arc::new(SystemClock);
     let store = Switched::new(clock.clone());
@@ -188,7 +189,7 @@ async fn one_after_the_other_reads_what_would_be_too_much_at_once() {
     }
 }
 
-/// Keeps all permits of a tenant, other than those for decisions, until what is returned is dropped.
+/// Takes all permits of a tenant, except those for decisions, until the returned value is dropped.
 async fn keep_permits(host: &Host, tenant: &str) -> Vec<Sender<()>> {
     let permits = std::thread::available_parallelism().unwrap().get();
     let (begun, mut has_begun) = unbounded_channel();
@@ -215,7 +216,7 @@ async fn keep_permits(host: &Host, tenant: &str) -> Vec<Sender<()>> {
     kept
 }
 
-/// What is answered to a caller who closes the connection as soon as the request is sent, but that they read the answer.
+/// Sends a request and closes the sending half of the connection at once; returns the answer.
 async fn ask_and_go(host: &Host, token: &str, asked: &str, body: &str) -> String {
     let length = body.len();
     let request = format!(
@@ -250,7 +251,7 @@ async fn a_long_dry_run_ends_when_its_caller_has_gone() {
         put(&host, &token, &own, &json!({ "rateValue": 7 })).await;
     }
     host.run_due().await;
-    // Here each of the shops takes a fifth of a second.
+    // Here each shop takes a fifth of a second.
     store.meeting.begin(Some("unit-rates/shop-"));
     let dry_run = format!("PUT {RATE}?dryRun=true");
     let answer = ask_and_go(&host, &token, &dry_run, r#"{"rateValue":12}"#).await;
@@ -266,7 +267,7 @@ async fn large_events_and_many_filters_wait_for_a_permit_and_keep_no_thread() {
         let request = host.request(Method::POST, "/api/v1/events", &token);
         async move { read(request.json(&event).send().await.unwrap()).await }
     };
-    // A permit is waited for if there is no answer as long as all of them are kept.
+    // A request waits for a permit if it gets no answer while all permits are taken.
     let waits_for_a_permit = async |data: Value| {
         let kept = keep_permits(&host, "acme").await;
         let mut published = pin!(publish(data));

@@ -1,4 +1,4 @@
-//! The history of conditions and projects: who changed them, when, and what they were before and after.
+//! The history of conditions and projects: who changed them, when, and their documents before and after.
 
 mod faults;
 mod on_stores;
@@ -158,7 +158,7 @@ async fn of_a_global_condition_tenants_see_when_it_changed_and_what_but_not_who(
             (200, vec!["DELETED 20 -> -".to_owned()])
         );
     }
-    // Once the tenant has a rule of its own with this id, that is the one that its address means.
+    // Once the tenant has its own rule with this id, the path means that one.
     assert_eq!(shop.put(BEER, &age(16)).await, 201);
     let page = shop.history(BEER, "").await;
     assert_eq!(
@@ -272,7 +272,7 @@ async fn a_query_is_read_strictly() {
             "{query}"
         );
     }
-    // A cursor that no answer has given is no way to more.
+    // Made-up cursors give access to no further rows.
     for cursor in ["0", "1", "2", "18446744073709551615"] {
         let page = shop.history(BEER, &format!("?cursor={cursor}")).await;
         assert!(steps(&page).len() <= 1, "{page}");
@@ -382,7 +382,7 @@ async fn beyond_the_quota_who_and_when_are_kept_without_the_documents() {
         (&Value::Null, &json!("REPLACED"))
     );
     assert_eq!(beyond["by"]["name"], "test 1");
-    // The version that was not kept is missing on both sides of it.
+    // The version that was not kept is missing in the rows on both sides of it.
     assert_eq!(shop.put(BEER, &age(18)).await, 200);
     let page = shop.history(BEER, "").await;
     let items = page["items"].as_array().unwrap();
@@ -391,7 +391,7 @@ async fn beyond_the_quota_who_and_when_are_kept_without_the_documents() {
     assert_eq!(items[2]["documentsKept"], json!(false));
     assert_eq!(items[3].get("documentsKept"), None, "older ones stay whole");
     assert!(items.iter().all(|item| item["at"].is_string()));
-    // Deleting is not refused either, and another tenant has its own room.
+    // Deleting is not refused either, and another tenant has separate room.
     assert_eq!(shop.delete(BEER).await, 204);
     let other = shop.host.token("other", &["ecs.editor"]).await;
     for minimum in [16, 18] {
@@ -401,7 +401,7 @@ async fn beyond_the_quota_who_and_when_are_kept_without_the_documents() {
     }
     let (_, page) = shop.asked(BEER, "", &other).await;
     assert_eq!(steps(&page), ["REPLACED 16 -> 18", "CREATED - -> 16"]);
-    // There is room again once the old ones are gone.
+    // There is room again once the old versions are gone.
     shop.pass(401 * 24 * HOUR).await;
     assert_eq!(shop.bytes().await, 0);
     assert_eq!(shop.put(BEER, &age(1)).await, 201);
@@ -417,7 +417,7 @@ async fn beyond_the_quota_who_and_when_are_kept_without_the_documents() {
 async fn a_rule_that_was_there_before_the_history_shows_what_it_was() {
     let shop = Shop::open().await;
     shop.put(BEER, &age(16)).await;
-    // As an earlier version has left it.
+    // As an earlier version left it.
     let partition = TenantId::new("shop").unwrap().partition();
     let records = shop.host.app.records(partition);
     let rows = records.scan("history/", None, 10).await.unwrap();

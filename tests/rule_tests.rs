@@ -1,4 +1,4 @@
-//! Tests beside a rule, over HTTP: they are run before a change is stored, kept with the document, and decide nothing.
+//! Tests next to a rule, over HTTP: they run before a change is stored, are stored with the document, and decide nothing.
 
 mod bounds;
 mod cli;
@@ -17,7 +17,7 @@ const PROJECT: &str = "/api/v1/projects/0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const CATALOG: &str = "/api/v1/catalog";
 const WITH_TESTS: &str = "/api/v1/catalog?tests=true";
 
-/// What a customer of an age must be answered.
+/// Returns a test of the decision about a customer of this age.
 fn test(age: u8, decision: &str) -> Value {
     json!({
         "name": format!("aged {age}"),
@@ -30,7 +30,7 @@ fn condition(minimum: u8, tests: &[Value]) -> Value {
     json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum }, "tests": tests })
 }
 
-/// A project that denies one item, and one test about it.
+/// Returns a project that denies one item, with one test about it.
 fn project(request: &Value, decision: &str) -> Value {
     json!({
         "restrictions": [{ "type": "BLACKLISTEDITEMS", "itemIds": ["foam"], "exclusive": false }],
@@ -42,7 +42,7 @@ async fn put(host: &Host, path: &str, token: &str, body: &Value) -> (u16, Value)
     host.send(Method::PUT, path, token, body).await
 }
 
-/// Sends a body as it is; answers the status and the body as it is sent.
+/// Sends a body unchanged; returns the status and the raw body of the answer.
 async fn put_text(host: &Host, path: &str, token: &str, body: &str) -> (u16, String) {
     let request = host.request(Method::PUT, path, token);
     let request = request.header("content-type", "application/json");
@@ -50,7 +50,7 @@ async fn put_text(host: &Host, path: &str, token: &str, body: &str) -> (u16, Str
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// The body of a GET as it is sent, and its entity tag.
+/// Returns the raw body of a GET, and its entity tag.
 async fn text(host: &Host, path: &str, token: &str) -> (String, String) {
     let response = host.request(Method::GET, path, token).send().await.unwrap();
     assert_eq!(response.status(), 200, "{path}");
@@ -76,7 +76,7 @@ async fn tests_are_stored_with_a_condition_in_the_order_of_the_contract_and_with
     let (list, _) = text(&host, "/api/v1/entity-conditions", &token).await;
     assert_eq!(list, format!("[{stored}]"));
 
-    // Without the member they are kept. With an empty list there are none, and what is stored is what it always was.
+    // Without the member they are kept. An empty list removes them, and the stored document is the same as without tests.
     let plain = r#"{"id":"games","rule":"AGE_RESTRICTION","scope":"TENANT","enabled":true,"condition_value":{"minimum_age":18}}"#;
     assert_eq!(send(plain).await, (200, stored.to_owned()));
     assert_eq!(text(&host, GAMES, &token).await.1, etag);
@@ -221,7 +221,7 @@ async fn tests_that_fail_are_stored_when_that_is_accepted_and_no_other_value_is_
     .await;
     assert_eq!((status, &stored["tests"]), (201, &body["tests"]));
     assert_eq!(host.get(GAMES, &token).await, (200, stored.clone()));
-    // Its GET's body is refused as any other.
+    // The body that a GET answers is refused like any other.
     assert_eq!(put(&host, GAMES, &token, &stored).await.0, 409);
     let path = format!("{PROJECT}?failingTests=accept");
     let body = project(&json!({ "item": { "id": "foam" } }), "ALLOW");

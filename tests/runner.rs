@@ -1,5 +1,5 @@
-//! The background runner and time: jobs that do not end, jobs that are due later, hosts that end. Time is paused and goes on
-//! by itself when everything waits.
+//! The background runner and time: jobs that do not end, jobs that are due later, hosts that stop. Time is paused, and
+//! advances by itself when everything waits.
 
 #[path = "store/fixture.rs"]
 #[expect(dead_code, reason = "the store's own tests use all of it")]
@@ -52,7 +52,7 @@ impl Shop {
         self.records.commit(change).await.unwrap();
     }
 
-    /// How often the job that is due now has been tried, this claim included.
+    /// Returns the attempt number of the job that is due now, including this claim.
     async fn attempts(&self) -> Option<u32> {
         let store = self.records.store();
         let claimed = store.claim(self.records.partition(), QUEUE, HOUR, 1).await;
@@ -103,7 +103,7 @@ async fn a_job_is_done_once_it_is_due_also_when_the_clock_is_set() {
     shop.enqueue("later", START.plus(HOUR)).await;
     shop.runner.run_due().await;
     assert!(told.try_recv().is_err(), "it is not due yet");
-    // The clock goes on without anyone hearing of it.
+    // The clock moves on without a notification.
     shop.clock.advance(HOUR);
     let begin = tokio::time::Instant::now();
     let told = within("the job is done", told.recv()).await;
@@ -111,7 +111,7 @@ async fn a_job_is_done_once_it_is_due_also_when_the_clock_is_set() {
     assert!(begin.elapsed() <= Duration::from_secs(30));
 }
 
-/// A store with a job in each of its partitions.
+/// Returns a store with a job in each of its partitions.
 async fn with_jobs(partitions: usize, due: Timestamp) -> (Arc<Switched>, Arc<StoppedClock>) {
     let clock = Arc::new(StoppedClock::at(START));
     let store = Switched::new(clock.clone());

@@ -1,5 +1,5 @@
-//! URLs that contain secrets: they come from the environment or a file as well as from arguments, and neither the settings,
-//! nor the log, nor an error shows what is secret in them.
+//! URLs that contain secrets: they come from the environment or a file as well as from arguments, and neither the
+//! settings, nor the log, nor an error shows their secret parts.
 
 use std::process::Output;
 use std::sync::Arc;
@@ -16,10 +16,9 @@ use crate::support::host::{Host, Program};
 use crate::support::log;
 use crate::support::wait::{output, until};
 
-/// What no output may contain.
+/// A text that no output may contain.
 const SECRET: &str = "sesame";
 
-/// The start of 2026.
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
 fn tillgate(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -205,7 +204,7 @@ fn a_command_that_finds_no_host_does_not_tell_the_secret_of_its_url() {
     );
 }
 
-/// A store in a folder, with one entry.
+/// Creates a store in a folder, with one entry.
 fn filled(folder: &TempDir, name: &str) -> String {
     let path = folder.path().join(name);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -226,7 +225,7 @@ fn filled(folder: &TempDir, name: &str) -> String {
     format!("embedded:{}", path.display())
 }
 
-/// A file with a text; what names it as an argument.
+/// Writes a file with a text; returns the argument that names it.
 fn file_with(folder: &TempDir, name: &str, text: &str) -> String {
     let file = folder.path().join(name);
     std::fs::write(&file, text).unwrap();
@@ -260,7 +259,7 @@ fn a_copy_takes_its_urls_from_the_environment_and_from_files() {
         &["copy", "--from", &from],
         &[("TILLGATE_COPY_TO", &to_file)],
     ));
-    // An argument is stronger than the environment.
+    // An argument takes precedence over the environment.
     let elsewhere = ("TILLGATE_COPY_TO", "embedded:/nowhere/at/all");
     copied(&tillgate(
         &["copy", "--from", &from, "--to", &to("d")],

@@ -1,4 +1,4 @@
-//! A host that starts while its Redis is away decides with the snapshot that it has kept, and with nothing else.
+//! A host that starts while its Redis is away decides from the snapshot that it has kept, and from nothing else.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -34,7 +34,7 @@ struct Shop {
 }
 
 impl Shop {
-    /// A shop that has decided, and whose snapshot is written.
+    /// Opens a shop that has made a decision and has written its snapshot.
     async fn open() -> Self {
         let redis = Server::durable();
         let store = RedisUrl::parse(&redis.url()).unwrap().unwrap();
@@ -71,7 +71,7 @@ impl Shop {
         self.folder.path().join("snapshot")
     }
 
-    /// Waits until so many partitions are saved, and later than now.
+    /// Waits for a snapshot of `partitions` partitions that is newer than now.
     async fn saved(&self, partitions: usize) {
         let now = fs::metadata(self.folder.path())
             .unwrap()
@@ -83,7 +83,7 @@ impl Shop {
                 && files(&self.snapshot()).len() > partitions
         };
         until("the snapshot is written", async || is_saved()).await;
-        // Once more, so that what was seen is in it whatever was under way.
+        // Waits for one more save, because one in progress may have missed recent changes.
         let as_of = || fs::read(self.snapshot().join("as-of.json")).unwrap();
         let before = as_of();
         until("the snapshot is kept", async || as_of() != before).await;
@@ -112,7 +112,7 @@ impl Shop {
         request.send().await.unwrap()
     }
 
-    /// Decides until an answer is as wanted.
+    /// Repeats a decision until the answer is as wanted.
     async fn until(&self, wanted: impl Fn(&Response) -> bool) -> Response {
         answered("the wanted decision", async || {
             let answer = self.decide().await;
@@ -126,7 +126,7 @@ impl Shop {
     }
 }
 
-/// The program on a Redis, with a snapshot.
+/// Returns the command that starts the program on a Redis, with a snapshot.
 fn serve(redis: &str, folder: &Path) -> std::process::Command {
     let mut command = Program::command();
     command
@@ -139,7 +139,7 @@ fn serve(redis: &str, folder: &Path) -> std::process::Command {
     command
 }
 
-/// What a start that fails says.
+/// Returns the error of a start that fails.
 fn failed_start(redis: &str, folder: &Path) -> String {
     let ended = output(&mut serve(redis, folder));
     assert_eq!(ended.status.code(), Some(1));
@@ -160,7 +160,7 @@ async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_i
     let mut shop = Shop::open().await;
     let fresh: Value = shop.decide().await.json().await.unwrap();
     shop.start_without_redis();
-    // For a second what was saved is fresh.
+    // For the first second, saved data counts as fresh.
     let stale = shop.until(is_stale).await;
     assert_eq!(stale.status(), 200);
     assert_eq!(stale.headers()["age"], stale.headers()["tillgate-stale"]);
@@ -177,7 +177,7 @@ async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_i
     assert_eq!(ready["checks"]["store"]["status"], "away", "{ready}");
     assert_eq!(ready["checks"]["keys"]["status"], "read-only", "{ready}");
 
-    // Nothing else: no writes, no tokens, and what is not in the snapshot is not said to be missing.
+    // Nothing else works: no writes, no tokens, and data outside the snapshot is not reported as missing.
     let beer = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 16 } });
     let write = shop.request(Method::PUT, CONDITION).json(&beer);
     let webhooks = shop.request(Method::GET, "/api/v1/webhooks");
@@ -203,7 +203,7 @@ async fn a_host_starts_and_decides_while_its_redis_is_away_and_goes_on_when_it_i
     let write = shop.request(Method::PUT, CONDITION).json(&beer);
     assert_eq!(write.send().await.unwrap().status(), 200);
     assert_eq!(shop.ready().await["status"], "ready");
-    // And the snapshot is kept on: what was written last is in it.
+    // The snapshot continues to be saved: it contains the last write.
     shop.saved(4).await;
     shop.start_without_redis();
     let catalog = shop.request(Method::GET, CONDITION).send().await.unwrap();
@@ -294,7 +294,7 @@ async fn a_snapshot_is_complete_again_only_when_all_of_an_earlier_one_is_kept_ag
     let before = as_of().await;
     drop(writer);
 
-    // An hour later only a part is kept: the rest may have changed since.
+    // An hour later only one part is saved again: the rest may have changed since.
     clock.advance(Duration::from_secs(3_600));
     let writer = start();
     keep(&writer, "iam");
@@ -331,7 +331,7 @@ async fn what_is_no_longer_kept_leaves_no_file_that_a_newer_snapshot_would_pass_
     writer.remove(&acme);
     keep(&acme);
     assert_eq!(partitions().await, 2, "it is kept again");
-    // It is kept again before its file was removed.
+    // It is kept again before its file is removed.
     writer.remove(&acme);
     keep(&acme);
     assert_eq!(partitions().await, 2);

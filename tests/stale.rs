@@ -1,4 +1,4 @@
-//! Decisions outlive the store: while it is away they go on from memory, marked with how old that is.
+//! Decisions survive an outage of the store: they continue from memory, marked with its age.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ struct Shop {
     token: String,
 }
 
-/// What was answered: the status, `Tillgate-Stale`, `Age`, `Retry-After`, and the body.
+/// An answer: the status, `Tillgate-Stale`, `Age`, `Retry-After`, and the body.
 #[derive(Debug, PartialEq)]
 struct Answer {
     status: u16,
@@ -87,7 +87,7 @@ impl Shop {
         self.send(Method::POST, EVALUATE, &question).await
     }
 
-    /// Whether an answer is fresh, or so many seconds old.
+    /// Asserts that an answer is fresh, or `seconds` seconds old.
     fn assert_age(answer: &Answer, seconds: Option<u64>) {
         let seconds = seconds.map(|seconds| seconds.to_string());
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -126,7 +126,7 @@ async fn decisions_and_the_catalog_go_on_from_memory_and_say_how_old_it_is() {
     let basket = json!({ "items": [{ "id": "1" }], "context": {} });
     for (path, body, status) in [
         ("/api/v1/evaluations", basket, 200),
-        // A project has an id of another form.
+        // A project's id has another form.
         ("/api/v1/project-restrictions/evaluate", project, 400),
     ] {
         let stale = shop.send(Method::POST, path, &body).await;
@@ -239,7 +239,7 @@ async fn what_another_host_writes_while_the_store_cannot_be_read_is_seen_when_it
     assert_eq!(decided.body["allow"], false, "{decided:?}");
 }
 
-/// Asks until decisions are fresh again.
+/// Repeats requests until decisions are fresh again.
 async fn until_fresh(shop: &Shop) {
     answered("decisions are fresh again", async || {
         let answer = shop.decide().await;

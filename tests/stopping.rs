@@ -1,5 +1,6 @@
-//! A host that is told to end (SIGTERM) under a load of decisions, events and changes of rates: what gets an answer gets a good
-//! one, what gets none had no effect, and after the next start all that was acknowledged is there and goes on.
+//! A host that is told to stop (SIGTERM) under a load of decisions, events and changes of rates: a request that gets
+//! an answer gets a good one, one without an answer had no effect, and after the next start everything acknowledged is
+//! there and continues.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,20 +32,20 @@ const ROLES: [&str; 5] = [
 ];
 const SHOPS: usize = 100;
 
-/// How many events, changes of rates and decisions have been answered when it is. A change waits until all shops have the
-/// ones before it.
+/// The number of events, changes of rates and decisions that are answered before the signal. A change waits until all
+/// shops have the ones before it.
 const UNDER_WAY: [usize; 3] = [40, 4, 40];
 
-/// What has become of a request.
+/// The outcome of a request.
 enum Sent {
     Answered(u16, Value),
-    /// It was not sent, as nobody listens any more.
+    /// It was not sent, because nobody listens.
     Refused,
     /// The connection ended before an answer began.
     Unanswered,
 }
 
-/// A shop's program: the host's URL, a token and a client.
+/// A shop's client program: the host's URL, a token and an HTTP client.
 #[derive(Clone)]
 struct Caller {
     http: Client,
@@ -60,7 +61,7 @@ impl Caller {
         Self { http, url, token }
     }
 
-    /// The same caller, which makes a connection for each request.
+    /// Returns the same caller, but with a new connection for each request.
     fn connecting(&self) -> Self {
         let http = Client::builder().read_timeout(DEADLINE);
         let http = http.pool_max_idle_per_host(0).build().unwrap();
@@ -93,16 +94,16 @@ impl Caller {
     }
 }
 
-/// What was asked of a host until it did not listen any more.
+/// The requests to a host until it stopped listening.
 #[derive(Default)]
 struct Asked {
-    /// What was acknowledged, in order: ids of events, or values of a rate.
+    /// The acknowledged ids of events or values of a rate, in order.
     acknowledged: Vec<String>,
-    /// What got no answer.
+    /// The requests without an answer.
     unanswered: Vec<String>,
 }
 
-/// Sends requests one after the other until the host does not listen any more. `id` makes what is sent, from its number.
+/// Sends requests one after the other until the host stops listening. `id` makes the content from the number.
 async fn ask(
     caller: Caller,
     (method, path): (Method, String),
@@ -127,7 +128,7 @@ async fn ask(
     asked
 }
 
-/// The program on a store in a folder, with webhooks that may be on this machine, logging to a file.
+/// Starts the program on a store in a folder; webhooks may be on this machine, and the log goes to a file.
 fn serve(folder: &Path, log: &Path) -> Program {
     let mut command = Program::command();
     command
@@ -141,7 +142,7 @@ fn serve(folder: &Path, log: &Path) -> Program {
     Program::spawn(&mut command, "")
 }
 
-/// The lines of a log that are warnings or worse.
+/// Returns the lines of a log that are warnings or worse.
 fn warned(log: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(log).unwrap();
     let lines = log.lines().map(str::to_owned);
@@ -152,7 +153,7 @@ fn warned(log: &Path) -> Vec<String> {
     lines.filter(is_warning).collect()
 }
 
-/// A tenant with a client, on an empty store.
+/// Creates a tenant with a client on an empty store.
 async fn tenant_on(folder: &Path) -> Credentials {
     let store = Arc::new(EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap());
     let host = Host::start_on(
@@ -163,7 +164,7 @@ async fn tenant_on(folder: &Path) -> Credentials {
     host.client(TENANT, &ROLES).await
 }
 
-/// Two companies with shops, and a webhook.
+/// Creates two companies with shops, and a webhook.
 async fn fill(caller: &Caller, receiver: &Receiver) {
     let put = async |id: String, unit: Value| {
         let path = format!("/api/v1/business-units/{id}");
@@ -184,7 +185,7 @@ async fn fill(caller: &Caller, receiver: &Receiver) {
     assert!(matches!(made, Sent::Answered(201, _)));
 }
 
-/// Everything that is asked of a host at the same time.
+/// All concurrent requests to a host.
 struct Load {
     events: JoinSet<Asked>,
     rates: JoinSet<(usize, Asked)>,
@@ -193,7 +194,7 @@ struct Load {
 }
 
 impl Load {
-    /// Begins, with ids and values that no other round has.
+    /// Begins the load, with ids and values that no other round has.
     fn begin(caller: &Caller, round: usize) -> Self {
         let answered: [Arc<AtomicUsize>; 3] = Default::default();
         let [of_events, of_rates, of_decisions] = &answered;
@@ -262,13 +263,13 @@ async fn nothing_that_was_acknowledged_is_lost_and_nothing_else_took_effect() {
     let mut caller = Caller::new(&program, &credentials).await;
     fill(&caller, &receiver).await;
     let mut accepted = BTreeSet::new();
-    // It is told to end once, or more often.
+    // The host is told to stop once, or more often.
     for round in 0..size(1, 3) {
         let load = Load::begin(&caller, round);
         load.is_under_way().await;
         let exit = tokio::task::block_in_place(|| program.terminate());
         assert_eq!(exit, Some(0));
-        // Nothing was cut off, and nothing had to be handed back.
+        // Nothing was cut off, and no work had to be handed back.
         assert_eq!(warned(&log), Vec::<String>::new());
         let (events, rates) = (load.events.join_all().await, load.rates.join_all().await);
         load.decisions.join_all().await;
@@ -315,7 +316,7 @@ async fn assert_used(caller: &Caller, company: usize, rate: &str) {
     }
 }
 
-/// The ids of all events that there are deliveries of.
+/// Returns the ids of all events that have deliveries.
 async fn in_the_journal(caller: &Caller) -> BTreeSet<String> {
     let (mut ids, mut cursor) = (BTreeSet::new(), String::new());
     loop {
@@ -370,7 +371,7 @@ async fn who_does_not_ask_or_only_waits_keeps_no_host_from_ending() {
     assert_eq!(exit, Some(0));
     assert_eq!(warned(&log), Vec::<String>::new());
     assert_eq!(waiting.await.unwrap()["items"], json!([]));
-    // The stream has ended as streams do.
+    // The stream ended normally.
     topic.text().await.unwrap();
     drop(silent);
 }

@@ -1,4 +1,4 @@
-//! Streams of events with many listeners: everyone hears everything once and in order, and nobody holds up the others.
+//! Event streams with many listeners: each gets every event once and in order, and none delays the others.
 
 use std::process::{Child, Command};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::support::wire::message;
 const ROLES: &[&str] = &["ecs.editor", "ecs.evaluator"];
 const CHANGES: &str = "/api/v1/catalog/changes";
 
-/// A listener, and what it has received and not looked at yet.
+/// A listener, and the bytes that it has received but not yet parsed.
 struct Listener {
     response: Response,
     text: String,
@@ -39,7 +39,7 @@ impl Listener {
         }
     }
 
-    /// The id of the next event; `None` when the stream has ended.
+    /// Returns the id of the next event; `None` when the stream has ended.
     async fn next(&mut self) -> Option<String> {
         within("an event, or the end of the stream", self.read()).await
     }
@@ -82,7 +82,7 @@ impl Shop {
         catalog["digest"].as_str().unwrap().to_owned()
     }
 
-    /// Changes the catalog, the first time by a new condition; answers its digest.
+    /// Changes the catalog, the first time with a new condition; returns its digest.
     async fn change(&self, minimum_age: usize, is_first: bool) -> String {
         let path = "/api/v1/entity-conditions/beer";
         let body =
@@ -121,7 +121,7 @@ async fn a_new_listener_is_told_the_newest_digest_whoever_has_left() {
         for listener in &mut listeners {
             assert!(listener.next().await.is_some());
         }
-        // All of them leave, or one stays.
+        // All of them leave, or all but one.
         listeners.truncate(round % 2);
         let newest = shop.change(2 * round, round == 0).await;
         let mut new = shop.listen().await;
@@ -131,7 +131,7 @@ async fn a_new_listener_is_told_the_newest_digest_whoever_has_left() {
     }
 }
 
-/// nginx in front of a host, without a word about streams in its configuration.
+/// nginx in front of a host, without any setting for streams in its configuration.
 struct Nginx {
     process: Child,
     url: String,
@@ -141,7 +141,7 @@ struct Nginx {
 impl Nginx {
     async fn before(host: &Host) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // nginx takes no free port by itself.
+        // nginx cannot pick a free port by itself.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
@@ -213,7 +213,7 @@ async fn subscribe(source: Source, request: Request) -> tillgate_base::error::Re
     request.subscribe("large", || events(source))
 }
 
-/// Serves a stream of events from a channel beside a host, at `/events`; answers where.
+/// Serves a stream of events from a channel next to a host, at `/events`; returns its URL.
 async fn serve(host: &Host, source: mpsc::Receiver<Event>) -> String {
     let access = Access::With(Permission::ConditionRead);
     let route = Route::new(Method::GET, "/events", access, Takes::Nothing, subscribe);
@@ -230,7 +230,7 @@ async fn serve(host: &Host, source: mpsc::Receiver<Event>) -> String {
     format!("http://{address}/events")
 }
 
-/// Joins with a connection that takes in little; answers it with what it has read: the head of the response.
+/// Joins over a connection with a small buffer; returns it with the bytes that it has read: the head of the response.
 async fn join_slowly(url: &str, token: &str) -> (TcpStream, Vec<u8>) {
     let address = url.trim_start_matches("http://");
     let (address, path) = address.split_once('/').unwrap();
@@ -269,7 +269,7 @@ async fn a_listener_that_does_not_read_is_disconnected_and_the_others_miss_nothi
         within("room for an event", send.send(event)).await.unwrap();
         assert_eq!(reader.next().await, Some(id.to_string()));
     }
-    // What was on its way arrives, then the stream ends: it is not the whole.
+    // Events on their way still arrive, then the stream ends: not all events arrive.
     let ending = async {
         while slow.read_buf(&mut read).await.unwrap() > 0 {
             assert!(read.len() < EVENTS * EVENT_BYTES, "it misses nothing");

@@ -1,4 +1,4 @@
-//! The tests of the product: one binary, one module a subject.
+//! The tests of the product: one binary, with one module for each subject.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! `tillgate tail`: what it prints, and that it goes on where it was.
+//! `tillgate tail`: its output, and that it continues where it was.
 
 use std::process::{Child, Command, Stdio};
 
@@ -8,7 +8,7 @@ use crate::support::wait::{Lines, ended, output};
 
 const TOPIC: &str = "cer.public.event.rates-changed.v1";
 
-/// A message about a shop, as an event with an id.
+/// Returns a message about a shop, as an event with an id.
 fn message(id: &str, shop: &str, lists: &str) -> String {
     let attributes =
         format!(r#"{{"Tenant-Id":"acme","Business-Unit-Id":"{shop}","Correlation-Id":"7"}}"#);
@@ -21,7 +21,7 @@ fn message(id: &str, shop: &str, lists: &str) -> String {
 
 const UPDATED: &str = r#","updatedRates":[{"exchangeRateType":"SALES","sourceCurrencyCode":"SEK","targetCurrencyCode":"EUR","rateValue":11.05,"rateValueWithMarkup":10.77375,"createdDate":"2026-01-01T00:00:00.000Z"}]"#;
 
-/// The command, running.
+/// The running command.
 struct Tail {
     child: Child,
     lines: Option<Lines>,
@@ -65,7 +65,7 @@ impl Tail {
         self.end()
     }
 
-    /// Waits for the end; answers the exit code and what was printed to stderr.
+    /// Waits for the end; returns the exit code and the stderr.
     fn end(mut self) -> (Option<i32>, String) {
         let told = self.told.rest();
         let status = ended("tillgate tail ends", &mut self.child);

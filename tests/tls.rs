@@ -1,5 +1,5 @@
-//! TLS that ends at the host: who is answered, what a certificate must be, and that another takes its place while requests go
-//! on.
+//! TLS on the host: which clients are served, what a certificate must be, and that certificates are replaced while
+//! requests continue.
 
 mod unread_files;
 
@@ -32,7 +32,7 @@ pub(crate) struct Secured {
     folder: TempDir,
 }
 
-/// `tillgate serve` over TLS, in a folder.
+/// Returns the command `tillgate serve` over TLS, in a folder.
 fn serve(folder: &Path, files: &Files) -> Command {
     let mut command = Program::command();
     command
@@ -70,7 +70,7 @@ impl Secured {
         }
     }
 
-    /// A client that makes a connection for each request.
+    /// Returns a client that makes a connection for each request.
     fn client(&self) -> Client {
         let client = self.authority.client().read_timeout(DEADLINE);
         client.pool_max_idle_per_host(0).build().unwrap()
@@ -91,7 +91,7 @@ impl Secured {
         report
     }
 
-    /// The messages in the log about a certificate, with the reason of each.
+    /// Returns the log messages about a certificate, with the reason of each.
     fn logged(&self) -> Vec<(String, String)> {
         let log = std::fs::read_to_string(self.path("log")).unwrap();
         let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -102,7 +102,7 @@ impl Secured {
             .collect()
     }
 
-    /// Waits until new connections get a certificate.
+    /// Waits until new connections get this certificate.
     async fn served(&self, issued: &Issued) {
         until("new connections get the certificate", async || {
             certificate(&self.get("/healthz").await) == issued.der
@@ -111,7 +111,7 @@ impl Secured {
     }
 }
 
-/// The certificate with which a request was answered.
+/// Returns the certificate of an answer.
 fn certificate(answer: &Response) -> Vec<u8> {
     let info: &TlsInfo = answer.extensions().get().unwrap();
     info.peer_certificate().unwrap().to_vec()
@@ -152,7 +152,7 @@ async fn a_host_with_tls_says_that_it_is_reached_by_https() {
     assert_eq!(metadata["token_endpoint"], operator["tokenUrl"]);
 }
 
-/// Asks for decisions until it is told to stop; answers how many it got.
+/// Asks for decisions until `stop` is set; returns how many it got.
 async fn ask(client: Client, url: String, token: String, stop: &AtomicBool) -> usize {
     let question = json!({ "items": [{ "id": "1" }], "context": {} });
     let mut count = 0;
@@ -197,7 +197,7 @@ async fn no_request_fails_while_certificates_are_replaced() {
     assert_eq!(host.logged(), vec![replaced; 3]);
 }
 
-/// What is written to the files of a certificate, and why it cannot be used.
+/// The content of a certificate's files, and why it cannot be used.
 type Bad<'b> = (&'b str, Option<&'b str>, Option<&'b str>, &'b str);
 
 #[tokio::test]
@@ -358,7 +358,7 @@ async fn a_certificate_that_expires_soon_is_warned_of_and_one_that_has_is_served
     let expiry = Scrape::read(&metrics).sum("tillgate_certificate_expiry_timestamp_seconds", &[]);
     assert_eq!(expiry as u64, end.seconds());
 
-    // One of six days is as good as new with three left.
+    // A certificate of six days with three left is as good as new.
     let short = host
         .authority
         .issue_valid(now.minus(3 * DAY), now.plus(3 * DAY));
@@ -379,7 +379,7 @@ async fn a_certificate_that_expires_soon_is_warned_of_and_one_that_has_is_served
     assert_eq!(host.logged()[0].0, "clients will refuse the certificate");
 }
 
-/// A connection from an address of the loopback network.
+/// Opens a connection from an address of the loopback network.
 async fn connect(url: &str, from: [u8; 4]) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::from(from), 0).into()).unwrap();
@@ -387,7 +387,7 @@ async fn connect(url: &str, from: [u8; 4]) -> TcpStream {
     socket.connect(address).await.unwrap()
 }
 
-/// Waits until a connection is closed by the other end.
+/// Waits until the other end closes a connection.
 async fn closed(connection: &mut TcpStream) {
     let mut rest = Vec::new();
     let _reset = within(
@@ -410,7 +410,7 @@ async fn handshakes_that_do_not_end_are_counted_keep_nobody_out_and_are_dropped(
         connection.write_all(&[22, 3, 1]).await.unwrap();
         silent.push(connection);
     }
-    // One more from there is closed at once, others are served.
+    // One more connection from there is closed at once, others are served.
     closed(&mut connect(url, [127, 0, 0, 2]).await).await;
     for _ in 0..10 {
         assert_eq!(host.get("/healthz").await.status(), 200);
@@ -518,7 +518,7 @@ async fn commands_trust_a_private_authority_that_they_are_told_of() {
     assert_eq!(String::from_utf8(done.stdout).unwrap(), "ready\n");
 }
 
-/// A certificate as `openssl req -x509` makes it, with more options.
+/// Makes a certificate with `openssl req -x509` and more options.
 fn made_by_openssl(more: &[&str]) -> Issued {
     let folder = TempDir::new().unwrap();
     let files = Files::new(folder.path());

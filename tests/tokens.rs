@@ -1,4 +1,4 @@
-//! The token service, over HTTP: the life of a client, tokens, who holds one, and everyone who must not.
+//! The token service over HTTP: the life of a client, tokens, their legitimate holders, and everyone else.
 
 mod admin_roles;
 mod away;

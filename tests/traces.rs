@@ -1,4 +1,5 @@
-//! Traces: the program sends a span for each request and for each attempt at a job to a collector, here a real HTTP receiver.
+//! Traces: the program sends a span for each request and for each attempt at a job to a collector, which is a real
+//! HTTP receiver here.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -10,19 +11,19 @@ use crate::support::host::{Program, client};
 use crate::support::receiver::{Answer, Received, Receiver};
 use crate::support::wait::until;
 
-/// A trace that its caller keeps, and one that its caller does not keep.
+/// The ids of a trace that its caller samples, and of one that its caller does not sample.
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const NOT_KEPT: &str = "1bf7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-/// A collector that takes everything.
+/// Starts a collector that accepts everything.
 async fn collector() -> Receiver {
     let collector = Receiver::start().await;
     collector.answer(Answer::Status(200, "", "{}"));
     collector
 }
 
-/// `tillgate demo` whose collector is a receiver.
+/// Returns the command `tillgate demo` with a receiver as its collector.
 fn demo(collector: &Receiver, variables: &[(&str, &str)]) -> Command {
     let endpoint = collector.url.replace("/hook", "");
     let mut command = Program::command();
@@ -35,7 +36,7 @@ fn demo(collector: &Receiver, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// All spans that were received, each with the attributes of what sent it.
+/// Returns all received spans, each with the attributes of its sender.
 fn spans(received: &[Arc<Received>]) -> Vec<(Value, Value)> {
     let mut spans = Vec::new();
     for request in received {
@@ -53,7 +54,7 @@ fn spans(received: &[Arc<Received>]) -> Vec<(Value, Value)> {
     spans
 }
 
-/// The value of an attribute.
+/// Returns the value of an attribute.
 fn attribute<'a>(attributes: &'a Value, name: &str) -> Option<&'a Value> {
     let mut all = attributes.as_array().unwrap().iter();
     let found = all.find(|attribute| attribute["key"] == name)?;
@@ -184,7 +185,7 @@ async fn a_collector_that_does_not_answer_holds_up_neither_requests_nor_the_end(
     let json = [("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")];
     let mut program = Program::spawn(&mut demo(&collector, &json), "curl ");
     collector.wait_for(1).await;
-    // More spans than wait for a collector.
+    // More spans than the queue for a collector holds.
     let http = client();
     for _ in 0..3_000 {
         assert_eq!(get_with(&http, &program, "/healthz", None).await, 200);

@@ -1,5 +1,5 @@
-//! Backups and restores that are killed: what they leave has keys, and the next one there removes it, but nothing that is in
-//! use.
+//! Backups and restores that are killed: they leave files with keys, and the next command there removes those files,
+//! but none that are in use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl Stage {
     }
 }
 
-/// Opens a store, or begins one, and closes it.
+/// Opens a store, or creates one, and closes it.
 fn open(folder: &Path) {
     drop(EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap());
 }

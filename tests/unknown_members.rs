@@ -1,5 +1,5 @@
-//! What a caller meant is not ignored: a member of a body that the API does not have is refused, the one that may be meant is
-//! named, and nothing is changed, unless the request or the settings say otherwise.
+//! Unknown members of a body are not ignored: a request that has one is refused and changes nothing, and the answer
+//! names the member that may be meant, unless the request or the settings say otherwise.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const UNIT: &str = "/api/v1/business-units/C";
 const BASKETS: &str = "/api/v1/evaluations";
 
-/// A host, an operator's token and that of a tenant which may do everything.
+/// Starts a host; returns it with an operator's token and the token of a tenant's client that may do everything.
 async fn open() -> (Host, String, String) {
     let host = Host::start().await;
     let platform = host.app.config.platform_tenant.clone();
@@ -32,7 +32,7 @@ async fn open() -> (Host, String, String) {
     (host, operator, tenant)
 }
 
-/// Method, path, a body with a misspelled member, and what is said of that.
+/// Method, path, a body with a misspelled member, and the message about it.
 fn misspelled() -> Vec<(Method, String, Value, &'static str)> {
     let hook = |more: Value| {
         let mut hook = json!({
@@ -229,7 +229,7 @@ async fn an_answer_may_be_sent_back() {
         let (status, answer) = host.send(Method::PUT, path, token, &body).await;
         assert!(matches!(status, 200 | 201), "{path}: {answer}");
         let got = match path == rate {
-            // A rate has no address of its own to be read at.
+            // A rate has no path for reading it.
             true => host.get(&format!("{UNIT}/exchange-rates"), token).await.1[0].clone(),
             false => host.get(path, token).await.1,
         };

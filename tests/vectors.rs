@@ -1,4 +1,5 @@
-//! Every vector through the module's C ABI under wasmtime, as the host embeds it, and what the ABI promises beside.
+//! Runs every vector through the module's C ABI under wasmtime, as the host embeds it, and tests the other promises of
+//! the ABI.
 
 use tillgate_base::engine::MACHINE_CODE;
 use wasmtime::{Config, Engine, Instance, Linker, Module, Store};
@@ -8,7 +9,7 @@ pub mod vector;
 
 use vector::Call;
 
-/// The module, with what it imports for its JavaScript face bound to traps: the C ABI calls none of it.
+/// The module, with the imports of its JavaScript face bound to traps: the C ABI calls none of them.
 struct Embedded {
     store: Store<()>,
     instance: Instance,
@@ -18,7 +19,7 @@ impl Embedded {
     #[expect(unsafe_code, reason = "wasmtime cannot check machine code")]
     fn new() -> Self {
         let engine = Engine::new(Config::new().epoch_interruption(true)).unwrap();
-        // SAFETY: wasmtime's compiler has made these bytes in the build of these tests.
+        // SAFETY: wasmtime's compiler made these bytes in the build of these tests.
         let module = unsafe { Module::deserialize(&engine, MACHINE_CODE) }.unwrap();
         let mut store = Store::new(&engine, ());
         store.set_epoch_deadline(u64::MAX / 2);
@@ -40,7 +41,7 @@ impl Embedded {
         input.unwrap().call(&mut self.store, len).unwrap()
     }
 
-    /// Writes the input, calls, and reads the answer at once: it stands only until the next call.
+    /// Writes the input, calls, and reads the answer at once: it is valid only until the next call.
     fn call(&mut self, name: &str, handle: Option<u32>, input: &[u8]) -> Vec<u8> {
         let len = u32::try_from(input.len()).unwrap();
         let at = self.input(len);
@@ -63,7 +64,7 @@ impl Embedded {
         self.answer(answer)
     }
 
-    /// What stands where an answer says.
+    /// Reads the bytes that an answer points to.
     fn answer(&mut self, answer: u64) -> Vec<u8> {
         let (at, len) = (answer >> 32, answer & u64::from(u32::MAX));
         let mut out = vec![0; len.try_into().unwrap()];

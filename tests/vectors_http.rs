@@ -1,4 +1,4 @@
-//! Every vector that HTTP can carry: its catalog is put through the API, its call is made, and the answer compared.
+//! Every vector that HTTP can carry: its catalog is put through the API, its call is made, and the answers are compared.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ const WITHOUT_ROUTES: &[&str] = &[
     "tests.json",
 ];
 
-/// The vectors that HTTP cannot carry: why, the file, and their names.
+/// The vectors that HTTP cannot carry: the reason, the file, and their names.
 const NOT_OVER_HTTP: &[(&str, &str, &[&str])] = &[
     (
         "no request holds a whole catalog: its elements are put one by one",
@@ -127,15 +127,15 @@ const NOT_OVER_HTTP: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// How many vectors are run at least: those that there were when this was written.
+/// The minimum number of vectors to run: the number when this was written.
 const RUN: usize = 810;
 
-/// The id under which a project is put when the request names none.
+/// The id of a project when the request names none.
 const PROJECT: &str = "3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001";
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A catalog or a list of it, each element as it is written.
+/// A catalog or one of its lists, with each element's text.
 #[derive(Deserialize)]
 struct Catalog<'a> {
     #[serde(borrow)]
@@ -145,17 +145,17 @@ struct Catalog<'a> {
     projects: Vec<&'a RawValue>,
 }
 
-/// A host, and the documents that it holds: those of the vector before.
+/// A host, and the documents of the previous vector that it holds.
 struct Shop {
     host: Host,
     operator: String,
     tenant: String,
     line: String,
     document: Vec<u8>,
-    /// Whether requests ask for unknown members to be ignored.
+    /// True if requests ask to ignore unknown members.
     lenient: bool,
     faults: Vec<String>,
-    /// Whether all of them are members that do not exist.
+    /// True if all of the faults are unknown members.
     is_only_unknown: bool,
     paths: Vec<String>,
 }
@@ -178,7 +178,7 @@ impl Shop {
         }
     }
 
-    /// Sends a request with its path as it is: an id of dots is an id. Answers the status and the body.
+    /// Sends a request with an unchanged path, so that an id of dots stays an id. Returns the status and the body.
     async fn send(&self, method: Method, path: &str, body: &[u8]) -> (u16, String) {
         let global = path.starts_with("/api/v1/global-");
         let token = if global { &self.operator } else { &self.tenant };
@@ -194,7 +194,7 @@ impl Shop {
         (response.status, response.body)
     }
 
-    /// Holds the document of a call, and no other. `faults` are those with which it was refused.
+    /// Puts the document of a call and removes all others. `faults` has the reasons if it is refused.
     async fn hold(&mut self, line: &str, document: &[u8], project: &str) {
         let held = self.line == line && self.document == document && !self.lenient;
         if !held || line == "project" {
@@ -217,7 +217,7 @@ impl Shop {
         let Ok(catalog) = serde_json::from_slice::<Catalog<'_>>(document) else {
             return self.faults.push("not a catalog of lists".to_owned());
         };
-        // A tenant cannot put a condition of an id that a global one has, so its own come first.
+        // A tenant cannot put a condition whose id a global one has, so the tenant's come first.
         for (at, element) in catalog.tenant.iter().enumerate() {
             let path = condition_path("entity-conditions", element);
             self.put(path, element.get().as_bytes(), &format!("$.tenant[{at}]"))
@@ -237,7 +237,7 @@ impl Shop {
         }
     }
 
-    /// Puts one document. Its faults are noted with the place of the document in the vector's.
+    /// Puts one document. Its faults are recorded with their place in the vector's document.
     async fn put(&mut self, path: String, body: &[u8], place: &str) {
         let (status, answer) = self.send(Method::PUT, &path, body).await;
         match status {
@@ -252,7 +252,7 @@ impl Shop {
         }
     }
 
-    /// The answer to a vector's call: its status, and the body or the faults.
+    /// Returns the answer to a vector's call: its status, and the body or the faults.
     async fn answer(
         &mut self,
         line: &str,
@@ -300,7 +300,7 @@ impl Shop {
     }
 }
 
-/// A vector's answer, as [`Shop::answer`] words one.
+/// Returns a vector's answer in the form of [`Shop::answer`].
 fn expected(vector: &Vector) -> String {
     let (kind, text) = vector.answer.split_first().expect("an answer");
     if *kind == b'0' {
@@ -319,7 +319,7 @@ fn expected(vector: &Vector) -> String {
     format!("400 {code} {faults:#?}")
 }
 
-/// The messages of a problem.
+/// Returns the messages of a problem.
 fn code(body: &str) -> String {
     let problem: Value = serde_json::from_str(body).unwrap();
     problem["code"].as_str().unwrap().to_owned()
@@ -344,7 +344,7 @@ fn project_path(id: &str) -> String {
     format!("/api/v1/projects/{}", segment(id))
 }
 
-/// A text as a segment of a path.
+/// Returns a text as a segment of a path.
 fn segment(text: &str) -> String {
     text.bytes().fold(String::new(), |mut segment, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {

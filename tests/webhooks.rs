@@ -1,4 +1,4 @@
-//! Webhooks: who deliveries are from, what receivers get, and what becomes of it.
+//! Webhooks: proof of the sender, the content of deliveries, and their outcome.
 
 mod audit;
 mod bad_input;

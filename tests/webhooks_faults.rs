@@ -1,6 +1,6 @@
-//! Webhooks through faults, on the embedded store and on Redis: hosts that are killed, a Redis that is killed, a receiver
-//! that is down, keys that are replaced meanwhile. Everything that was accepted arrives, signed with a key that was in
-//! force when it was accepted; what arrives twice has the same id.
+//! Webhooks through faults, on the embedded store and on Redis: hosts that are killed, a Redis that is killed, a
+//! receiver that is down, keys that are replaced meanwhile. Every accepted event arrives, signed with a key that was
+//! valid when it was accepted; an event that arrives twice has the same id.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,24 +26,24 @@ use crate::webhooks::standard_webhooks::standard;
 const TENANT: &str = "acme";
 pub(crate) const TYPE: &str = "x.order-updates.v1";
 
-/// How many webhooks want each event.
+/// The number of webhooks that want each event.
 const WEBHOOKS: usize = 10;
 
-/// How many events there are.
+/// The number of events.
 fn event_count() -> usize {
     size(200, 1_000)
 }
 
-/// How many of the events are accepted once the keys of the webhooks are replaced.
+/// The number of events that are accepted after the keys of the webhooks are replaced.
 const LATE_EVENTS: usize = 20;
 
 /// The key of each webhook before that.
 const KEY: &str = "correct horse battery staple";
 
-/// How long a test waits for all that was accepted.
+/// The time that a test waits for all accepted events.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// What has become of deliveries.
+/// The outcome of deliveries.
 #[derive(Debug)]
 pub(crate) struct Tally {
     accepted: usize,
@@ -53,14 +53,14 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// An attempt that was under way when its host was killed is made again; never more than were under way.
+    /// An attempt that was in progress when its host was killed is repeated; never more attempts than were in progress.
     pub(crate) fn assert_nothing_lost(&self) {
         assert_eq!((self.lost, self.delivered), (0, self.accepted), "{self:?}");
         assert!(self.repeated < self.accepted / 2, "{self:?}");
     }
 }
 
-/// Runs something in a runtime of its own, with which everything ends that it has started.
+/// Runs something in a separate runtime; everything that it has started ends with the runtime.
 pub(crate) fn in_a_runtime<F: Future>(run: impl FnOnce() -> F) -> F::Output {
     let runtime = Runtime::new().unwrap();
     let _entered = runtime.enter();
@@ -72,7 +72,7 @@ pub(crate) async fn client_on(store: Arc<dyn Store>) -> Credentials {
     host.client(TENANT, &["exe.editor", "exe.publisher"]).await
 }
 
-/// A host on a store whose webhooks may be on this machine, with retries after a second each.
+/// Starts a host on a store; webhooks may be on this machine, and each retry comes after a second.
 pub(crate) fn serve(store: &str, folder: &Path) -> Program {
     let operator = folder.join("operator.json");
     let mut command = Program::command();
@@ -80,7 +80,7 @@ pub(crate) fn serve(store: &str, folder: &Path) -> Program {
         .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
         .arg("--operator-file")
         .arg(operator)
-        // Tokens of one host are good for the next, whose address is another one.
+        // Tokens of one host are valid at the next, whose address is different.
         .env("TILLGATE_ISSUER", "https://tillgate.example/")
         .env("TILLGATE_WEBHOOKS__ALLOW_HTTP", "true")
         .env("TILLGATE_WEBHOOKS__ALLOW_PRIVATE", r#"["127.0.0.0/8"]"#)
@@ -111,7 +111,7 @@ impl Integrator {
         Self { http, url, token }
     }
 
-    /// Creates the webhooks of a receiver; answers their ids.
+    /// Creates the webhooks of a receiver; returns their ids.
     pub(crate) async fn webhooks(&self, receiver: &Receiver) -> Vec<String> {
         let mut ids = Vec::new();
         for number in 0..WEBHOOKS {
@@ -131,7 +131,7 @@ impl Integrator {
         ids
     }
 
-    /// Replaces the keys of webhooks; the old ones go on signing for an hour. Answers the new ones.
+    /// Replaces the keys of webhooks; the old ones sign for another hour. Returns the new ones.
     async fn rotate(&self, webhooks: &[String]) -> Vec<String> {
         let mut keys = Vec::new();
         for id in webhooks {
@@ -144,7 +144,7 @@ impl Integrator {
         keys
     }
 
-    /// Publishes an event; whether it was accepted.
+    /// Publishes an event; returns whether it was accepted.
     async fn publish(&self, id: &str) -> bool {
         let event = json!({ "type": TYPE, "data": { "id": id }, "id": id });
         let request = self.http.post(format!("{}/api/v1/events", self.url));
@@ -152,7 +152,7 @@ impl Integrator {
         sent.is_ok_and(|sent| sent.status() == StatusCode::ACCEPTED)
     }
 
-    /// Publishes until each event was accepted.
+    /// Publishes each event until it is accepted.
     async fn publish_all(&self, events: &[String]) {
         for event in events {
             until(&format!("{event} is accepted"), async || {
@@ -179,7 +179,7 @@ fn events() -> Vec<String> {
 /// Waits until every event has arrived at every webhook, and counts.
 pub(crate) async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
     let wanted = accepted.len() * WEBHOOKS;
-    // How often each event has arrived at each webhook.
+    // The number of times that each event has arrived at each webhook.
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     let counting = async {
         let mut count = 0;
@@ -203,7 +203,7 @@ pub(crate) async fn tally(receiver: &Receiver, accepted: &[String]) -> Tally {
     }
 }
 
-/// Each delivery is signed with a key that was in force when its event was accepted.
+/// Asserts that each delivery is signed with a key that was valid when its event was accepted.
 fn assert_signed(receiver: &Receiver, late: &[String], new_keys: &[String]) {
     for received in receiver.received() {
         let number: usize = received.path.rsplit('/').next().unwrap().parse().unwrap();
@@ -219,7 +219,7 @@ fn assert_signed(receiver: &Receiver, late: &[String], new_keys: &[String]) {
     }
 }
 
-/// Each delivery that is not at its end has one job.
+/// Asserts that each unfinished delivery has exactly one job.
 async fn sweep<S: Store + Portable>(store: &S) {
     let partition = TenantId::new(TENANT).unwrap().partition();
     let mut jobs = BTreeSet::new();
@@ -251,7 +251,7 @@ async fn sweep<S: Store + Portable>(store: &S) {
             if delivery["status"] == "PENDING" || delivery["status"] == "RETRYING" {
                 unsettled += 1;
                 let rest = u128::from_str_radix(key.rsplit('/').next().unwrap(), 16).unwrap();
-                // The key counts the time down.
+                // The key contains the inverted time.
                 let millis = (1_u128 << 48) - 1 - (rest >> 80);
                 let id = uuid::Uuid::from_u128(millis << 80 | rest & ((1 << 80) - 1));
                 assert!(
@@ -269,7 +269,7 @@ async fn sweep<S: Store + Portable>(store: &S) {
     assert!(unsettled > 0, "the host was killed too late");
 }
 
-/// Publishes and kills the host twice in the midst of it, and replaces all keys in between; the store is looked at, too.
+/// Publishes, kills the host twice meanwhile, and replaces all keys in between; also checks the store.
 async fn kill_twice(
     store: &str,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! The cost of a decision in native code: typed, and from JSON to JSON. `tests/bench` compares it with the module's.
+//! Measures a decision in native code, both typed and from JSON to JSON. `tests/bench` compares it with the module.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use tillgate_engine::face::{Line, Prepared};
 #[path = "../../tests/support/samples.rs"]
 mod samples;
 
-/// How many rows are decided about in one call.
+/// The number of rows decided in one call.
 const ROWS: usize = 10_000;
 
 fn decide(c: &mut Criterion) {

@@ -1,4 +1,5 @@
-//! What vectors cannot say of explanations: that they change nothing else, and numbers that not every language writes alike.
+//! Tests of explanations that vectors cannot hold: they change nothing else, and numbers that some languages write
+//! differently.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +30,7 @@ fn ask(prepared: &Prepared, line: &str, request: &[u8]) -> (String, Tally) {
     (String::from_utf8(out).unwrap(), tally)
 }
 
-/// Removes the explanations of an answer; answers how many results had one.
+/// Removes the explanations from an answer; returns how many results had one.
 fn remove_explanations(answer: &mut Value) -> usize {
     let results = |item: &mut Value| {
         let results = item["results"].as_array_mut().unwrap().iter_mut();
@@ -93,7 +94,7 @@ fn a_number_is_explained_exactly_as_it_was_sent() {
         "123456789012345678901",
         "-9223372036854775808",
     ] {
-        // A number in a text, and one before it, do not mislead.
+        // A number inside a string, or before the explained one, must not be taken for it.
         let request = format!(
             r#"{{"projectId":"3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001","item":{{"id":"-3.1\"4","additionalProperties":{{"weight":7.50,"q":2.0,"p":{number}}}}}}}"#
         );

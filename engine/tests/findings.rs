@@ -1,4 +1,4 @@
-//! What is said of rules against what they decide: every item of a small domain, and every customer.
+//! Checks the findings about rules against the decisions: for every item of a small domain, and for every customer.
 
 #![allow(
     clippy::unwrap_used,
@@ -49,7 +49,7 @@ fn restrictions() -> impl Strategy<Value = Demands> {
     prop::collection::vec(restriction(), 0..5)
 }
 
-/// Two lists of restrictions, of which the second is often a little change of the first.
+/// Two lists of restrictions; the second is often the first with one small change.
 fn versions() -> impl Strategy<Value = (Demands, Demands)> {
     let changed = (
         restrictions(),
@@ -79,7 +79,6 @@ fn draft(restrictions: &Demands) -> Draft<'static> {
     }))
 }
 
-/// Every item of the domain.
 fn items() -> Vec<Item<'static>> {
     let texts = TEXTS.into_iter().chain(["other"]);
     let texts = texts.map(|text| Some(Value::Text(text.into())));
@@ -107,7 +106,7 @@ fn items() -> Vec<Item<'static>> {
     items
 }
 
-/// What is wrong with a project.
+/// Returns the findings about a project.
 fn findings(project: &Draft<'_>) -> Vec<Json> {
     let mut out = Vec::new();
     write(project, &mut out);
@@ -122,7 +121,7 @@ fn decided(restrictions: &Demands, item: &Item<'_>) -> Decision {
     decide_on(Some(&Checks::new(restrictions)), item).decision()
 }
 
-/// The item of a witness.
+/// Reads the item that a witness names.
 fn witnessed(witness: &[u8]) -> Item<'static> {
     let witness: Json = serde_json::from_slice(witness).expect("a witness is JSON");
     let item = witness.get("item").expect("a witness has an item");
@@ -163,7 +162,7 @@ fn conditions() -> impl Strategy<Value = [Option<EntityCondition>; 2]> {
     (own, global).prop_map(|(own, global)| [own, global])
 }
 
-/// What a catalog of these conditions decides about every customer.
+/// Returns the decisions of a catalog of these conditions, one for each customer.
 fn decisions(conditions: &[Option<EntityCondition>; 2]) -> Vec<Option<Decision>> {
     let all: Vec<_> = conditions.iter().flatten().cloned().collect();
     let catalog = Catalog::from_conditions(&all);
@@ -243,7 +242,7 @@ proptest! {
     }
 }
 
-/// As many values as a project may have, all alike to the eye, in as many restrictions.
+/// The project has as many values as are allowed, hard to tell apart, in as many restrictions.
 #[test]
 fn the_largest_projects_are_looked_at() {
     let text = |number: usize| {

@@ -1,4 +1,4 @@
-//! Numbers keep their text: each is read exactly as it is written, whatever surrounds it.
+//! Numbers keep their text: each is read exactly as it is written, in any context.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use proptest::sample::select;
 
 use tillgate_engine::json::{Document, Node, Scalar};
 
-/// The text of every number in a value, in the order of the JSON text.
+/// Returns the text of every number in a value, in the order of the JSON text.
 fn numbers(node: Node<'_, '_>) -> Vec<String> {
     let own = node.number().map(|text| text.into_owned());
     own.into_iter()
@@ -84,20 +84,19 @@ fn strings_are_not_searched_for_numbers() {
     assert_eq!(numbers_of(text), ["4.50", "-6.50"]);
 }
 
-/// A JSON value as it is written.
 #[derive(Clone, Debug)]
 enum Written {
-    /// A number, by its text.
+    /// The text of a number.
     Number(String),
-    /// A literal or a string, by its text.
+    /// The text of a literal or of a string.
     Other(String),
     Array(Vec<Written>),
-    /// The strings are the members' names, by their text; a prefix makes them unique.
+    /// The strings are the texts of the members' names; a prefix makes them unique.
     Object(Vec<(String, Written)>),
 }
 
 impl Written {
-    /// Appends the value's JSON text with this white space between tokens, and the texts of its numbers.
+    /// Appends the value's JSON text, with this white space between tokens, and the texts of its numbers.
     fn write(&self, space: &str, text: &mut String, numbers: &mut Vec<String>) {
         text.push_str(space);
         match self {
@@ -136,7 +135,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The text between the quotes of a string: looks like JSON, with every kind of escape.
+/// The text between the quotes of a string. It looks like JSON and has every kind of escape.
 fn string() -> impl Strategy<Value = String> {
     const PIECES: [&str; 18] = [
         "1",

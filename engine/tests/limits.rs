@@ -1,4 +1,4 @@
-//! Limits that are too large for vectors: the documents are generated here.
+//! Limits that are too large for vectors; the documents are generated here.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,7 +11,7 @@
 use serde_json::{Value, json};
 use tillgate_engine::face::{Line, Prepared};
 
-/// A project with a whitelist of that many values, and one boolean restriction.
+/// Returns a project with a whitelist of `values` values and one boolean restriction.
 fn project(values: usize) -> String {
     let list = vec!["true"; values].join(",");
     format!(
@@ -31,7 +31,7 @@ fn a_project_has_at_most_100_000_values_over_all_its_restrictions() {
 
 const PROJECT_ID: &str = "3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001";
 
-/// What a call answers: `Ok` with its length, or the error's text.
+/// Makes a call; returns the length of the answer, or the text of the error.
 fn evaluate(prepared: &Prepared, line: &str, request: &Value) -> Result<usize, String> {
     let mut out = Vec::new();
     prepared.evaluate(

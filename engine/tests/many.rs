@@ -1,4 +1,4 @@
-//! Rows are decided as requests about their items would be, one by one: those of all vectors.
+//! Rows are decided like separate requests about the same items. The rows come from all vectors.
 
 #![allow(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ fn many(prepared: &Prepared, line: &str, rows: &[Value]) -> Value {
     serde_json::from_slice(&out[1..]).unwrap()
 }
 
-/// The row with what a request asks, and the line that names what decides.
+/// Returns a row that asks what the request asks, and the line that names the condition or the project.
 fn row(line: &str, call: &str, request: &Value) -> Option<(Value, String)> {
     let mut row = json!({ "id": request["item"]["id"] });
     let (members, of, call) = match call {
@@ -59,7 +59,7 @@ fn row(line: &str, call: &str, request: &Value) -> Option<(Value, String)> {
     Some((row, call))
 }
 
-/// A vector that decides about one item, its row, and what it is to be.
+/// Returns a vector that decides about one item: prepared, as a row, with the line and the expected answer.
 fn asked(vector: &Vector) -> Option<(Prepared, Value, String, Value)> {
     let Call::Prepare {
         line,

@@ -29,7 +29,7 @@ fn condition() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Conditions with different ids.
+/// Conditions with distinct ids.
 fn conditions() -> impl Strategy<Value = Value> {
     let ids = subsequence(IDS.to_vec(), 0..=IDS.len());
     (ids, prop::collection::vec(condition(), IDS.len())).prop_map(|(ids, conditions)| {
@@ -182,7 +182,7 @@ fn is_answer(out: &[u8]) -> bool {
     matches!(first, b'0' | b'1') && serde_json::from_slice::<Value>(text).is_ok()
 }
 
-/// The context `less`, with what is unknown in it filled in from `more`.
+/// Returns the context `less`, with its unknown members filled in from `more`.
 fn filled(less: &Value, more: &Value) -> Value {
     match (less, more) {
         (Value::Null, more) => more.clone(),
@@ -199,7 +199,7 @@ fn filled(less: &Value, more: &Value) -> Value {
     }
 }
 
-/// Bytes that are almost the valid input of a call.
+/// Bytes that are almost valid input for a call.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let request = (context(), item(), basket_item()).prop_map(|(context, item, basket)| {
         json!({ "projectId": PROJECT_ID, "item": item, "items": [basket], "context": context })
@@ -239,7 +239,7 @@ proptest! {
         prop_assert_eq!(before.is_some(), after.is_some());
         if let (Some(before), Some(after)) = (before, after) {
             match decisions(&before)[0] {
-                // What was known before does not change.
+                // A definite answer does not change.
                 "ALLOW" | "HARD_DENY" => prop_assert_eq!(before, after),
                 decision => prop_assert_eq!(decision, "SOFT_DENY"),
             }

@@ -1,4 +1,4 @@
-//! The receiver's side of webhooks: every delivery of `tests/receiver`, and the certificates as time goes by.
+//! The receiver's side of webhooks: every delivery in `tests/receiver`, and certificates over time.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use tillgate_engine::receiver::{
 
 const AUDIENCE: &str = "https://till.example/hook";
 
-/// What `tests/receiver/deliveries.json` holds.
+/// Reads `tests/receiver/deliveries.json`.
 fn data() -> Value {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -33,7 +33,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The options of a verifier of the data.
+/// Reads the options of a verifier from the data.
 fn options(written: &Value) -> Options {
     let scheme = match written["scheme"].as_str().unwrap() {
         "BEARER" => Scheme::Bearer {
@@ -72,7 +72,7 @@ fn options(written: &Value) -> Options {
     options
 }
 
-/// A delivery of the data, as it was received.
+/// A delivery from the data, as it was received.
 struct Received {
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -114,7 +114,7 @@ impl Received {
     }
 }
 
-/// A verifier without signatures, the certificates of the data, and a delivery that is accepted.
+/// A verifier that checks no signatures, the certificates from the data, and a delivery that is accepted.
 struct Stage {
     verifier: WebhookVerifier,
     published: String,
@@ -132,7 +132,7 @@ impl Stage {
         }
     }
 
-    /// A delivery whose token names this key, and is not signed with it.
+    /// Returns a delivery whose token names this key but is not signed with it.
     fn with_kid(&self, kid: &str) -> Received {
         let header = json!({ "alg": "RS256", "kid": kid, "typ": "JWT" }).to_string();
         let token = format!("Bearer {}.e30.AA", BASE64_URL_SAFE_NO_PAD.encode(header));
@@ -147,7 +147,7 @@ impl Stage {
         self.usual.now
     }
 
-    /// What comes of the delivery; a verifier of its own, since one remembers the token.
+    /// Verifies the delivery with a new verifier, because a verifier remembers the token.
     fn verify(&self, certificates: &Certificates, now: u64) -> Result<Event, Refusal> {
         let verifier = WebhookVerifier::new(options(&data()["verifiers"]["without a shared key"]));
         self.usual.verify_at(&verifier.unwrap(), certificates, now)
@@ -161,7 +161,7 @@ impl Stage {
         }
     }
 
-    /// Certificates that were fetched at the time of the delivery.
+    /// Returns certificates that were fetched at the time of the delivery.
     fn fetched(&self) -> Certificates {
         let certificates = Certificates::new();
         assert_eq!(certificates.next(self.now()), Next::Fetch);
@@ -185,7 +185,7 @@ fn every_delivery_is_answered_as_written() {
         let verifier = &data["verifiers"][written["verifier"].as_str().unwrap()];
         let verifier = WebhookVerifier::new(options(verifier)).unwrap();
         let received = Received::read(written);
-        // Again, when a token that was accepted is remembered.
+        // The second time, the verifier remembers a token that it accepted.
         for _ in 0..2 {
             let answer = match received.verify_at(&verifier, &certificates, received.now) {
                 Ok(event) => json!({ "id": event.id }),
@@ -331,7 +331,7 @@ fn an_accepted_token_is_remembered_until_it_expires_and_what_comes_with_it_is_no
     let stage = Stage::set();
     let (verifier, certificates, now) = (&stage.verifier, stage.fetched(), stage.now());
     assert!(stage.usual.verify_at(verifier, &certificates, now).is_ok());
-    // The certificates are too old, and the token is not verified again.
+    // The certificates are now too old, and the token is not verified again.
     let last = now + 3_599;
     assert!(stage.usual.verify_at(verifier, &certificates, last).is_ok());
     let fixed = Certificates::fixed(stage.published.as_bytes()).unwrap();
@@ -428,11 +428,11 @@ fn known_certificates_are_used_for_a_day_more_while_the_address_is_down() {
     ] {
         assert_eq!(certificates.next(long(1) + 30), Next::Fetch, "{body}");
         assert_eq!(fetched(body), Err(expected.to_owned()));
-        // The next row is another day's.
+        // The next row is for another day.
         assert_eq!(certificates.next(long(1)), Next::Fetch);
         certificates.failed();
     }
-    // The token has expired by then: it is the certificate that is found.
+    // The token has expired by then; this only shows that the certificate is found.
     let expired = Err(Refusal::Expired);
     assert_eq!(stage.verify(&certificates, long(2)), expired);
     assert_eq!(certificates.next(long(2)), Next::Fetch);

@@ -1,4 +1,4 @@
-//! Tests in a stored document: they are found again, whatever the rule and the tests say, and numbers keep their text.
+//! Tests in a stored document are found again, whatever the rule and the tests contain, and numbers keep their text.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,14 +13,14 @@ use tillgate_engine::json::{Document, Faults};
 use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests::{condition_from_put, project_from_put, split};
 
-/// Texts that look like what stands around tests.
+/// Texts that look like the JSON around tests.
 fn text() -> impl Strategy<Value = String> {
     let odd = [",\"tests\":[", "tests", "}}]}", "\\", "\"", ",", "[", "a"];
     proptest::collection::vec(proptest::sample::select(odd.to_vec()), 1..6)
         .prop_map(|parts| parts.concat())
 }
 
-/// A project as it is stored, with and without its tests.
+/// Returns a project as it is stored, with and without its tests.
 fn stored(body: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let id = ProjectId::new("3f1c2a60-5b1e-4c4e-9f52-0a6f4c1de001").unwrap();
     let document = Document::parse(body).unwrap();
@@ -66,7 +66,7 @@ fn the_numbers_of_a_request_are_kept_beside_members_that_are_not_read() {
     let (_, stored) = stored(body.as_bytes());
     let stored = String::from_utf8(stored).unwrap();
     assert!(stored.contains(r#"{"p":1.10,"q":2,"r":1e2}"#), "{stored}");
-    // Two names that are taken for one at first, so that all is read again.
+    // Two names are mistaken for `b` at first, so the whole document is read again.
     let again = body.replace("\"b\":", "\"xay\":1,\"xby\":2.5,\"b\":");
     assert_eq!(stored.as_bytes(), self::stored(again.as_bytes()).1);
 }

@@ -1,4 +1,4 @@
-//! Every vector through the Rust library, without the WebAssembly module.
+//! Runs every vector through the Rust library, without the WebAssembly module.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,6 @@
-//! Requests a second at 64 connections: a decision, beside a bare warp route that echoes the same body. And the processor time
-//! that a decision takes the program, with and without a record of it.
+//! Measures requests per second at 64 connections: a decision, compared with a bare warp route that echoes the same
+//! body. Also measures the processor time of a decision in the program, with and without writing it to the decision
+//! log.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -33,7 +34,7 @@ use self::samples::AGE_REQUEST;
 
 const EVALUATE: &str = "/api/v1/conditions/alcohol/evaluate";
 
-/// How often the processor time of decisions is taken without and with a record, and of how many each time.
+/// The number of times that processor time is measured without and with the log, and the number of decisions each time.
 const ROUNDS: usize = 10;
 const DECISIONS: u64 = 200_000;
 
@@ -84,7 +85,7 @@ fn requests(c: &mut Criterion) {
     group.finish();
 }
 
-/// The processor time that a decision takes the program, in microseconds: without a record, and with all on record, in turns.
+/// Measures the processor time of a decision in microseconds, alternating between no log and a log of all decisions.
 fn on_record(_: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
     let operator = folder.path().join("operator.json");

@@ -1,4 +1,4 @@
-//! What a decision costs in the module under wasmtime, the boundary included. `tests/bench` puts it beside the native.
+//! Measures a decision in the module under wasmtime, including the boundary. `tests/bench` compares it with native code.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -46,7 +46,7 @@ fn decide(c: &mut Criterion) {
     group.finish();
 }
 
-/// The module's memory after ten thousand decisions and after ten million, for `tests/bench` to compare.
+/// Measures the module's memory after ten thousand and after ten million decisions; `tests/bench` compares the two.
 fn memory(_: &mut Criterion) {
     let pool = EnginePool::new(CompiledModule::of_this_program().unwrap(), 1).unwrap();
     let catalog = Document::catalog(samples::CATALOG.into());

@@ -1,8 +1,9 @@
-//! How a change of a company's rates scales with its shops, on the embedded store and on Redis: the time of the fan-out,
-//! what it costs requests that set a rate or decide meanwhile, and how many subscribers can follow it.
+//! Measures how a change of a company's rates scales with its shops, on the embedded store and on Redis: how long the
+//! fan-out takes, how much it slows down requests that set a rate or decide meanwhile, and how many subscribers can
+//! follow it.
 //!
-//! Every shop uses 60 rates. Two changes are measured: one rate, and all of them as a nightly import does. Server and
-//! disk are real. Numbers of shops can be given: `cargo bench --bench rates -- 1000 10000`.
+//! Every shop uses 60 rates. Two changes are measured: one rate, and all rates as in a nightly import. Server and disk
+//! are real. The numbers of shops are optional arguments: `cargo bench --bench rates -- 1000 10000`.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -46,10 +47,10 @@ use self::redis_servers::Server;
 
 const TENANT: &str = "acme";
 
-/// How many countries the shops are spread over.
+/// The number of countries that the shops are spread over.
 const COUNTRIES: usize = 10;
 
-/// The currencies that are priced in euros: 30, so that a shop uses 60 rates.
+/// The currencies that have a price in euros: 30, so that a shop uses 60 rates.
 const CURRENCIES: [&str; 30] = [
     "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
     "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK", "SGD", "THB",
@@ -88,8 +89,8 @@ async fn put(host: &Host, id: &str, settings: UnitSettings) {
 }
 
 impl Chain {
-    /// Shops that get their rates when these are set are alike: they have the same dates. Those that are created later
-    /// each have dates of their own.
+    /// Shops that exist when the rates are set are alike: their rates have the same dates. Shops that are created
+    /// later have different dates.
     async fn start(store: Arc<dyn Store>, shops: usize, alike: bool) -> Self {
         let host = Host::start_on(store, Arc::new(SystemClock)).await;
         let roles = [
@@ -133,7 +134,7 @@ impl Chain {
         Arc::into_inner(chain).unwrap()
     }
 
-    /// Sets all rates of the company; answers when that was answered, with the change's id.
+    /// Sets all rates of the company; returns the id of the change.
     async fn set_all(&self, day: usize) -> String {
         let rates = CURRENCIES.iter().enumerate().map(|(index, currency)| {
             let value = 1.5 + f64::from(u32::try_from(index + day).unwrap());
@@ -151,7 +152,7 @@ impl Chain {
         Client { http, chain: self }.set_one(unit, value).await
     }
 
-    /// Waits for the end of a change; answers how many messages it published.
+    /// Waits until a change is complete; returns the number of messages that it published.
     async fn done(&self, change: &str) -> u64 {
         let path = format!("/api/v1/exchange-rates/changes/{change}");
         loop {
@@ -163,7 +164,7 @@ impl Chain {
         }
     }
 
-    /// Follows the topic; counts the messages.
+    /// Follows the topic and counts the messages.
     fn follow(
         &self,
         shop: Option<String>,
@@ -187,14 +188,13 @@ impl Chain {
     }
 }
 
-/// A client of the host.
 struct Client<'c> {
     http: reqwest::Client,
     chain: &'c Chain,
 }
 
 impl Client<'_> {
-    /// Sets one rate of a unit; answers how long that took, with the change's id.
+    /// Sets one rate of a unit; returns the latency and the id of the change.
     async fn set_one(&self, unit: &str, value: usize) -> (Duration, String) {
         let path = format!("/api/v1/business-units/{unit}/exchange-rates/SALES/SEK/EUR");
         let begin = Instant::now();
@@ -248,7 +248,7 @@ fn processor_time() -> f64 {
     f64::from(seconds) + f64::from(nanos) / 1e9
 }
 
-/// The memory of this process, in MB.
+/// Returns the memory of this process, in MB.
 fn memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -259,14 +259,14 @@ fn memory() -> f64 {
     f64::from(kilobytes) / 1024.0
 }
 
-/// What is measured while a change runs.
+/// The request that is measured while a change runs.
 #[derive(Clone, Copy)]
 enum Probe {
     Decision,
     Edit,
 }
 
-/// Measures latencies until `stop`, on a thread of its own: only the host's are meant.
+/// Measures latencies until `stop` is set, on a separate thread, so that only the host's work counts.
 fn measured(chain: &Arc<Chain>, stop: &Arc<AtomicBool>, probe: Probe) -> JoinHandle<Vec<Duration>> {
     let (chain, stop) = (Arc::clone(chain), Arc::clone(stop));
     std::thread::spawn(move || {

@@ -1,6 +1,6 @@
-//! The cost of the store on Redis: commits a second compared with plain `SET`s of the same bytes, by the same client over
-//! one connection, and those of many tenants on a cluster compared with one server; decisions over HTTP compared with those
-//! on the embedded store; and how soon memory is fresh again once the server is back.
+//! Measures the store on Redis: commits per second, compared with plain `SET`s of the same bytes by the same client
+//! over one connection; commits of many tenants on a cluster, compared with one server; decisions over HTTP, compared
+//! with the embedded store; and how soon memory is fresh after the server comes back.
 //!
 //! A commit is a typical one: an entry, a message and a job of some 300 bytes each. Server and disk are real.
 #![allow(
@@ -45,11 +45,11 @@ use self::wait::wait_for;
 /// The number of concurrent committers.
 const COMMITTERS: u64 = 64;
 
-/// How often the server goes away in each way, and for how long.
+/// The number of times that the server goes away in each way, and the duration.
 const ROUNDS: usize = 5;
 const AWAY: Duration = Duration::from_secs(5);
 
-/// Where decisions are asked for.
+/// The path of the decisions.
 const EVALUATE: &str = "/api/v1/conditions/alcohol/evaluate";
 
 /// The body of a message and of a job.
@@ -85,7 +85,7 @@ fn typical(partition: &Partition) -> Commit {
     }
 }
 
-/// How long `COMMITTERS` at once take to run something so many times in all.
+/// Runs something `times` times in total with `COMMITTERS` concurrent tasks; returns the duration.
 async fn many<F: Future<Output = ()> + Send + 'static>(
     times: u64,
     once: impl Fn() -> F + Clone + Send + 'static,
@@ -153,7 +153,7 @@ fn commits(criterion: &mut Criterion) {
     }
 }
 
-/// Commits of many tenants: on one server, and on three masters with a replica each. All of them share this machine.
+/// Measures commits of many tenants on one server, and on three masters with a replica each. All share this machine.
 fn many_tenants(criterion: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
     let _inside = runtime.enter();
@@ -177,7 +177,7 @@ fn many_tenants(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A host with a condition, and a token for it.
+/// Starts a host with a condition; returns it with a token.
 async fn serve(store: Arc<dyn Store>) -> (Host, String) {
     let host = Host::start_on(store, Arc::new(SystemClock)).await;
     let token = host.token("shop", &["ecs.editor", "ecs.evaluator"]).await;
@@ -226,7 +226,7 @@ fn decisions(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Whether a decision is made from memory that may be older than a second.
+/// Returns whether a decision is made from memory that may be older than a second.
 async fn is_stale(host: &Host, token: &str) -> bool {
     let request = host.request(Method::POST, EVALUATE, token);
     let request = request.header("content-type", "application/json");
@@ -235,8 +235,8 @@ async fn is_stale(host: &Host, token: &str) -> bool {
     answer.headers().contains_key("tillgate-stale")
 }
 
-/// How long decisions are stale after the server is back, while nothing is written. For `tests/bench`: the median and the
-/// longest in milliseconds, where the server was killed and where it was paused.
+/// Measures how long decisions stay stale after the server is back, while nothing is written. Records the median and
+/// the maximum in milliseconds for `tests/bench`, for a server that was killed and for one that was paused.
 fn freshness(_: &mut Criterion) {
     let serving = Runtime::new().unwrap();
     let mut server = Server::durable();
@@ -257,7 +257,7 @@ fn freshness(_: &mut Criterion) {
             }
             std::thread::sleep(AWAY);
             assert!(stale());
-            // It answers when this returns, or at once.
+            // The server answers when `restart` returns, or right after the signal.
             if is_killed {
                 server.restart();
             } else {

@@ -1,5 +1,5 @@
-//! What tokens cost: signing and verifying one; tokens a second beside what `openssl speed` signs; how soon one host
-//! does what another was told; and whether the time of a refusal tells a client that is there from one that is not.
+//! Measures tokens: signing and verifying one; tokens per second, compared with the signatures of `openssl speed`; how
+//! soon one host acts on a change made on another; and whether the time of a refusal reveals that a client exists.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -42,17 +42,17 @@ use host::{Host, Program};
 
 const FORM: &str = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example";
 
-/// How often tokens are counted, each time beside `openssl speed`.
+/// The number of times that tokens are counted, each time next to `openssl speed`.
 const ROUNDS: usize = 3;
 
-/// How many refusals of each kind are timed.
+/// The number of refusals of each kind to time.
 const REFUSALS: usize = 20_000;
 
 fn basic(id: &str, secret: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(format!("{id}:{secret}")))
 }
 
-/// A token request as it goes over the wire.
+/// Returns the bytes of a token request.
 fn request(address: &str, id: &str, secret: &str) -> Vec<u8> {
     format!(
         "POST /oauth2/token HTTP/1.1\r\nhost: {address}\r\nauthorization: {}\r\n\
@@ -68,7 +68,7 @@ fn median(mut of: Vec<f64>) -> f64 {
     of[of.len() / 2]
 }
 
-/// One signature, one verification of a token that was seen before, and one of a token that was not.
+/// Measures one signature, one verification of a token that was seen before, and one of a token that was not.
 fn signatures(c: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
     let mut group = c.benchmark_group("tokens");
@@ -101,7 +101,7 @@ fn signatures(c: &mut Criterion) {
     group.bench_function("verify_seen", |b| {
         b.iter(|| tokens.verify(&seen).now_or_never().unwrap().unwrap());
     });
-    // Every token is verified once, so each must be issued first: few of them, then.
+    // Every token is verified only once and must be issued first, so the samples are few.
     group.sampling_mode(SamplingMode::Flat).sample_size(20);
     group.warm_up_time(Duration::from_millis(20));
     group.measurement_time(Duration::from_millis(200));
@@ -118,13 +118,14 @@ fn signatures(c: &mut Criterion) {
     group.finish();
 }
 
-/// The processor time that this process has taken.
+/// Returns the processor time that this process has used, in seconds.
 fn own_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// How many signatures a second OpenSSL makes: by the clock on two cores, or by the processor time of one process.
+/// Returns how many signatures OpenSSL makes per second: by the clock on two cores, or by the processor time of one
+/// process.
 fn openssl(processes: &[&str]) -> f64 {
     let speed = Command::new("openssl")
         .args(["speed", "-seconds", "3"])
@@ -134,12 +135,13 @@ fn openssl(processes: &[&str]) -> f64 {
         .output();
     let told = String::from_utf8(speed.unwrap().stdout).unwrap();
     let last = told.lines().rfind(|line| line.starts_with("rsa")).unwrap();
-    // rsa 2048 bits 0.000222s 0.000013s   4510.9  76626.0
+    // Example: rsa 2048 bits 0.000222s 0.000013s   4510.9  76626.0
     last.split_whitespace().nth(5).unwrap().parse().unwrap()
 }
 
-/// Tokens a second over 64 connections, from the program in a process of its own, beside OpenSSL's signatures: by the
-/// clock, and by processor time, where what asks counts too. The second says the same on a machine that others use.
+/// Measures tokens per second over 64 connections, from the program in a separate process, compared with OpenSSL's
+/// signatures: by the clock, and by processor time, which includes the client's. The latter does not depend on other
+/// load of the machine.
 fn throughput(program: &Program, client: &Credentials) -> Value {
     let address = program.url.trim_start_matches("http://");
     let bytes = request(address, &client.client_id, client.client_secret.reveal());
@@ -151,7 +153,7 @@ fn throughput(program: &Program, client: &Credentials) -> Value {
     for _ in 0..ROUNDS {
         let signed = openssl(&["-multi", "2"]);
         let signed_by_one = openssl(&[]);
-        // Anew each time: a connection that is idle for so long is closed.
+        // Each round connects again, because connections that are idle for this long are closed.
         let mut connections = asking.block_on(load::connect(address, &bytes));
         let mut ask = |count| asking.block_on(load::run(&mut connections, &bytes, count));
         ask(1_000);
@@ -180,7 +182,7 @@ fn throughput(program: &Program, client: &Credentials) -> Value {
     json!({ "tokens": tokens, "openssl": signed, "ratio": ratio, "by_time": by_time, "asking": asking })
 }
 
-/// What a connection is answered, and how long that took.
+/// Sends a request; returns the answer and its latency in seconds.
 fn ask(connection: &mut TcpStream, request: &[u8]) -> (Vec<u8>, f64) {
     let mut answer = vec![0; 4096];
     let begin = Instant::now();
@@ -191,7 +193,7 @@ fn ask(connection: &mut TcpStream, request: &[u8]) -> (Vec<u8>, f64) {
     (answer, took)
 }
 
-/// A client as `given.md` 2.7 has it, registered and authorized.
+/// Registers and authorizes a client like the one in `given.md` 2.7.
 async fn till(program: &Program, operator: &Credentials) -> Credentials {
     let (http, url) = (reqwest::Client::new(), &program.url);
     let (id, secret) = (&operator.client_id, operator.client_secret.reveal());
@@ -223,7 +225,8 @@ async fn till(program: &Program, operator: &Credentials) -> Credentials {
     }
 }
 
-/// The median time of a refusal, in microseconds: a client that is there with a wrong secret, and one that is not.
+/// Measures the median time of a refusal in microseconds, for a client that exists but has a wrong secret and for one
+/// that does not exist.
 fn refusals(program: &Program, client: &Credentials) -> Value {
     let address = program.url.trim_start_matches("http://");
     let mut connection = TcpStream::connect(address).unwrap();
@@ -238,14 +241,14 @@ fn refusals(program: &Program, client: &Credentials) -> Value {
     let (mut of_known, mut of_unknown) = (Vec::new(), Vec::new());
     let mut unknown = Vec::new();
     for turn in 0..REFUSALS {
-        // Ten in a row would have to wait.
+        // After ten wrong secrets in a row, the next request would have to wait.
         if turn % 9 == 0 {
             let (answer, _) = ask(&mut connection, &right);
             assert!(answer.starts_with(b"HTTP/1.1 200"));
             let id = format!("{turn:0>length$}", length = client_id.len());
             unknown = request(address, &id, &wrong);
         }
-        // Whoever comes second finds warm caches: they take turns.
+        // The second request benefits from warm caches, so they alternate.
         let mut turns = [(&known, &mut of_known), (&unknown, &mut of_unknown)];
         if turn % 2 == 1 {
             turns.reverse();
@@ -261,7 +264,7 @@ fn refusals(program: &Program, client: &Credentials) -> Value {
     json!({ "known": known, "unknown": unknown })
 }
 
-/// Two hosts on one store, as they are where several serve one platform.
+/// Starts two hosts on one store, as in an installation with several hosts.
 async fn two_hosts(clock: Arc<dyn Clock>) -> (Host, Host) {
     let store = Arc::new(MemoryStore::new(Arc::clone(&clock)));
     let one = Host::start_on(store.clone(), Arc::clone(&clock)).await;
@@ -270,7 +273,7 @@ async fn two_hosts(clock: Arc<dyn Clock>) -> (Host, Host) {
     (one, other)
 }
 
-/// Asks again and again until it is so; answers the milliseconds since `begin`.
+/// Repeats `is_so` until it is true; returns the milliseconds since `begin`.
 async fn until(begin: Instant, mut is_so: impl AsyncFnMut() -> bool) -> f64 {
     while !is_so().await {
         tokio::task::yield_now().await;
@@ -278,8 +281,8 @@ async fn until(begin: Instant, mut is_so: impl AsyncFnMut() -> bool) -> f64 {
     begin.elapsed().as_secs_f64() * 1e3
 }
 
-/// From a call to one host to its effect on another, in milliseconds: clients revoked, keys rotated. The second includes
-/// making the key.
+/// Measures the milliseconds from a call to one host until it takes effect on another: revoking clients, and rotating
+/// keys. The latter includes making the key.
 async fn agreement() -> Value {
     let (one, other) = two_hosts(Arc::new(SystemClock)).await;
     let tenant = TenantId::new("shop").unwrap();
@@ -325,7 +328,7 @@ async fn agreement() -> Value {
     json!({ "revoke": [revoked, slowest_revoke], "rotate": [rotated, slowest_rotate] })
 }
 
-/// What is no criterion bench, for `tests/bench`.
+/// Runs the measurements that do not fit criterion, for `tests/bench`.
 fn whole(_: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
     let program = Program::serve_in_memory(folder.path());

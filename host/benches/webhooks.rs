@@ -1,8 +1,8 @@
-//! How many deliveries a host makes, how soon an event arrives, and what webhooks that do not answer cost the others, on
-//! the embedded store and on Redis. Host, receiver, publishers and Redis share this machine.
+//! Measures how many deliveries a host makes, how soon an event arrives, and how much webhooks that do not answer slow
+//! down the others, on the embedded store and on Redis. Host, receiver, publishers and Redis share this machine.
 //!
-//! Every event has 1 KiB of data and is published by a request of its own. Rates can be given, in events a second:
-//! `cargo bench --bench webhooks -- 2000`.
+//! Every event has 1 KiB of data and is published in a separate request. The rates, in events per second, are optional
+//! arguments: `cargo bench --bench webhooks -- 2000`.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -40,13 +40,13 @@ use self::host::Host;
 use self::receiver::{Receiver, micros};
 use self::redis_servers::Server;
 
-/// How long each rate is kept up.
+/// The duration of each rate.
 const SECONDS: u64 = 10;
 
-/// How many webhooks there are; each wants events of a type of its own.
+/// The number of webhooks; each subscribes to a different event type.
 const WEBHOOKS: usize = 1_000;
 
-/// How many requests publish at the same time.
+/// The number of requests that publish at the same time.
 const PUBLISHERS: usize = 8;
 
 fn percentile(all: &mut [Duration], percent: usize) -> f64 {
@@ -112,7 +112,8 @@ impl Shop {
             .collect()
     }
 
-    /// Publishes events at a rate, to one webhook after the other; answers how many were accepted in what time.
+    /// Publishes events at a rate, to one webhook after the other; returns how many were accepted and the seconds it
+    /// took.
     async fn publish(&self, rate: u64, seconds: u64) -> (u64, f64) {
         let begin = Instant::now();
         let data = "x".repeat(1_022);
@@ -154,7 +155,7 @@ impl Shop {
     }
 }
 
-/// Waits until so many have arrived, or nothing more does.
+/// Waits until `wanted` events have arrived or no more arrive; returns the seconds it took.
 async fn arrived(receiver: &Receiver, wanted: usize) -> f64 {
     let begin = Instant::now();
     let (mut last, mut since) = (0, Instant::now());
@@ -167,7 +168,7 @@ async fn arrived(receiver: &Receiver, wanted: usize) -> f64 {
     begin.elapsed().as_secs_f64()
 }
 
-/// What waiting retries cost while nothing else happens.
+/// Measures the cost of waiting retries while nothing else happens.
 async fn waiting(shop: &Shop, name: &str) {
     const COUNT: usize = 100_000;
     let idle = async || {
@@ -198,7 +199,7 @@ async fn waiting(shop: &Shop, name: &str) {
     );
 }
 
-/// The memory of this process, in MB.
+/// Returns the memory of this process, in MB.
 fn memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -238,7 +239,7 @@ async fn measure(store: Arc<dyn Store>, name: &str, rates: &[u64]) {
     faulty(&shop, &receiver, name, rates[0] / 2).await;
 }
 
-/// What webhooks that become silent at the same moment cost the others of their tenant.
+/// Measures how much webhooks that become silent at the same moment slow down the others of their tenant.
 async fn silent(shop: &Shop, receiver: &Receiver, name: &str, rate: u64) {
     for count in [0, 2, 20, 200] {
         receiver.take();
@@ -261,7 +262,7 @@ async fn silent(shop: &Shop, receiver: &Receiver, name: &str, rate: u64) {
             percentile(&mut all, 100),
             all.len(),
         );
-        // What they have missed comes once they answer.
+        // The missed events arrive once the webhooks answer again.
         let missing = usize::try_from(published)
             .unwrap()
             .saturating_sub(all.len());
@@ -277,7 +278,7 @@ async fn silent(shop: &Shop, receiver: &Receiver, name: &str, rate: u64) {
     }
 }
 
-/// What one dead and one endless webhook cost the others: a rate without and with them, in turns.
+/// Measures how much one dead and one endless webhook slow down the others, alternating without and with them.
 async fn faulty(shop: &Shop, receiver: &Receiver, name: &str, rate: u64) {
     let ids = shop.ids().await;
     let id_of = |number: usize| {
@@ -347,7 +348,7 @@ fn main() {
             given.clone()
         }
     };
-    // Both stores, or the one that is named.
+    // Runs on both stores, or on the one that is named.
     let is_wanted = |store: &str| {
         let other = if store == "redis" {
             "embedded"

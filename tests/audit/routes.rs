@@ -1,4 +1,5 @@
-//! The audit log, by the table of routes: each route that is not a read has a line, and those that have none say why.
+//! The audit log against the table of routes: each route that is not a read writes a line, or is listed here with a
+//! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,13 +20,13 @@ use crate::support::host::{self, Host, HostStore, read};
 use crate::support::log;
 use crate::support::switched::Switched;
 
-/// When the clock stands still: the start of 2026.
+/// The time of the stopped clock: the start of 2026.
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
-/// The reads that change something all the same.
+/// GET routes that change something nevertheless.
 const CHANGING_READS: &[&str] = &["GET /api/v1/events"];
 
-/// The routes that are no reads and have no line, and why.
+/// Routes that are not reads but write no line, with the reason.
 const EXEMPT: &[(&str, &str)] = &[
     (
         "POST /api/v1/conditions/{conditionId}/evaluate",
@@ -52,7 +53,7 @@ const EXEMPT: &[(&str, &str)] = &[
 
 const NONE: Value = Value::Null;
 
-/// What a request asks for, and what its line says besides who asked, in which request, and with what result.
+/// A request, and the fields of its line in addition to who asked, the request's id and the result.
 struct Step {
     route: &'static str,
     path: String,
@@ -61,7 +62,7 @@ struct Step {
     says: Value,
 }
 
-/// A host, and who asks it.
+/// A host, and the client that calls it.
 struct Walk {
     host: Host,
     operator: String,
@@ -92,7 +93,7 @@ impl Walk {
         Self::begin(Arc::new(MemoryStore::new(clock.clone())), clock).await
     }
 
-    /// Sends a request of the operator, which must be answered with this status; answers its id and what came back.
+    /// Sends a request as the operator and asserts its status; returns its id and the answer.
     async fn send(&self, method: &str, path: &str, body: &Value, status: u16) -> (Uuid, Value) {
         let method: Method = method.parse().unwrap();
         self.send_as(&self.token, (method, path), body, status)
@@ -121,7 +122,7 @@ impl Walk {
         (correlation, answer)
     }
 
-    /// Calls a route with these values of its path's parameters; `says` is what its line says of the change.
+    /// Calls a route with these values of its path's parameters; `says` has the fields of its line about the change.
     async fn step(
         &mut self,
         route: &'static str,
@@ -154,12 +155,12 @@ impl Walk {
         answer
     }
 
-    /// What the line of the latest step says, where that is known by its answer.
+    /// Sets the fields of the latest step's line, where only the answer reveals them.
     fn says(&mut self, says: Value) {
         self.steps.last_mut().unwrap().says = says;
     }
 
-    /// Each step's one line says who asked for what, of what, in which request, and that it was done.
+    /// Asserts that each step has one line that names the caller, the change, the request and the result `done`.
     fn check(&self) {
         let routes = self.host.features.routes(&self.host.app);
         let actions: BTreeMap<String, Audits> = routes
@@ -185,7 +186,7 @@ impl Walk {
     }
 }
 
-/// JSON with more members.
+/// Returns the JSON with more members.
 fn with(json: &Value, more: Value) -> Value {
     let mut json = json.clone();
     for (name, value) in more.as_object().unwrap() {
@@ -238,7 +239,6 @@ async fn a_route_that_does_not_say_what_it_changes_does_not_start() {
     }
 }
 
-/// Tenants, roles, templates, statements, clients and keys.
 async fn administer(walk: &mut Walk) {
     let acme = json!({ "tenant": "acme" });
     let (tenant, role) = ("PUT /v1/tenants/{tenantId}", "PUT /v1/roles/{roleId}");
@@ -295,7 +295,7 @@ async fn administer(walk: &mut Walk) {
     }
 }
 
-/// What is done with a client that registers.
+/// Changes a client that registers.
 async fn client(walk: &mut Walk, registration: Value) {
     let registered = "POST /v1/registration";
     let answer = walk
@@ -344,7 +344,6 @@ async fn client(walk: &mut Walk, registration: Value) {
     }
 }
 
-/// Conditions and projects.
 async fn configure(walk: &mut Walk) {
     let rule = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
     let (global, own) = (
@@ -400,7 +399,7 @@ async fn configure(walk: &mut Walk) {
     .await;
 }
 
-/// What goes on record, and a till that has handed in decisions.
+/// Chooses what goes into the decision log, and forgets a till that has handed in decisions.
 async fn put_on_record(walk: &mut Walk) {
     let chosen = json!({ "decisionLog": "all" });
     walk.step(
@@ -427,7 +426,6 @@ async fn put_on_record(walk: &mut Walk) {
     .await;
 }
 
-/// Business units and their rates.
 async fn set_rates(walk: &mut Walk) {
     const RATES: &str = "POST /api/v1/business-units/{businessUnitId}/exchange-rates";
     const PUT_RATE: &str = "PUT /api/v1/business-units/{businessUnitId}/exchange-rates/{exchangeRateType}/{currencyIdFrom}/{currencyIdTo}";
@@ -489,7 +487,7 @@ async fn set_rates(walk: &mut Walk) {
     walk.host.run_due().await;
 }
 
-/// Webhooks, test events, sending again, and an event for another tenant.
+/// Creates webhooks, sends test events and repeats, and publishes an event for another tenant.
 async fn deliver(walk: &mut Walk) {
     let settings = |name: &str| {
         json!({
@@ -518,7 +516,7 @@ async fn deliver(walk: &mut Walk) {
     walk.says(own(json!({ "id": id, "delivery": delivery })));
     let resume = "POST /api/v1/webhooks/{webhookId}/resume";
     walk.step(resume, one, (NONE, 204), webhook.clone()).await;
-    // What a URL has behind its host may be a secret.
+    // The URL after the host may be a secret.
     let receiver = own(json!({ "receiver": "https://127.0.0.1:9" }));
     walk.step(
         "POST /api/v1/webhooks/ping",
@@ -551,7 +549,7 @@ async fn deliver(walk: &mut Walk) {
     walk.host.run_due().await;
 }
 
-/// A consumer of events: that it is made and removed has a line, and that it asks again and acknowledges has none.
+/// Creating and deleting a consumer each have a line; asking for events and acknowledging them have none.
 async fn pull(walk: &mut Walk, consumer: Value) {
     let query = "consumer=erp";
     let made = ("GET /api/v1/events", (NONE, 200));
@@ -575,7 +573,7 @@ async fn pull(walk: &mut Walk, consumer: Value) {
     walk.step(remove, &["erp"], (NONE, 204), consumer).await;
 }
 
-/// What is done with jobs that failed too often.
+/// Handles dead letters.
 async fn try_again(walk: &mut Walk) {
     let queue = "history-retention";
     let letter = |job: &str| DeadLetter {
@@ -648,7 +646,7 @@ async fn what_an_operator_has_sent_for_another_tenant_names_that_tenant() {
     let says = json!({ "tenant": "acme", "id": "1", "event_type": "x.orders.v1" });
     walk.step(events, &[], (event("1"), 202), says).await;
     walk.check();
-    // A tenant's own events are the traffic of the service.
+    // Events that a tenant publishes for itself are the normal traffic of the service.
     let own = (Method::POST, "/api/v1/events");
     let (published, _) = walk.send_as(&token, own, &event("2"), 202).await;
     assert!(log::audited_with("correlation", &published.to_string()).is_empty());

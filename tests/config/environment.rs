@@ -1,5 +1,5 @@
-//! Variables of the environment: what a text means does not depend on how it looks, and all faults are named at once, in words of
-//! people.
+//! Variables of the environment: the meaning of a text does not depend on its form, and all faults are reported at
+//! once, in plain words.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const TEXTS: [&str; 10] = [
     "webhooks.service_account_id",
 ];
 
-/// Variables that Kubernetes makes of a Service named `tillgate`, and of one named `tillgate-tokens`.
+/// Variables that Kubernetes creates for Services named `tillgate` and `tillgate-tokens`.
 const OF_SERVICES: [(&str, &str); 9] = [
     ("TILLGATE_SERVICE_HOST", "10.0.0.1"),
     ("TILLGATE_SERVICE_PORT", "8080"),
@@ -34,14 +34,14 @@ const OF_SERVICES: [(&str, &str); 9] = [
     ("TILLGATE_TOKENS_SERVICE_HOST", "10.0.0.2"),
 ];
 
-/// The default of a setting.
+/// Returns the default of a setting.
 fn default(key: &str) -> Value {
     let defaults = read("");
     let value = defaults.pointer(&format!("/{}", key.replace('.', "/")));
     value.unwrap().clone()
 }
 
-/// What a start that is refused tells, a line each.
+/// Returns the lines that a refused start prints.
 fn refused(file: Option<&str>, variables: &[(String, &str)]) -> Vec<String> {
     let output = print_config(file, variables);
     assert_eq!(output.status.code(), Some(1));
@@ -134,7 +134,7 @@ fn what_kubernetes_makes_of_services_is_passed_over() {
     let variables = OF_SERVICES.map(|(name, text)| (name.to_owned(), text));
     let defaults = printed(&print_config(None, &[]));
     assert_eq!(printed(&print_config(None, &variables)), defaults);
-    // What a person means is not.
+    // Variables that a person meant are not ignored.
     for (name, text) in [
         ("TILLGATE_PORT", "8080"),
         ("TILLGATE_TOKENS__SERVICE_HOST", "10.0.0.1"),
@@ -145,7 +145,7 @@ fn what_kubernetes_makes_of_services_is_passed_over() {
     }
 }
 
-/// Fails unless each of these settings has a line, and none has a word of Rust.
+/// Asserts that each of these settings has a line and that no line contains Rust terms.
 fn assert_told(told: &[String], keys: &[String]) {
     let count = keys.len();
     assert_eq!(
@@ -176,7 +176,7 @@ fn all_faults_are_told_at_once_in_words_of_people() {
     let lines: Vec<String> = keys.iter().map(|key| format!("{key} = [7]\n")).collect();
     assert_told(&refused(Some(&lines.concat()), &[]), &keys);
 
-    // Any text is a header, or may be an origin.
+    // Any text is a valid header, or a possible origin.
     let any = ["webhooks.signature_headers", "cors.origins", "cors.headers"];
     let wrong = SETTINGS.iter().map(|(key, ..)| *key);
     let wrong = wrong.filter(|key| !default(key).is_string() && !any.contains(key));

@@ -1,4 +1,4 @@
-//! Which decisions go on record is the tenant's choice, which its administrators make.
+//! The tenant chooses which decisions go into the log; its administrators make the choice.
 
 use std::sync::Arc;
 

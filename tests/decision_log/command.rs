@@ -1,4 +1,4 @@
-//! `tillgate decisions`: what it finds in the files of a record, and how it prints that.
+//! `tillgate decisions`: what it finds in the files of a log, and how it prints it.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::host::Program;
 use crate::support::wait::output;
 
-/// The record of a host: two tenants, a gap, and an item that a spreadsheet would run.
+/// Writes a host's log with two tenants, a gap, and an item that a spreadsheet would take for a formula.
 fn record() -> (TempDir, [Value; 6]) {
     let line = |at: &str, tenant: &str, item: &str, decision: &str, reason: Value| {
         let mut line = json!({
@@ -84,7 +84,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// What is found, as lines of JSON.
+/// Returns the lines of JSON that the command finds.
 fn found(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let arguments = [&["decisions.jsonl", "--format", "json"], arguments].concat();
     let found = find(folder, &arguments);
@@ -117,7 +117,7 @@ fn each_filter_finds_what_it_says_and_the_gaps_that_may_hide_more() {
             vec![formula.clone(), asked.clone()],
         ),
         (&["--until", "2026-11-02T10:00:00Z"], vec![first.clone()]),
-        // The gap began before that, and ended after it.
+        // The gap began before that time and ended after it.
         (
             &["--since", "2026-11-03", "--until", "2026-11-04T09:59:30Z"],
             vec![other.clone(), gap.clone()],
@@ -227,7 +227,7 @@ fn csv_has_a_column_for_each_member_and_no_formula() {
 #[test]
 fn renamed_files_are_read_first_and_none_is_read_twice() {
     let (folder, lines) = record();
-    // As a shell lists them.
+    // In the order in which a shell lists them.
     let named = [
         "decisions.jsonl",
         "decisions.jsonl.1",
@@ -305,7 +305,7 @@ fn what_a_till_lacks_is_printed_whatever_is_asked_for_and_what_it_has_handed_in_
     let first = of_till("2026-11-01T10:00:00.000Z", 1, sold.clone());
     let lack = of_till("2026-11-03T10:00:00.000Z", 9, json!({ "missing": 7 }));
     let next = of_till("2026-11-03T10:00:00.000Z", 9, sold.clone());
-    // Its numbers have begun anew.
+    // Its numbers start from the beginning again.
     let anew = of_till("2026-11-04T10:00:00.000Z", 1, sold);
     let lines = [&first, &lack, &next, &lack, &next, &anew].map(Clone::clone);
     write(&folder, "decisions.jsonl", &lines);
@@ -336,7 +336,7 @@ fn what_a_till_lacks_is_printed_whatever_is_asked_for_and_what_it_has_handed_in_
         found(folder.path(), &[]),
         [&first, &lack, &next, &anew].map(Clone::clone)
     );
-    // What is printed is a log again.
+    // The output is a valid log again.
     let lacks = [lack];
     assert_eq!(found(folder.path(), &["--item", "wine"]), lacks);
     write(&folder, "found.jsonl", &lacks);

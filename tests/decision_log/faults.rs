@@ -1,5 +1,5 @@
-//! The log while its disk is full, when it grows, and when its host ends: decisions go on, and what the log lacks is counted
-//! and stands in it.
+//! The log when its disk is full, when it grows, and when its host ends: decisions continue, and missing decisions are
+//! counted and reported in the log.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::support::failing_disk::{ENOSPC, FailingDisk};
 use crate::support::host::{Program, client, read, token};
 use crate::support::wait::{answered, ended, output};
 
-/// The real program with a record, and its operator, whose tenant wants all decisions on record.
+/// The real program with a decision log, and its operator, whose tenant wants all decisions logged.
 struct Recording {
     folder: tempfile::TempDir,
     program: Program,
@@ -63,7 +63,7 @@ impl Recording {
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--store", &store])
             .env("TILLGATE_DECISIONS__LOG", record_in(folder))
-            // The same after another start, on another port.
+            // The same issuer after another start on another port.
             .env("TILLGATE_ISSUER", "https://tillgate.example/")
             .envs(settings.iter().copied());
         if let Some(disk) = disk {
@@ -175,7 +175,7 @@ async fn a_basket_with_more_lines_than_there_is_room_for_is_decided_and_counted(
     })
     .await;
     shop.choose("all").await;
-    // As a request, each of these characters takes six bytes, and so does it in each line.
+    // Each of these characters takes six bytes, both in the request and in each line.
     let items =
         (0..500).map(|_| json!({ "id": "\u{1}".repeat(256), "conditionIds": vec!["beer"; 64] }));
     let basket = json!({ "items": items.collect::<Vec<_>>(), "context": {} });
@@ -268,7 +268,7 @@ async fn a_record_that_nobody_takes_is_seen() {
     let queue = ("TILLGATE_DECISIONS__QUEUE_BYTES", "64 KiB");
     let program = Recording::serve(&folder, &[queue], None);
     let recording = Recording::of(folder, program).await;
-    // The first ones are more than a pipe holds, and the next more than the queue.
+    // The first baskets fill the pipe, and the next ones fill the queue.
     let items: Vec<Value> = (0..100).map(|_| json!({ "id": "i".repeat(200) })).collect();
     let basket = json!({ "items": items, "context": {} });
     let warning = answered("a warning", async || {

@@ -1,4 +1,5 @@
-//! Decisions that tills hand in: on disk when that is answered, once, in order, and nothing else.
+//! Decisions that tills hand in: the answer comes once they are on disk; each is there once, in order, and nothing
+//! else is.
 
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ impl Shop {
             .await
     }
 
-    /// What is on record now: the host need not end for that.
+    /// Returns the lines of the log now; the host need not stop.
     fn handed_in(&self) -> Vec<Value> {
         lines(&record_in(&self.folder))
     }
@@ -108,7 +109,7 @@ async fn what_is_handed_in_again_is_counted_and_not_written_again() {
     assert_eq!(shop.hand_in(&more).await, receipt("t", 5, [2, 1, 0]));
     let late = report("t", [decision(4)]);
     assert_eq!(shop.hand_in(&late).await, receipt("t", 5, [0, 1, 0]));
-    // Another till has numbers of its own.
+    // Another till has separate numbers.
     assert_eq!(
         shop.hand_in(&report("u", [decision(1)])).await,
         receipt("u", 1, [1, 0, 0])
@@ -378,7 +379,7 @@ async fn what_cannot_be_written_is_refused_and_handed_in_later() {
         shop.host.get(TILLS, &shop.token).await.1,
         json!({ "items": [] })
     );
-    // A host without a record refuses as well, and the till keeps its decisions for one that has one.
+    // A host without a log refuses too, and the till keeps its decisions for a host that has one.
     let shop = Shop::configured(|config| config.decisions.log = String::new()).await;
     shop.choose("all").await;
     assert_eq!(shop.hand_in(&one).await.0, 503);
@@ -448,7 +449,7 @@ async fn a_till_that_hands_in_on_two_hosts_at_once_has_each_decision_on_record()
     assert_eq!(read, (1..=200).collect::<Vec<_>>());
 }
 
-/// The items or numbers that `tillgate decisions` prints of a record.
+/// Returns the items or numbers that `tillgate decisions` prints of a log.
 fn printed(shop: &Shop, member: &str) -> Vec<Value> {
     let mut command = Program::command();
     command
@@ -475,7 +476,7 @@ async fn no_client_makes_the_decisions_of_anothers_till_look_like_repetitions() 
     assert_eq!(shop.hand_in(&own(1)).await, receipt("t", 1, [1, 0, 0]));
     let greatest = hand_in(&other, &report("t", [decision(GREATEST)])).await;
     assert_eq!(greatest, receipt("t", GREATEST, [1, 0, 0]));
-    // Nor do its decisions count as new again.
+    // Its decisions are not counted as new again either.
     assert_eq!(shop.hand_in(&own(1)).await, receipt("t", 1, [0, 1, 0]));
     assert_eq!(shop.hand_in(&own(2)).await, receipt("t", 2, [1, 0, 0]));
     let same = hand_in(&other, &own(2)).await;
@@ -493,7 +494,7 @@ async fn no_client_makes_the_decisions_of_anothers_till_look_like_repetitions() 
     listed.sort_by_key(|till| till["sequence"].as_u64());
     assert_eq!(listed[0]["clientId"], json!(shop.client));
     assert_eq!(listed.map(|till| till["till"].clone()), ["t", "t"]);
-    // A name is forgotten with all that have handed in under it.
+    // Forgetting a name forgets all clients that have handed in under it.
     let till = format!("{TILLS}/t");
     let forget = || {
         shop.host

@@ -1,4 +1,4 @@
-//! Files with the names of renamed ones that the log has not given: it leaves them alone.
+//! The log leaves alone files that have the name of a renamed log file but were not renamed by it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use super::{Shop, lines};
 const BASKETS: usize = 40;
 const ITEMS: usize = 40;
 
-/// The items of a basket, whose decisions fill a quarter of a file.
+/// Returns the items of a basket whose decisions fill a quarter of a file.
 fn basket(number: usize) -> Vec<String> {
     let id = |item| format!("{}-{number}-{item}", "i".repeat(200));
     (0..ITEMS).map(id).collect()

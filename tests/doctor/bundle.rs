@@ -1,4 +1,4 @@
-//! `tillgate doctor --bundle`: what is in it, that it works when the host is dead, and that it has no secret.
+//! `tillgate doctor --bundle`: its content, that it works when the host is down, and that it contains no secret.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,10 +16,10 @@ use super::{doctor, filled, found, url_of};
 use crate::support::host::Program;
 use crate::support::redis::Server;
 
-/// What the store and the log have, and no bundle may.
+/// A secret that is in the store and in the log, and must not be in a bundle.
 const SECRET: &str = "sesame";
 
-/// The names of what is in a bundle, with their texts.
+/// Returns the names and texts of a bundle's files.
 fn read(file: &Path) -> Vec<(String, String)> {
     let mut zip = ZipArchive::new(File::open(file).unwrap()).unwrap();
     let texts = (0..zip.len()).map(|index| {
@@ -168,7 +168,7 @@ fn a_bundle_of_a_host_that_is_dead_names_what_is_missing() {
     );
     assert_eq!(std::fs::read(&bundle).unwrap(), before);
 
-    // Nothing is understood, and there is no store: there is a bundle all the same.
+    // The configuration is invalid and there is no store, but there is still a bundle.
     let (config, log) = (
         folder.path().join("tillgate.toml"),
         folder.path().join("none.log"),
@@ -216,10 +216,10 @@ fn a_bundle_of_a_host_that_is_dead_names_what_is_missing() {
     );
 }
 
-/// A secret as this service makes them.
+/// A secret in the form that this service generates.
 const HEX: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
-/// A log with secrets of every kind at its end.
+/// Writes a log that ends with secrets of every kind.
 fn planted(folder: &Path) -> String {
     let log = [
         format!("2026-01-01T00:00:00Z  INFO connecting to redis://till:{SECRET}@127.0.0.1:1/0"),
@@ -314,7 +314,7 @@ fn no_secret_gets_into_a_bundle() {
     let end =
         "INFO tillgate::server: the log goes on\n(17 lines of other programs were left out)\n";
     assert!(log.ends_with(end), "{log}");
-    // The store is asked with its password, which is right.
+    // The store is opened with its real password.
     assert!(text(&texts, "doctor.txt").contains("redis://***@127.0.0.1:"));
     assert_eq!(json_of(&texts, "store.json")["partitions"], 0);
 }

@@ -1,4 +1,4 @@
-//! Files that are not what they must be: each is named with the place of its fault, and nothing is written.
+//! Invalid files: each is reported with the place of its fault, and nothing is written.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use super::fixture::{Shop, code, done, failed, text};
 const AGE: &str =
     r#"{ "id": "beer", "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } }"#;
 
-/// What the commands tell of the files, a line each; both must be the same.
+/// Returns the lines that the commands print about the files; both commands must print the same.
 async fn told(shop: &Shop) -> Vec<String> {
     let mut told = Vec::new();
     for arguments in [["diff", "DIR"].as_slice(), &["apply", "DIR", "--prune"]] {
@@ -162,7 +162,7 @@ async fn every_fault_of_a_file_is_named_by_its_path_and_nothing_is_written() {
         shop.write(name, content);
         shop.write("conditions/beer.json", AGE);
         let told = told(&shop).await;
-        // A schema may have several faults at one place.
+        // A schema may have several faults in one place.
         let is_schema = name.starts_with("templates/");
         assert!(told.len() == faults.len() || is_schema, "{told:#?}");
         assert!(told.len() >= faults.len(), "{told:#?}");
@@ -351,7 +351,7 @@ async fn what_the_host_refuses_is_named_with_its_file_and_what_was_done_stays() 
         "{told}"
     );
     assert!(told.contains("1 of 3 were written: run it again"), "{told}");
-    // Programs are told which.
+    // The JSON output says which steps were done.
     shop.edit("roles/reader.json", |json| {
         json["permissions"] = json!(["ecs.project.read"])
     });

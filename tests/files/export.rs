@@ -1,4 +1,4 @@
-//! What an export writes over, and what it leaves: names of files stay, and nothing is written through a link.
+//! Exports into a folder that already has files: files keep their names, and nothing is written through a link.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -55,7 +55,7 @@ async fn nothing_is_written_to_or_removed_from_a_folder_or_file_that_is_a_link()
     assert_eq!(mine, "mine");
 }
 
-/// Exports; something happens after the command has looked at the folders and before it writes.
+/// Exports; runs `meanwhile` after the command has looked at the folders and before it writes.
 async fn export_while(shop: &Shop, meanwhile: impl FnOnce()) -> Output {
     let (url, is_held, let_go) = holding(&shop.host.url, "GET /api/v1/projects", 0);
     let arguments = ["export", "DIR", "--replace", "--url", url.as_str()];
@@ -68,7 +68,7 @@ async fn export_while(shop: &Shop, meanwhile: impl FnOnce()) -> Output {
     exporting.await.unwrap()
 }
 
-/// The files of one folder, by name.
+/// Returns the files of one folder, by name.
 fn content(folder: &Path) -> BTreeMap<String, String> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| {
         let file = file.unwrap();
@@ -144,7 +144,7 @@ async fn files_that_are_there_keep_their_names() {
     let before = tree(&rules);
     done(&shop.run(&export).await);
     assert_eq!(tree(&rules), before);
-    // What is new does not take the place of another.
+    // A new resource does not take the file of another.
     let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
     shop.send(Method::PUT, "/api/v1/entity-conditions/wine", age)
         .await;
@@ -213,7 +213,7 @@ async fn what_a_terminal_or_an_editor_acts_on_is_escaped_in_files_and_in_what_is
     assert!(text.contains(r#""name": "lla\u202eAll""#), "{text}");
     let read: Value = serde_json::from_str(text).unwrap();
     assert_eq!(read["restrictions"][0]["itemIds"], json!(items));
-    // The files say what the host has, and are written the same again.
+    // The files match the host, and another export writes the same.
     let printed = done(&run(&["diff", "DIR"]).await);
     assert!(printed.ends_with(" are the same\n"), "{printed}");
     done(&run(&export).await);

@@ -1,4 +1,4 @@
-//! A host in this process with something of every kind, the commands that ask it, and the folder of its files.
+//! A host in this process with a resource of every kind, the commands that talk to it, and the folder of its files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::support::wait::output;
 pub const PROJECT: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 const OTHER_PROJECT: &str = "5b0e3f8a-94d2-4c57-8a16-d3c1f0b7e924";
 
-/// Where the secrets of the webhooks are.
+/// The places of the webhooks' secrets.
 pub const SECRETS: [(&str, &str); 2] = [
     ("WEBHOOK_ERP_PASSWORD", "hunter2 of the ERP"),
     ("WEBHOOK_ERP_SHARED_KEY", "correct horse battery staple"),
@@ -39,7 +39,7 @@ pub fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-/// What a command that succeeds prints.
+/// Returns the output of a command that succeeds.
 pub fn done(output: &Output) -> String {
     assert_eq!(
         code(output),
@@ -51,7 +51,7 @@ pub fn done(output: &Output) -> String {
     text(&output.stdout).to_owned()
 }
 
-/// What a command that fails tells.
+/// Returns the error output of a command that fails.
 pub fn failed(output: &Output) -> String {
     assert_eq!(
         code(output),
@@ -63,7 +63,7 @@ pub fn failed(output: &Output) -> String {
     text(&output.stderr).to_owned()
 }
 
-/// The command, with `DIR` in place of the folder.
+/// Returns the command, with `DIR` replaced by the folder.
 pub fn command(
     arguments: &[&str],
     folder: &Path,
@@ -91,7 +91,7 @@ pub fn tillgate(
     output(&mut command(arguments, folder, credentials, env))
 }
 
-/// The files of a folder that do not begin with a dot, by name.
+/// Returns the files of all kinds in a folder, by path, except those whose names begin with a dot.
 pub fn tree(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for kind in std::fs::read_dir(folder).unwrap() {
@@ -108,7 +108,7 @@ pub fn tree(folder: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// A file with the credentials of a client.
+/// Writes the credentials of a client to a file.
 pub fn credentials_file(folder: &Path, host: &Host, client: &Credentials) -> PathBuf {
     let file = folder.join(format!("{}.json", client.client_id.get(..12).unwrap()));
     let json = json!({
@@ -120,7 +120,7 @@ pub fn credentials_file(folder: &Path, host: &Host, client: &Credentials) -> Pat
 }
 
 impl Shop {
-    /// A host without anything.
+    /// Starts an empty host.
     pub async fn open() -> Self {
         let clock = Arc::new(SystemClock);
         Self::open_on(Arc::new(MemoryStore::new(clock))).await
@@ -130,7 +130,7 @@ impl Shop {
         Self::open_with(store, |_| {}).await
     }
 
-    /// A host without anything, and with other settings.
+    /// Starts an empty host with other settings.
     pub async fn with(configure: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(SystemClock);
         Self::open_with(Arc::new(MemoryStore::new(clock)), configure).await
@@ -162,7 +162,7 @@ impl Shop {
         }
     }
 
-    /// A host with something of every kind.
+    /// Starts a host with a resource of every kind.
     pub async fn full() -> Self {
         let shop = Self::open().await;
         shop.fill().await;
@@ -193,12 +193,12 @@ impl Shop {
         self.folder.path().join("operator.json")
     }
 
-    /// Runs a command of the operator.
+    /// Runs a command as the operator.
     pub async fn run(&self, arguments: &[&str]) -> Output {
         self.run_on(self, arguments).await
     }
 
-    /// Runs a command of the operator on the files of another.
+    /// Runs a command as the operator on the files of another shop.
     pub async fn run_on(&self, other: &Self, arguments: &[&str]) -> Output {
         self.run_as(&self.operator(), &other.rules(), arguments, &SECRETS)
             .await
@@ -251,7 +251,7 @@ impl Shop {
         assert_eq!(request.send().await.unwrap().status(), 204, "{path}");
     }
 
-    /// Everything that the host has, as it answers it.
+    /// Returns all resources of the host, as it answers them.
     pub async fn all(&self) -> BTreeMap<String, Value> {
         let mut all = BTreeMap::new();
         for path in [
@@ -275,7 +275,6 @@ impl Shop {
         all
     }
 
-    /// Changes a file.
     pub fn edit(&self, name: &str, edit: impl FnOnce(&mut Value)) {
         let file = self.rules().join(name);
         let mut json = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -283,7 +282,6 @@ impl Shop {
         std::fs::write(file, json.to_string()).unwrap();
     }
 
-    /// Writes a file.
     pub fn write(&self, name: &str, content: &str) {
         let file = self.rules().join(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -295,7 +293,7 @@ pub fn rate(from: &str, to: &str, value: Value) -> Value {
     json!({ "exchangeRateType": "SALES", "currencyIdFrom": from, "currencyIdTo": to, "rateValue": value })
 }
 
-/// Something of every kind.
+/// Returns resources of every kind.
 fn resources() -> Vec<(String, Value)> {
     let schema = json!({ "type": "object", "required": ["iso_cc"], "properties": { "number": { "maximum": 1.5 } } });
     let test = json!({

@@ -1,4 +1,5 @@
-//! `apply` is killed, answers are lost, others write meanwhile: it runs again and does the rest, and overwrites nothing.
+//! `apply` when it is killed, when answers are lost, and when others write meanwhile: the next run does the rest and
+//! overwrites nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -26,7 +27,7 @@ async fn a_run_that_is_killed_in_the_middle_is_finished_by_the_next() {
         let store = Switched::new(Arc::new(SystemClock));
         let there: Arc<dyn tillgate_store::Store> = store.clone();
         let shop = Shop::open_on(there).await;
-        // After so many commits the host takes no more, so the command waits.
+        // After this many commits the host accepts no more, so the command waits.
         store.commits_left.store(commits, Ordering::SeqCst);
         let mut apply = command(&["apply", "DIR"], &full.rules(), &shop.operator(), &SECRETS);
         let mut apply = apply
@@ -73,7 +74,7 @@ async fn an_export_removes_what_a_killed_one_has_left() {
     done(&shop.run(&["diff", "DIR"]).await);
 }
 
-/// A pipe for a secret. The command reads secrets after it has planned, and before it writes: there it waits for one.
+/// Makes a pipe for a secret. The command reads secrets after planning and before writing, so it waits there.
 fn pipe(shop: &Shop) -> PathBuf {
     let pipe = shop.folder.path().join("key");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -81,7 +82,7 @@ fn pipe(shop: &Shop) -> PathBuf {
     pipe
 }
 
-/// A command that has made its plan, and waits for a secret.
+/// Starts a command that has made its plan and waits for a secret.
 async fn waiting(shop: &Shop, arguments: &[&str], pipe: PathBuf) -> (Child, File) {
     let mut apply = command(arguments, &shop.rules(), &shop.operator(), &SECRETS);
     let apply = apply
@@ -184,7 +185,7 @@ async fn what_others_write_after_the_plan_was_made_is_not_overwritten() {
     );
     assert!(told.contains("0 of 5 were written: run it again"), "{told}");
     assert_eq!(shop.all().await, before);
-    // Once it has planned again, it goes on, and what others have set beside stays.
+    // After planning again it continues, and other members that someone else has set stay.
     shop.edit("webhooks/ERP.json", |json| {
         json["sharedKey"] = json!({ "env": "WEBHOOK_ERP_SHARED_KEY" })
     });
@@ -243,7 +244,7 @@ async fn a_write_whose_answer_is_lost_is_made_again_and_found_to_have_taken_effe
     );
 }
 
-/// How the requests for the rates of a unit begin.
+/// The beginning of the requests for the rates of a unit.
 const RATES_OF_ACME: &str = "POST /api/v1/business-units/acme/";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -256,7 +257,7 @@ async fn a_rate_that_a_person_sets_before_the_first_request_of_a_large_change_is
     set_meanwhile(|host| holding_answer(host, RATES_OF_ACME)).await;
 }
 
-/// A person sets a rate while a change of more rates than fit into one request is held after the first.
+/// Sets a rate by hand while a change with more rates than fit into one request is held after the first request.
 async fn set_meanwhile(hold: impl FnOnce(&str) -> (String, Receiver<()>, Sender<()>)) {
     const CURRENCIES: [&str; 33] = [
         "AED", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR",
@@ -311,7 +312,7 @@ async fn set_meanwhile(hold: impl FnOnce(&str) -> (String, Receiver<()>, Sender<
         (&json!(7.7), None)
     );
     assert_eq!(shop.get(rates).await.as_array().unwrap().len(), 1_001);
-    // The next run says what it would overwrite before it does the rest.
+    // The next run first says what it would overwrite, then does the rest.
     let planned = done(&shop.run(&["apply", "DIR", "--dry-run"]).await);
     assert!(
         planned.contains(&format!("SALES {from} {to}: 7.7 -> 2\n")),

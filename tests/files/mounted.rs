@@ -1,5 +1,5 @@
-//! Links: those that stay in the folder are followed, such as what Kubernetes mounts from ConfigMaps, where an update replaces the
-//! folder that they lead to. Others are refused.
+//! Links: those that stay inside the folder are followed, such as Kubernetes ConfigMap mounts, where an update
+//! replaces the folder that the links lead to. Others are refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ fn age(id: &str, minimum: u8) -> String {
     )
 }
 
-/// Mounts files as Kubernetes does, in place of those that were mounted before.
+/// Mounts files as Kubernetes does, and replaces those that were mounted before.
 fn mount(volume: &Path, version: &str, files: &[(&str, String)]) {
     for (name, content) in files {
         let file = volume.join(version).join(name);
@@ -30,7 +30,7 @@ fn mount(volume: &Path, version: &str, files: &[(&str, String)]) {
 async fn folders_that_are_mounted_from_config_maps_are_applied() {
     let shop = Shop::open().await;
     let rules = shop.rules();
-    // One whose keys have paths, and one for a kind of its own.
+    // One ConfigMap has keys with paths, and one has a single kind.
     mount(
         &rules,
         "..2026_11_27_12_00_00.1",

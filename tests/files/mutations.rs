@@ -1,11 +1,11 @@
-//! Twenty ways in which others change a host: each is seen by `diff`, and healed by `apply`.
+//! Twenty ways in which others change a host: `diff` reports each, and `apply` reverts it.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::fixture::{PROJECT, Shop, code, done, rate, text, tree};
 
-/// What was changed, and the line in which `diff` says so.
+/// Makes a change; returns the line in which `diff` reports it.
 async fn mutate(shop: &Shop, number: usize) -> &'static str {
     let project = format!("/api/v1/projects/{PROJECT}");
     let put = async |path: &str, edit: fn(&mut Value)| {

@@ -1,4 +1,5 @@
-//! Who manages what: `--prune` deletes only what `apply` has made under its name, and people take over what they change.
+//! Ownership: `--prune` deletes only resources that `apply` has created under its name, and a change by hand takes a
+//! resource over.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ async fn only_what_apply_has_made_is_deleted_and_only_with_prune() {
     shop.write("conditions/mine.json", &age("mine", 1));
     shop.write("conditions/ours.json", &age("ours", 1));
     done(&shop.run(&["apply", "DIR"]).await);
-    // Someone changes one of them: it is theirs.
+    // A person changes one of them and so takes it over.
     let theirs = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 2 } });
     shop.send(Method::PUT, "/api/v1/entity-conditions/ours", theirs)
         .await;
@@ -182,7 +183,7 @@ async fn rates_are_managed_one_by_one_and_written_as_one_change_of_their_unit() 
         dates.len() == 3 && dates.iter().all(|date| *date == dates[0]),
         "{set}"
     );
-    // A person sets one of them, with the same value, and one of their own.
+    // A person sets one of them to the same value, and adds another.
     shop.send(
         Method::PUT,
         &format!("{path}/SALES/SEK/NOK"),

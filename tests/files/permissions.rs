@@ -1,4 +1,4 @@
-//! What the credentials may not do: export leaves it out and says so, and a folder that asks for it is an error.
+//! Missing permissions: export leaves those kinds out and says so, and a folder that contains them is an error.
 
 use reqwest::Method;
 use serde_json::json;
@@ -96,7 +96,7 @@ async fn a_dry_run_takes_no_more_than_reading() {
         "tests": [{ "name": "a child", "request": { "item": { "id": "cola" }, "context": { "customer": { "customer_age": 7 } } }, "expect": { "decision": "ALLOW" } }],
     });
     shop.write("conditions/beer.json", &beer.to_string());
-    // Whoever may not read rates can see a plan all the same.
+    // A client that may not read rates can still see a plan.
     let role = json!({ "permissions": ["ecs.condition.read", "exr.business-unit.read"] });
     shop.send(Method::PUT, "/v1/roles/planner", role).await;
     let planner = shop.host.client("platform", &["planner"]).await;

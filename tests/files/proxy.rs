@@ -1,4 +1,4 @@
-//! What is between a command and its host: it loses answers, or holds a request while something else happens.
+//! A proxy between a command and its host: it loses answers, or holds a request while something else happens.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::wait::DEADLINE;
 
-/// Passes requests on to a host. `sees` is shown each, may mark its connection, and says whether it is passed on. `answers` is
-/// shown the mark before anything is answered, and says whether that is passed on.
+/// Passes requests on to a host. `sees` gets each request, may mark its connection, and returns whether to pass it on.
+/// `answers` gets the mark before anything is answered, and returns whether to pass the answer on.
 fn proxy(
     host: &str,
     sees: impl Fn(&[u8], &AtomicBool) -> bool + Clone + Send + 'static,
@@ -32,7 +32,7 @@ fn proxy(
     url
 }
 
-/// A proxy that loses the answers to so many of the requests that begin with a text.
+/// A proxy that loses the answers to the first `losses` requests that begin with a text.
 pub fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
     let left = Arc::new(AtomicUsize::new(losses));
     let sees = move |request: &[u8], is_lost: &AtomicBool| {
@@ -49,7 +49,7 @@ pub fn lossy(host: &str, begin: &'static str, losses: usize) -> String {
     proxy(host, sees, |is_lost| !is_lost.load(Ordering::SeqCst))
 }
 
-/// Where something is held: says that it is there, and waits until it may go on.
+/// A point where something is held: it reports that it is there, and waits until it may continue.
 #[derive(Clone)]
 struct Gate {
     held: Sender<()>,
@@ -70,8 +70,8 @@ impl Gate {
     }
 }
 
-/// A proxy that holds one of the requests that begin with a text, after so many others: it says that it has it, and waits until
-/// it may go on.
+/// A proxy that holds one of the requests that begin with a text, after `others` others: it reports that it has the
+/// request, and waits until it may pass it on.
 pub fn holding(
     host: &str,
     begin: &'static str,
@@ -90,7 +90,8 @@ pub fn holding(
     (proxy(host, sees, |_| true), is_held, let_go)
 }
 
-/// The same of the answer to the first of the requests that begin with a text: what was asked is done already.
+/// Like [`holding`], but holds the answer to the first of the requests that begin with a text; the host has already
+/// done its work.
 pub fn holding_answer(host: &str, begin: &'static str) -> (String, Receiver<()>, Sender<()>) {
     let (gate, is_held, let_go) = Gate::new();
     let is_first = Arc::new(AtomicBool::new(true));
@@ -109,7 +110,7 @@ pub fn holding_answer(host: &str, begin: &'static str) -> (String, Receiver<()>,
     (proxy(host, sees, answers), is_held, let_go)
 }
 
-/// Passes on what comes for as long as it is let through.
+/// Copies bytes as long as `lets` allows it.
 fn pass(mut from: TcpStream, mut to: TcpStream, lets: impl Fn(&[u8]) -> bool) {
     let mut bytes = [0; 64 << 10];
     while let Ok(read @ 1..) = from.read(&mut bytes) {

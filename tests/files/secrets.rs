@@ -1,4 +1,4 @@
-//! The secrets of webhooks: files name their places, and the ones that are stored stay where nothing else is said.
+//! The secrets of webhooks: files name their places, and stored secrets stay unless a file says otherwise.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ async fn a_change_sends_the_secrets_that_the_plan_names_and_no_others() {
     let shop = Shop::full().await;
     done(&shop.run(&["export", "DIR", "--only", "webhooks"]).await);
     let id = webhook(&shop).await["id"].as_str().unwrap().to_owned();
-    // Since then the key was replaced: the old one signs as well for an hour, unless a key is set.
+    // The key was rotated since: the old one signs too for an hour, unless a key is set.
     let rotate = format!("/api/v1/webhooks/{id}/shared-key?overlap=1h");
     shop.send(Method::POST, &rotate, Value::Null).await;
     let rotated = webhook(&shop).await["previousSharedKeyEndsAt"].clone();
@@ -158,14 +158,14 @@ async fn a_change_sends_the_secrets_that_the_plan_names_and_no_others() {
         (&kept["maxPerSecond"], &kept["previousSharedKeyEndsAt"]),
         (&json!(11), &rotated)
     );
-    // What is not sent need not be there.
+    // A secret that is not sent need not exist.
     shop.edit("webhooks/ERP.json", |json| json["maxPerSecond"] = json!(12));
     let run = async |env| {
         shop.run_as(&shop.operator(), &shop.rules(), &["apply", "DIR"], env)
             .await
     };
     done(&run(&[]).await);
-    // A host does not keep a password for another receiver, nor does it belong to another name.
+    // A host does not keep a password for another receiver or for another user name.
     let again = "      $.authentication.password: \"set\" -> \"set again\"\n";
     let edits: [fn(&mut Value); 2] = [
         |json| json["authentication"]["username"] = json!("tills"),
@@ -203,7 +203,7 @@ async fn a_plan_says_that_it_enables_a_webhook_which_the_service_has_disabled() 
     let age = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
     shop.send(Method::PUT, "/api/v1/entity-conditions/beer", age)
         .await;
-    // The event, its delivery, and what becomes of that are jobs of their own.
+    // The event, its delivery and the outcome are separate jobs.
     for _ in 0..100 {
         shop.host.run_due().await;
         if webhook(&shop).await["disabledReason"] == "GONE" {

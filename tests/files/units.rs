@@ -1,4 +1,5 @@
-//! The tree of business units: parents are written first and deleted last, and nothing that others have made goes with them.
+//! The tree of business units: parents are written first and deleted last, and data of others is never deleted along
+//! with a unit.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ fn unit(id: &str, kind: &str, parent: Option<&str>) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tree_is_built_turned_around_and_removed() {
     let shop = Shop::open().await;
-    // Names in the opposite order of the levels.
+    // The names sort in the opposite order of the levels.
     shop.write("business-units/0.json", &unit("a", "STORE", Some("b")));
     shop.write("business-units/1.json", &unit("b", "GROUP", Some("c")));
     shop.write("business-units/2.json", &unit("c", "GROUP", Some("d")));
@@ -32,7 +33,7 @@ async fn a_tree_is_built_turned_around_and_removed() {
         &json!({ "businessUnitId": "a", "rates": [rate("SEK", "EUR", json!(11))] }).to_string(),
     );
     assert!(done(&shop.run(&["apply", "DIR"]).await).ends_with("done: 36 created\n"));
-    // What was above is below.
+    // The tree is turned upside down.
     shop.write("business-units/1.json", &unit("b", "GROUP", Some("d")));
     shop.write("business-units/2.json", &unit("c", "GROUP", Some("b")));
     shop.write("business-units/0.json", &unit("a", "STORE", Some("c")));
@@ -84,7 +85,7 @@ async fn units_are_not_deleted_with_what_others_have_made_below_them_or_set_at_t
         told,
         "tillgate: business-units/c cannot be deleted: rates are set at it that tillgate-apply has not made\n"
     );
-    // A file moves what stood below it first.
+    // The file of the unit below `c` first moves that unit away.
     shop.delete("/api/v1/business-units/c/exchange-rates/SALES/SEK/EUR")
         .await;
     let below = json!({ "type": "STORE", "parentId": "c" });

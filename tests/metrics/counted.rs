@@ -1,4 +1,4 @@
-//! Every family, and that requests, decisions and what is in memory are counted where they belong.
+//! Every family is there, and requests, decisions and entries in memory are counted in the right place.
 
 use reqwest::Method;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::{
 use crate::support::exposition::Scrape;
 use crate::support::host::Host;
 
-/// Every family: its name, its type, and its labels, those of buckets aside.
+/// Every family: its name, its type, and its labels, except those of buckets.
 const FAMILIES: &[(&str, &str, &[&str])] = &[
     ("process_cpu_seconds", "counter", &[]),
     ("process_open_fds", "gauge", &[]),
@@ -97,7 +97,7 @@ async fn requests_and_decisions_are_counted_where_they_belong() {
     let host = Host::start().await;
     let token = host.token("shop", ROLES).await;
     put_alcohol(&host, &token).await;
-    // Text of a request that looks like a decision is none.
+    // Text in a request that looks like a decision is not counted as one.
     let hostile = json!({ "item": { "id": "\",\"decision\":\"ALLOW\",\"rule\":\"AGE_RESTRICTION\"" }, "context": {} });
     for body in [question(20), question(20), question(17), hostile] {
         let (status, _) = host.send(Method::POST, EVALUATE, &token, &body).await;

@@ -1,4 +1,4 @@
-//! Labels are bounded: nothing that a request says becomes one, and tenants only where that is switched on.
+//! Labels are bounded: nothing in a request becomes one, and tenants appear only where that is switched on.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who gets the metrics where: without a token, and on an address of their own when there is one.
+//! Access to the metrics: without a token, and on a separate address if one is configured.
 
 use std::io::Write;
 use std::process::Command;
@@ -41,7 +41,7 @@ async fn nobody_needs_a_token_and_prometheus_is_answered_as_it_asks() {
     }
 }
 
-/// What a scraper accepts, and whether it gets text.
+/// The media types that a scraper accepts, and whether it gets text.
 const ACCEPT: &[(&str, bool)] = &[
     ("*/*", false),
     ("", false),
@@ -62,7 +62,7 @@ const ACCEPT: &[(&str, bool)] = &[
     ("TEXT/PLAIN ; q=x", true),
 ];
 
-/// What `promtool check metrics` says of a text: nothing when it is right.
+/// Returns the complaints of `promtool check metrics` about a text: none if it is correct.
 fn faults_of(text: &str) -> String {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text.as_bytes()).unwrap();
@@ -155,7 +155,7 @@ async fn with_an_address_of_their_own_metrics_are_served_there_and_nowhere_else(
         assert_eq!(status(&host.url, path).await, main, "{path}");
         assert_eq!(status(&own, path).await, apart, "{path}");
     }
-    // Both are one host's.
+    // Both addresses belong to one host.
     scrape_until(&own, |it| answers(it, "/api/v1/caller") == 1.0).await;
     serving.abort();
 }

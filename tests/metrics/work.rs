@@ -1,4 +1,4 @@
-//! What is counted of work in the background and of a store that fails, and how old memory is.
+//! Metrics of background work, of a store that fails, and of the age of memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ async fn deliveries_are_counted_by_what_became_of_them() {
         "bearer_tokens",
     ];
     assert_eq!(kinds.map(held), [1.0; 4]);
-    // A webhook that is gone takes what is left with it.
+    // Deleting a webhook removes its remaining deliveries.
     let path = format!("/api/v1/webhooks/{webhook}");
     let (status, _) = shop.send(Method::DELETE, &path, &Value::Null).await;
     assert_eq!(status, 204);
@@ -103,7 +103,7 @@ async fn a_store_that_fails_and_the_age_of_what_is_served_meanwhile_are_seen() {
         let failed = [("verb", "read"), ("outcome", "unavailable")];
         let is_failing = scrape.sum("tillgate_store_requests_total", &failed) >= 1.0;
         let is_degraded = scrape.sum("tillgate_status", &[("status", "degraded")]) == 1.0;
-        // Whoever asks is noted until memory is looked at again.
+        // Each caller is noted until memory is checked again.
         let ages = ["conditions", "callers"].map(|kind| age(&scrape, kind));
         is_failing && is_degraded && ages == [30.0; 2]
     })

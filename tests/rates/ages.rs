@@ -1,4 +1,4 @@
-//! How old reference rates are: in what is answered, in `/readyz`, in metrics (`rates.md`, "Guard against slips").
+//! The age of reference rates in answers, in `/readyz` and in metrics (`rates.md`, "Guard against slips").
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::wait::answered;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Imports the rates of Friday, the 20th of November 2026, at the company.
+/// Imports the rates of Friday, November 20, 2026, at the company.
 async fn import(shop: &Shop, line: &str) {
     let path = "/api/v1/reference-rates/import?businessUnitId=C&exchangeRateTypes=SALES&source=ECB";
     let token = shop.host.token(shop.tenant, ROLES).await;
@@ -25,11 +25,11 @@ async fn import(shop: &Shop, line: &str) {
     let (status, answer) = read(request.send().await.unwrap()).await;
     assert_eq!(status, 200, "{answer}");
     shop.host.run_due().await;
-    // The job that notes the day is of another queue than what follows from an import.
+    // The job that notes the day is in another queue than the import's other jobs.
     shop.host.run_due().await;
 }
 
-/// What a unit uses, asked with a token of today.
+/// Returns the rates that a unit uses, requested with a token that is valid now.
 async fn used(shop: &Shop, unit: &str) -> Vec<Value> {
     let token = shop.host.token(shop.tenant, ROLES).await;
     let path = format!("/api/v1/exchange-rates?businessUnit={unit}");
@@ -38,7 +38,7 @@ async fn used(shop: &Shop, unit: &str) -> Vec<Value> {
     used.as_array().unwrap().clone()
 }
 
-/// `FROM/TO asOf age stale` of each rate.
+/// Returns `FROM/TO asOf age stale` for each rate.
 fn rows(used: &[Value]) -> Vec<String> {
     let row = |rate: &Value| {
         format!(
@@ -56,7 +56,7 @@ fn rows(used: &[Value]) -> Vec<String> {
 const AGE: &str = "tillgate_reference_rates_business_day_age";
 const STALE: &str = "tillgate_reference_rates_stale";
 
-/// Waits for the oldest reference rates to be so many business days old; answers the metrics.
+/// Waits until the oldest reference rates are `days` business days old; returns the metrics.
 async fn aged(shop: &Shop, days: f64) -> Scrape {
     answered("the age that is wanted", async || {
         let url = format!("{}/metrics", shop.host.url);
@@ -118,7 +118,7 @@ async fn a_reference_rate_says_how_many_business_days_old_it_is_and_others_do_no
             assert_eq!(rows(&used(&shop, unit).await), of(age, stale), "{unit}");
         }
     }
-    // The same value, of Wednesday: nothing is published, and it is fresh all the same.
+    // The same value, now from Wednesday: nothing is published, but the rate is fresh.
     let mut at = Position::default();
     let messages = shop.messages(&mut at).await;
     assert!(!json!(messages).to_string().contains("asOf"));
@@ -128,7 +128,7 @@ async fn a_reference_rate_says_how_many_business_days_old_it_is_and_others_do_no
         let now = rows(&used(&shop, unit).await);
         assert_eq!(now[3], "SEK/EUR 2026-11-25 0 null", "{unit}");
     }
-    // What is converted with it says so too.
+    // A conversion with it says so too.
     shop.clock.advance(2 * DAY);
     let token = shop.host.token(shop.tenant, ROLES).await;
     let body = json!({ "businessUnitId": "SE-1", "exchangeRateType": "SALES", "from": "EUR", "to": "SEK", "amount": 100 });
@@ -169,7 +169,7 @@ async fn rates_that_were_not_renewed_are_a_warning_and_no_reason_not_to_decide()
     import(&shop, "2026-11-19 SEK 11.05 RON 4.9").await;
     aged(&shop, 1.0).await;
     assert_eq!(ready(&shop).await.get("warnings"), None);
-    // One currency of it is not in the next document: that one is stale, what was imported is not.
+    // The next document lacks one of the currencies: that rate is stale, the import is not.
     import(&shop, "2026-11-20 SEK 11.05").await;
     aged(&shop, 0.0).await;
     shop.clock.advance(4 * DAY);

@@ -1,5 +1,5 @@
-//! Many changes at once, on several threads, while the background runs: the tree stays a tree, and every shop uses, and was
-//! told, what is set above it in the end.
+//! Many changes at once, on several threads, while the background runs: the tree stays a tree, and in the end every
+//! shop uses and was told the rates that are set above it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,13 +59,13 @@ impl KeyedAnswer {
     }
 }
 
-/// A number as an integer of its last decimal.
+/// Returns a number as an integer, in units of its last decimal.
 fn scaled(number: &RawValue, decimals: usize) -> i128 {
     let (whole, fraction) = number.get().split_once('.').unwrap_or((number.get(), ""));
     format!("{whole}{fraction:0<decimals$}").parse().unwrap()
 }
 
-/// What is set at all units, as they are answered.
+/// Returns everything that is set at all units, as the host answers it.
 async fn model_of(shop: &Shop) -> Model {
     let units: Vec<UnitAnswer> = serde_json::from_str(&shop.text("business-units").await).unwrap();
     let mut model = Model::default();
@@ -96,7 +96,7 @@ async fn model_of(shop: &Shop) -> Model {
     model
 }
 
-/// Every unit stands below a company, and no shop above anything.
+/// Asserts that every unit is below a company and that no shop is above anything.
 fn check_tree(model: &Model) {
     for (id, unit) in &model.0 {
         let mut at = unit;
@@ -128,7 +128,7 @@ async fn make(shop: &Shop, command: &Command) {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let answer = response.text().await.unwrap();
-    // What others have done meanwhile decides which it is: never a failure of the host.
+    // The status depends on what the others have done meanwhile, but it is never a failure of the host.
     assert!(
         [200, 201, 204, 400, 404, 409].contains(&status),
         "{status} {answer}"
@@ -236,7 +236,7 @@ async fn a_unit_is_never_removed_while_another_is_put_below_it() {
                 .0
         };
         let answers = tokio::join!(remove(), put());
-        // Whichever comes first keeps the other from happening.
+        // Whichever comes first prevents the other.
         assert!([(204, 409), (409, 201)].contains(&answers), "{answers:?}");
     }
 }

@@ -1,5 +1,4 @@
-//! Mistaken and hostile requests about rates: each gets its status and the names of all that is wrong, and nothing is
-//! changed by any.
+//! Mistaken and hostile requests about rates: each gets its status and a list of all faults, and none changes anything.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -13,7 +12,7 @@ use crate::support::host::{HostStore, read};
 const JSON: &str = "application/json";
 const XML: &str = "application/xml";
 
-/// Method, path below `/api/v1/`, body, and the paths of every fault, in order.
+/// Method, path below `/api/v1/`, body, and the paths of all faults, in order.
 type Fault = (
     &'static str,
     &'static str,
@@ -28,7 +27,6 @@ const CONVERT: &str = "exchange-rates/convert";
 const TOPIC: &str = "topics/cer.public.event.rates-changed.v1";
 
 const FAULTS: &[Fault] = &[
-    // Business units.
     ("PUT", NEW, "", &["$"]),
     ("PUT", NEW, "{", &["$"]),
     ("PUT", NEW, "[]", &["$"]),
@@ -209,7 +207,6 @@ const FAULTS: &[Fault] = &[
         "",
         &["$.dryRun"],
     ),
-    // One rate.
     ("PUT", RATE, "", &["$"]),
     ("PUT", RATE, "11.05", &["$"]),
     ("PUT", RATE, "{}", &["$.rateValue"]),
@@ -273,7 +270,6 @@ const FAULTS: &[Fault] = &[
         "",
         &["$.dryRun"],
     ),
-    // Many rates.
     ("POST", BULK, "", &["$"]),
     ("POST", BULK, "{}", &["$"]),
     ("POST", BULK, r#"{"set":[],"delete":null}"#, &["$"]),
@@ -307,7 +303,7 @@ const FAULTS: &[Fault] = &[
         r#"{"delete":[{"exchangeRateType":"SALES","currencyIdFrom":"USD","currencyIdTo":"VND"}]}"#,
         &["$"],
     ),
-    // What units use.
+    // The rates that units use.
     ("GET", "exchange-rates", "", &["$.businessUnit"]),
     (
         "GET",
@@ -381,7 +377,6 @@ const FAULTS: &[Fault] = &[
         r#"{"businessUnitId":"C","exchangeRateType":"SALES","from":"SEK","to":"EUR","amount":"1","withMarkup":1}"#,
         &["$.amount", "$.withMarkup"],
     ),
-    // The topic.
     (
         "GET",
         "topics/cer.public.event.rates-changed.v1?after=then",
@@ -400,7 +395,7 @@ const FAULTS: &[Fault] = &[
         "",
         &["$.businessUnitId"],
     ),
-    // No message is about a company or a group.
+    // No message concerns a company or a group.
     (
         "GET",
         "topics/cer.public.event.rates-changed.v1?businessUnitId=C",
@@ -428,7 +423,7 @@ const FAULTS: &[Fault] = &[
     ),
 ];
 
-/// A shop with rates, one of which is so large that its opposite must be set too.
+/// Starts a shop with rates, one of which is so large that its opposite must be set too.
 async fn shop() -> Shop {
     let shop = Shop::with_units().await;
     shop.set("C", "SEK", "EUR", "11.05").await;
@@ -437,7 +432,7 @@ async fn shop() -> Shop {
     shop
 }
 
-/// Sends a request; answers its status and the paths of its faults.
+/// Sends a request; returns its status and the paths of its faults.
 async fn ask(
     shop: &Shop,
     method: &str,
@@ -460,7 +455,7 @@ fn faults(answer: &Value) -> Vec<String> {
     paths.map(str::to_owned).collect()
 }
 
-/// What is stored of the tenant: its newest revision, and how far its logs and queues are.
+/// Returns the tenant's newest revision and the positions of its logs and queues.
 async fn stored(shop: &Shop) -> tillgate_store::portable::Metadata {
     let partition = TenantId::new(shop.tenant).unwrap().partition();
     let HostStore::Memory(store) = &shop.store else {

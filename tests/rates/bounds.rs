@@ -1,4 +1,4 @@
-//! What is extreme and valid: as many rates as there may be, levels that repeat them, a shop that fails, and quotas.
+//! Extreme but valid cases: the maximum number of rates, levels that repeat them, a shop that fails, and quotas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,6 @@ use tillgate_store::{MemoryStore, Position};
 use super::fixture::{NOON, ROLES, Shop};
 use crate::support::host::Host;
 
-/// Every currency.
 fn currencies() -> Vec<String> {
     let letters = || 'A'..='Z';
     let codes = letters().flat_map(|a| letters().map(move |b| (a, b)));
@@ -24,7 +23,7 @@ fn currencies() -> Vec<String> {
     codes.filter(|code| Currency::parse(code).is_ok()).collect()
 }
 
-/// So many rates, each of a pair of its own.
+/// Returns `count` rates of distinct pairs.
 fn rates(count: usize, value: &str) -> Vec<Value> {
     let (currencies, mut rates) = (currencies(), Vec::new());
     let value: Value = serde_json::from_str(value).unwrap();
@@ -42,7 +41,7 @@ fn rates(count: usize, value: &str) -> Vec<Value> {
     rates
 }
 
-/// Sets rates at a unit, a thousand at a time; answers the last status and answer.
+/// Sets rates at a unit, a thousand at a time; returns the last status and answer.
 async fn set_many(shop: &Shop, unit: &str, rates: &[Value]) -> (u16, Value) {
     let path = format!("business-units/{unit}/exchange-rates");
     let mut answer = (200, Value::Null);
@@ -83,7 +82,8 @@ async fn levels_that_repeat_ten_thousand_rates_are_computed_and_a_shop_uses_at_m
     assert!(used.iter().all(|rate| rate["setAt"] == "L3"));
     let (_, seen_below) = shop.get("exchange-rates?businessUnit=L3").await;
     assert_eq!(seen_below.as_array().map(Vec::len), Some(20_000));
-    // A change at the top reaches nobody: the nearest level decides. One at the lowest level reaches the shop.
+    // A change at the top reaches no shop, because the nearest level decides. A change at the lowest level reaches the
+    // shop.
     let mut at = Position::default();
     shop.messages(&mut at).await;
     assert_eq!(set_many(&shop, "L0", &rates(1, "3")).await.0, 200);
@@ -134,7 +134,7 @@ async fn a_shop_that_fails_is_named_and_holds_up_no_other() {
             .await;
     }
     shop.set("S07", "USD", "EUR", "2").await;
-    // Its own record is damaged, as by a disk.
+    // The shop's record is damaged, as by a disk.
     let tenant = TenantId::new(shop.tenant).unwrap();
     let records = shop.host.app.records(tenant.partition());
     let mut damage = Change::default();
@@ -146,7 +146,7 @@ async fn a_shop_that_fails_is_named_and_holds_up_no_other() {
     let set = json!({ "set": [{ "exchangeRateType": "SALES", "currencyIdFrom": "SEK", "currencyIdTo": "EUR", "rateValue": 11 }] });
     let (status, answer) = shop.send(Method::POST, path, &set).await;
     assert_eq!(status, 200, "{answer}");
-    // It may have been a fault that passes: so it is tried again.
+    // The fault may be temporary, so the job is tried again.
     for _ in 0..4 {
         shop.clock.advance(Duration::from_secs(3600));
         shop.host.run_due().await;

@@ -1,4 +1,4 @@
-//! Documents that are imported at a company, and the history of rates as it is answered.
+//! Imports documents at a company, and reads the history of rates.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub fn days(lines: &[&str]) -> Vec<Day> {
     lines.iter().map(|line| ecb::day(line)).collect()
 }
 
-/// Imports days at the company; `more` are parameters of the query.
+/// Imports days at the company; `more` holds query parameters.
 pub async fn send(host: &Host, token: &str, days: &[Day], more: &str) -> (u16, Value) {
     let path = format!("/api/v1/reference-rates/import?businessUnitId=C&source=ECB{more}");
     let request = host.request(Method::POST, &path, token);
@@ -31,7 +31,7 @@ pub async fn import(shop: &Shop, days: &[Day], more: &str) -> Value {
     answer
 }
 
-/// The history of a rate at a unit, `SALES/SEK/EUR`: `at value`, or `at -`.
+/// Returns the history of a rate such as `SALES/SEK/EUR` at a unit: `at value`, or `at -`.
 pub async fn chart_at(host: &Host, token: &str, unit: &str, rate: &str, more: &str) -> Vec<String> {
     let [rate_type, from, to] = rate.split('/').collect::<Vec<_>>()[..] else {
         panic!("{rate} is no rate");
@@ -61,7 +61,7 @@ pub async fn chart(shop: &Shop, rate: &str) -> Vec<String> {
     chart_at(&shop.host, &shop.token, "SE-1", rate, "").await
 }
 
-/// A week in which a currency left the list, another was missing for some days, and one stood still.
+/// Returns a week in which one currency left the list, one was missing for some days, and one did not change.
 pub fn week() -> Vec<Day> {
     days(&[
         "2026-11-19 ISK 145 JPY 180.9 SEK 11.9",

@@ -1,4 +1,4 @@
-//! Changes of a tenant's rates, as the laws make them: each as a request, and as the same change of the model.
+//! Random changes of a tenant's rates, each as a request and as a change of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use reqwest::Method;
 use super::model::{Key, Model, Refused, Unit, decimal};
 use crate::support::ecb;
 
-/// The units that there may be; their first letter is their type.
+/// The possible units; their first letter is their type.
 pub const IDS: &[&str] = &[
     "c0", "c1", "g0", "g1", "g2", "g3", "s0", "s1", "s2", "s3", "s4", "s5",
 ];
 
-/// The rates that may be set.
+/// The possible rates.
 pub const KEYS: &[Key] = &[
     ("SALES", "SEK", "EUR"),
     ("SALES", "EUR", "SEK"),
@@ -24,7 +24,7 @@ pub const KEYS: &[Key] = &[
     ("PURCHASE", "EUR", "SEK"),
 ];
 
-/// A change; units by their index in [`IDS`].
+/// A change; it names units by their index in [`IDS`].
 #[derive(Clone, Debug)]
 pub enum Command {
     Put {
@@ -64,21 +64,21 @@ pub enum Command {
     Run,
 }
 
-/// A change at a time.
+/// A change with its time.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tenant: &'static str,
-    /// Whether everything before it is done first, and its dry run is compared.
+    /// True if all earlier work is completed first and the dry run is compared.
     pub is_alone: bool,
-    /// How much later it is than the one before.
+    /// The milliseconds since the step before.
     pub millis: u64,
     pub command: Command,
 }
 
-/// A request, as far as changes differ in it.
+/// The parts of a request that differ between changes.
 pub struct Asked {
     pub method: Method,
-    /// Below `/api/v1/`.
+    /// The path below `/api/v1/`.
     pub path: String,
     pub content_type: &'static str,
     pub body: String,
@@ -98,7 +98,7 @@ fn key_members((of, from, to): Key) -> String {
 }
 
 impl Command {
-    /// The unit that is changed.
+    /// Returns the unit that is changed.
     pub fn unit(&self) -> Option<&'static str> {
         match self {
             Self::Put { id, .. }
@@ -111,7 +111,7 @@ impl Command {
         }
     }
 
-    /// The request that makes the change.
+    /// Returns the request that makes the change.
     pub fn request(&self, tenant: &str) -> Option<Asked> {
         let rate = |id: usize, (of, from, to): Key| {
             format!("business-units/{}/exchange-rates/{of}/{from}/{to}", IDS[id])
@@ -205,7 +205,7 @@ impl Command {
         body + &format!(r#","markups":[{}]}}"#, markups.join(","))
     }
 
-    /// The unit of a `Put`.
+    /// Returns the unit of a `Put`.
     fn planned_unit(&self) -> Option<Unit> {
         let Self::Put {
             id,
@@ -239,7 +239,7 @@ impl Command {
         })
     }
 
-    /// Makes the change in the model; answers the status of the request, and counts where it answers some.
+    /// Makes the change in the model; returns the status of the request, and the counts if its answer has some.
     pub fn apply(&self, model: &mut Model) -> Result<(u16, Vec<usize>), Refused> {
         let created = |is_new: bool| (if is_new { 201 } else { 200 }, Vec::new());
         Ok(match self {

@@ -1,4 +1,4 @@
-//! Preconditions of requests about rates, who may make them, and what the audit log says of them.
+//! Requests about rates: their preconditions, their permissions, and their lines in the audit log.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::support::host::{Program, read};
 
 const RATE: &str = "business-units/C/exchange-rates/SALES/SEK/EUR";
 
-/// Status, entity tag and body of a request with one more header.
+/// Sends a request with one more header; returns the status, entity tag and body.
 async fn ask(
     shop: &Shop,
     method: Method,
@@ -160,7 +160,7 @@ async fn a_unit_is_changed_only_as_it_was_seen() {
     );
     assert_eq!(delete.await.0, 412);
     let renamed = renamed.unwrap();
-    // A rate that is set at it is not of the unit itself, but goes with it: its list has a version of its own.
+    // A rate at a unit is not part of the unit itself, but is deleted with it: the list of rates has a separate version.
     let accept = ("accept", "*/*");
     let rates = "business-units/SE-1/exchange-rates";
     let (_, none, _) = ask(&shop, Method::GET, rates, accept, Value::Null).await;
@@ -212,7 +212,7 @@ async fn each_may_do_what_its_role_says() {
     let unit = json!({ "type": "COMPANY" });
     let history = "exchange-rates/history?businessUnit=C&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR";
     let topic = "topics/cer.public.event.rates-changed.v1?tenantId=zeta";
-    // What a viewer, an editor and a subscriber are answered. A subscriber may not see another tenant's topic either.
+    // The statuses for a viewer, an editor and a subscriber. A subscriber may not see another tenant's topic either.
     let rows = [
         (
             Method::GET,

@@ -1,4 +1,4 @@
-//! A consumer of the topic as `given.md`, 6.1, describes one, and what is true of every message that it receives.
+//! A consumer of the topic as described in `given.md`, 6.1, and the properties of every message that it receives.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use tillgate_store::Position;
 use super::model::UsedRates;
 use crate::support::host::Host;
 
-/// A rate of a message, its numbers as they are written.
+/// A rate in a message, with its numbers as they are written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rate {
@@ -60,12 +60,12 @@ impl Rate {
         (shop.to_owned(), of.clone(), from.clone(), to.clone())
     }
 
-    /// Value, value with markup.
+    /// Returns the value and the value with markup.
     pub fn values(&self) -> [&str; 2] {
         [self.rate_value.get(), self.rate_value_with_markup.get()]
     }
 
-    /// All that a consumer stores of it.
+    /// Returns everything that a consumer stores about the rate.
     pub fn text(&self) -> String {
         let [value, with_markup] = self.values();
         let (by, modified) = (&self.created_by, &self.last_modified);
@@ -77,7 +77,7 @@ impl Rate {
 }
 
 impl Lists {
-    /// Key, values and dates of every rate, by list.
+    /// Returns the key, values and dates of every rate, by list.
     pub fn rows(&self) -> [Vec<(Key, String)>; 3] {
         [
             &self.created_rates,
@@ -96,7 +96,7 @@ impl Lists {
     }
 }
 
-/// Every message of a tenant's log after a position, with the lists that it shares with others.
+/// Returns every message in a tenant's log after a position, including the lists that messages share.
 pub async fn messages(host: &Host, tenant: &str, after: &mut Position) -> Vec<Message> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -135,16 +135,16 @@ pub async fn messages(host: &Host, tenant: &str, after: &mut Position) -> Vec<Me
     messages
 }
 
-/// What a consumer holds of each rate: when it was told, and the rate, unless it is no longer held.
+/// The state of a consumer: for each rate, the publish time of its newest message, and the rate unless it was deleted.
 #[derive(Clone, Debug, Default)]
 pub struct Consumer {
     held: BTreeMap<Key, (String, Option<Rate>)>,
-    /// When rates that are no longer held were created.
+    /// The creation times of deleted rates.
     gone: BTreeMap<Key, String>,
 }
 
 impl Consumer {
-    /// Takes in a message: of each rate the newest by publish time is kept.
+    /// Applies a message: for each rate the newest one by publish time wins.
     pub fn take(&mut self, message: &Message) {
         let lists = &message.lists;
         let held = lists.created_rates.iter().chain(&lists.updated_rates);
@@ -162,14 +162,14 @@ impl Consumer {
         }
     }
 
-    /// The rates that it holds, as text, by shop and key.
+    /// Returns the rates that it holds as text, by shop and key.
     pub fn state(&self) -> BTreeMap<Key, String> {
         let held = self.held.iter();
         held.filter_map(|(key, (_, rate))| Some((key.clone(), rate.as_ref()?.text())))
             .collect()
     }
 
-    /// The rates that it holds of a shop must have the values of `used`.
+    /// Asserts that the rates it holds of a shop have the values of `used`.
     pub fn assert_holds(&self, shop: &str, used: &UsedRates) {
         let first = (shop.to_owned(), String::new(), String::new(), String::new());
         let of_shop = self
@@ -191,7 +191,7 @@ impl Consumer {
         assert_eq!(held, expected, "{shop}");
     }
 
-    /// What is true of every message in the order of publishing, before it is taken in.
+    /// Asserts the properties of every message in the order of publishing, before it is applied.
     pub fn check(&self, message: &Message, is_initial_state: bool) {
         let lists = &message.lists;
         let held = |rate: &Rate| {
@@ -236,7 +236,7 @@ impl Consumer {
         }
     }
 
-    /// A list that has one direction of a pair has the other.
+    /// Asserts that a list with one direction of a pair has the other too.
     fn check_pairs(&self, message: &Message) {
         for list in message.lists.rows() {
             let keys: Vec<_> = list.into_iter().map(|(key, _)| key).collect();

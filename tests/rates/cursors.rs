@@ -1,4 +1,4 @@
-//! The topic over HTTP: in which form a subscriber is told its cursor where there is no message for it.
+//! The topic over HTTP: the form in which a subscriber gets its cursor when there is no message for it.
 
 use std::time::Duration;
 
@@ -15,14 +15,15 @@ async fn a_subscriber_of_a_shop_hears_of_no_other_and_its_cursor_moves_all_the_s
     shop.set("C", "SEK", "EUR", "10").await;
     shop.set("SE-2", "SEK", "EUR", "11").await;
     assert_eq!(live.shops(2).await, ["SE-2", "SE-2"]);
-    // Read from the log, where nothing is for it: only its cursor is told, in a comment.
+    // It reads a log without messages for it, so it gets only the cursor, in a comment.
     let mut nothing = Listener::join(&shop, NOBODY).await;
     let cursor = nothing.next_of_any_kind().await.unwrap();
     assert!(cursor.is_comment, "{cursor:?}");
     let mut resumed = Listener::resume(&shop, "", &cursor.id).await;
     shop.set("C-1", "SEK", "EUR", "12").await;
     assert_eq!(resumed.shops(1).await, ["C-1"]);
-    // Readers of others know no comments: before a cursor is so old that resuming from it resets, it is an event.
+    // Other clients ignore comments, so the cursor becomes an event before it is so old that resuming from it would
+    // reset.
     shop.clock.advance(Duration::from_secs(3601));
     shop.token = shop.host.token("acme", super::fixture::ROLES).await;
     let mut nothing = Listener::join(&shop, NOBODY).await;

@@ -1,4 +1,4 @@
-//! Numbers are text in and the same text out, wherever they appear: never through a binary float.
+//! Numbers are text on input and the same text on output, everywhere: they are never binary floats.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::fixture::Shop;
 use super::listener::Listener;
 
-/// As it is sent, as it is answered, and as its opposite is answered.
+/// A rate as it is sent, as it is answered, and its opposite as it is answered.
 const RATES: &[(&str, &str, &str)] = &[
     ("0.1", "0.1", "10"),
     ("1.1", "1.1", "0.909091"),
@@ -21,7 +21,7 @@ const RATES: &[(&str, &str, &str)] = &[
     ("2E+6", "2000000", "0.000001"),
 ];
 
-/// The text of a member, wherever it stands first.
+/// Returns the text of the first member with this name after a text.
 fn member<'t>(text: &'t str, after: &str, name: &str) -> &'t str {
     let (_, rest) = text
         .split_once(after)
@@ -35,7 +35,7 @@ const EUR_SEK: &str = r#""currencyIdFrom":"EUR","currencyIdTo":"SEK""#;
 const SENT_SEK_EUR: &str = r#""sourceCurrencyCode":"SEK","targetCurrencyCode":"EUR""#;
 const SENT_EUR_SEK: &str = r#""sourceCurrencyCode":"EUR","targetCurrencyCode":"SEK""#;
 
-/// The text that is answered with this status to a request with a body of text.
+/// Puts a text body, asserts the status and returns the text of the answer.
 async fn put(shop: &Shop, status: u16, path: &str, body: String) -> String {
     let request = shop
         .host
@@ -55,7 +55,7 @@ async fn a_rate_is_answered_sent_and_charted_as_it_was_set() {
     let path = "business-units/C/exchange-rates/SALES/SEK/EUR";
     for (at, (given, value, opposite)) in RATES.iter().enumerate() {
         let body = || format!(r#"{{"rateValue": {given} }}"#);
-        // 1.10 after 1.1, and 0.000001 after 1e-6, are the same: there is no message.
+        // 1.10 after 1.1, and 0.000001 after 1e-6, are equal: there is no message.
         let is_message = !["1.10", "0.000001"].contains(given);
         let dry = put(&shop, 200, &format!("{path}?dryRun=true"), body()).await;
         if is_message {
@@ -166,7 +166,7 @@ async fn amounts_are_converted_in_decimals_and_rounded_to_the_minor_unit() {
         ("EUR", "SEK", "-1.10", "false", "-12.16"),
         ("EUR", "SEK", "100", "true", "994.50"),
         ("EUR", "JPY", "0.5", "false", "89"),
-        // 0.1 + 0.2, and what is left of it without 0.3, as JavaScript computes them.
+        // 0.1 + 0.2, and the rest of it after subtracting 0.3, as JavaScript computes them.
         ("EUR", "SEK", "0.30000000000000004", "false", "3.32"),
         ("EUR", "SEK", "5.551115123125783e-17", "false", "0.00"),
         (

@@ -1,4 +1,4 @@
-//! A host with the units of a tenant, and what its topic has said.
+//! A host with the business units of a tenant, and the messages of its topic.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const ROLES: &[&str] = &["exr.editor", "exr.subscriber"];
 /// 2026-11-20T12:00:00Z.
 pub const NOON: Timestamp = Timestamp(1_795_176_000_000_000);
 
-/// A host whose clock stands still, and a price manager.
+/// A host with a stopped clock, and a rate editor.
 pub struct Shop {
     pub host: Host,
     pub store: HostStore,
@@ -28,26 +28,26 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// A host without units.
+    /// Starts a host without units.
     pub async fn start() -> Self {
         Self::configured(|_| ()).await
     }
 
-    /// The same, with other settings than the defaults.
+    /// Starts a host without units, with other settings than the defaults.
     pub async fn configured(configure: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(StoppedClock::at(NOON));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self::on(store, clock, configure).await
     }
 
-    /// The same on a store.
+    /// Starts a host without units on a store.
     pub async fn on(
         store: impl Into<HostStore>,
         clock: Arc<StoppedClock>,
         configure: impl FnOnce(&mut Config),
     ) -> Self {
         let store = store.into();
-        // Passes are made when a test says so: no change waits for those before it.
+        // Passes run only when a test starts them, so no change waits for the ones before it.
         let configure = |config: &mut Config| {
             config.quotas.rate_passes = usize::MAX;
             configure(config);
@@ -65,19 +65,19 @@ impl Shop {
         }
     }
 
-    /// A host with a company `C`, its country `SE` with the shops `SE-1` and `SE-2`, and the shop `C-1` directly below.
+    /// Starts a host with a company `C`, its country `SE` with the shops `SE-1` and `SE-2`, and the shop `C-1`
+    /// directly below.
     pub async fn with_units() -> Self {
         Self::configured_with_units(|_| ()).await
     }
 
-    /// The same units, and other settings than the defaults.
+    /// Like [`Self::with_units`], with other settings than the defaults.
     pub async fn configured_with_units(configure: impl FnOnce(&mut Config)) -> Self {
         let shop = Self::configured(configure).await;
         shop.add_units().await;
         shop
     }
 
-    /// Adds these units.
     pub async fn add_units(&self) {
         self.unit("C", json!({ "type": "COMPANY" })).await;
         self.unit("SE", json!({ "type": "GROUP", "parentId": "C" }))
@@ -99,7 +99,7 @@ impl Shop {
         self.host.get(&format!("/api/v1/{path}"), &self.token).await
     }
 
-    /// The text of a 200.
+    /// Returns the text of a 200 answer.
     pub async fn text(&self, path: &str) -> String {
         let request = self
             .host
@@ -109,7 +109,7 @@ impl Shop {
         response.text().await.unwrap()
     }
 
-    /// Sends a body that is JSON text.
+    /// Sends a body of JSON text.
     pub async fn send_text(&self, method: Method, path: &str, body: &str) -> (u16, Value) {
         let request = self
             .host
@@ -124,7 +124,7 @@ impl Shop {
         let (status, answer) = self
             .send(Method::PUT, &format!("business-units/{id}"), &body)
             .await;
-        // Tests use this for new units and for changed ones, and get the status to tell.
+        // The unit may be new or changed; the caller gets the status.
         assert!(status == 200 || status == 201, "{answer}");
         self.host.run_due().await;
         status
@@ -135,7 +135,7 @@ impl Shop {
         let path = format!("business-units/{unit}/exchange-rates/SALES/{from}/{to}");
         let body = format!(r#"{{"rateValue":{value}}}"#);
         let (status, answer) = self.send_text(Method::PUT, &path, &body).await;
-        // As above.
+        // The rate may be new or changed; the caller gets the status.
         assert!(status == 200 || status == 201, "{answer}");
         self.host.run_due().await;
         status
@@ -149,7 +149,7 @@ impl Shop {
         self.host.run_due().await;
     }
 
-    /// What a unit uses: `FROM/TO value value-with-markup set-at`.
+    /// Returns the rates that a unit uses: `FROM/TO value value-with-markup set-at`.
     pub async fn used(&self, unit: &str) -> Vec<String> {
         let (status, used) = self
             .get(&format!("exchange-rates?businessUnit={unit}"))
@@ -158,7 +158,7 @@ impl Shop {
         used.as_array().unwrap().iter().map(row).collect()
     }
 
-    /// Every message so far, and nothing of them next time.
+    /// Returns all messages since `after`, and moves `after` past them.
     pub async fn messages(&self, after: &mut Position) -> Vec<Value> {
         let partition = TenantId::new(self.tenant).unwrap().partition();
         let slice = self

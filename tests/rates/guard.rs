@@ -1,5 +1,5 @@
-//! The guard against slips: a rate that moves by more than it may is refused, whoever sets it in which way, unless that is
-//! meant (`rates.md`, "Guard against slips").
+//! The guard against slips: a rate that moves more than the tolerance is refused, whoever sets it and in whichever
+//! way, unless the request accepts it (`rates.md`, "Guard against slips").
 
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
@@ -19,14 +19,14 @@ fn twenty(config: &mut Config) {
     config.rates.tolerance_percent = 20;
 }
 
-/// Units whose company has 1 EUR = 11.05 SEK, and a tolerance of 20 %.
+/// Starts a shop whose company has 1 EUR = 11.05 SEK and a tolerance of 20 %.
 async fn guarded() -> Shop {
     let shop = Shop::configured_with_units(twenty).await;
     shop.set("C", "SEK", "EUR", "11.05").await;
     shop
 }
 
-/// The same on a store.
+/// Like [`guarded`], on a store.
 async fn guarded_on(on: &Opened) -> Shop {
     let shop = Shop::on(on.store.clone(), on.clock.clone(), twenty).await;
     shop.add_units().await;
@@ -38,7 +38,7 @@ fn rate(from: &str, to: &str, value: f64) -> Value {
     json!({ "exchangeRateType": "SALES", "currencyIdFrom": from, "currencyIdTo": to, "rateValue": value })
 }
 
-/// Asks for a rate; answers the status, and what is said of deviations.
+/// Puts a rate; returns the status, and the deviations in the answer.
 async fn put(shop: &Shop, path: &str, value: &str) -> (u16, Value) {
     let body = format!(r#"{{"rateValue":{value}}}"#);
     let (status, answer) = shop.send_text(Method::PUT, path, &body).await;
@@ -46,7 +46,7 @@ async fn put(shop: &Shop, path: &str, value: &str) -> (u16, Value) {
     (status, answer["deviations"].clone())
 }
 
-/// The deviations of an answer: `FROM/TO old new percent hint`.
+/// Returns the deviations of an answer: `FROM/TO old new percent hint`.
 fn rows(deviations: &Value) -> Vec<String> {
     let text = |of: &Value| of.as_str().unwrap_or("-").to_owned();
     let row = |it: &Value| {
@@ -146,7 +146,7 @@ async fn what_is_set_at_a_shop_is_compared_with_what_it_uses_from_above() {
     let expected = "EUR/SEK 0.090498 0.9 894.4971 DECIMAL_POINT";
     assert_eq!(rows(&deviations), [expected]);
     assert_eq!(put(&shop, path, "11.5").await.0, 201);
-    // The company has moved since: what the shop uses has not.
+    // The company's rate has moved since; the rate that the shop uses has not.
     assert_eq!(put(&shop, SEK, "13").await.0, 200);
     assert_eq!(put(&shop, path, "13.8").await.0, 200);
     assert_eq!(put(&shop, path, "10.9").await.0, 409);
@@ -234,7 +234,7 @@ async fn the_nearest_that_says_anything_of_a_pairs_tolerance_decides() {
     };
     let dry = format!("{SEK}?dryRun=true");
     let passes = async |value: &str| put(&shop, &dry, value).await.1.is_null();
-    // The tenant's in place of the configuration's.
+    // The tenant's tolerance replaces the configured one.
     let answer = tenant(json!({ "name": "Acme", "rateTolerancePercent": 7.50 })).await;
     assert_eq!(answer["rateTolerancePercent"], 7.5);
     assert!(passes("11.8").await && !passes("11.9").await);
@@ -243,7 +243,7 @@ async fn the_nearest_that_says_anything_of_a_pairs_tolerance_decides() {
     let answer = tenant(json!({})).await;
     assert_eq!(answer.get("rateTolerancePercent"), None);
     assert!(passes("13").await && !passes("14").await);
-    // The unit's in place of that, the pair's own before the general one, in either direction.
+    // The unit's replaces the tenant's, and the pair's own beats the general one, in either direction.
     let own = |percent: u32| json!({ "exchangeRateType": "SALES", "currencyIdFrom": "EUR", "currencyIdTo": "SEK", "tolerancePercentage": percent });
     let company = json!({ "type": "COMPANY", "tolerancePercentage": 50, "tolerances": [own(30)] });
     assert_eq!(shop.unit("C", company.clone()).await, 200);
@@ -335,7 +335,7 @@ async fn an_import_leaves_quotes_out_that_deviate_with_their_crosses_and_names_t
     assert_eq!(set["reference"], reference);
     let (_, set) = shop.get(&format!("{BULK}/SALES/NOK/EUR")).await;
     assert_eq!(set["rateValue"], 13.2);
-    // Nor does the history tell of it.
+    // The history does not contain it either.
     let values = async || {
         let (_, history) = shop
             .get("exchange-rates/history?businessUnit=SE-1&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR")
@@ -345,7 +345,7 @@ async fn an_import_leaves_quotes_out_that_deviate_with_their_crosses_and_names_t
         items.iter().map(value).collect::<Vec<_>>()
     };
     assert_eq!(values().await, ["11"]);
-    // The same document is still deviating, until it is accepted.
+    // The same document still deviates, until it is accepted.
     let again = import(&shop, slipped, "").await;
     assert_eq!(rows(&again["deviations"]), found);
     let accepted = import(&shop, slipped, "&acceptDeviation=true").await;
@@ -358,7 +358,7 @@ async fn an_import_leaves_quotes_out_that_deviate_with_their_crosses_and_names_t
 async fn a_cross_that_deviates_alone_is_left_out_in_both_directions() {
     let shop = Shop::configured_with_units(twenty).await;
     import(&shop, "2026-11-18 SEK 11 USD 1.1", "").await;
-    // Each quote moves by less than a fifth, what lies between them by more.
+    // Each quote moves by less than a fifth, but the cross between them by more.
     let answer = import(&shop, "2026-11-19 SEK 12.65 USD 0.935", "").await;
     let found = rows(&answer["deviations"]);
     assert_eq!(found[0], "SEK/USD 10 13.529412 35.2941 -");

@@ -1,4 +1,5 @@
-//! What a unit used over time: exact through changes of rates, markups and places, and as far back as rates are known.
+//! The rates that a unit used over time: exact through changes of rates, markups and places, for as long as history is
+//! kept.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::support::{ecb, host};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The values of a unit's SEK/EUR: `at value value-with-markup set-at`, or `at -`.
+/// Returns the history of a unit's SEK/EUR: `at value value-with-markup set-at`, or `at -`.
 async fn values(shop: &Shop, unit: &str, more: &str) -> Vec<String> {
     page(shop, unit, more).await.0
 }
@@ -69,7 +70,7 @@ async fn values_follow_rates_markups_moves_and_removals() {
             "2026-11-20T12:01 10 10 C",
             "2026-11-20T12:02 10 9 C",
             "2026-11-20T12:03 5 4.5 SE-1",
-            // Not at 12:04: the shop has its own rate.
+            // No row at 12:04, because the shop has its own rate.
             "2026-11-20T12:05 11 9.9 C",
             "2026-11-20T12:06 11 11 C",
             "2026-11-20T12:07 -",
@@ -141,7 +142,7 @@ async fn values_say_who_has_changed_them_and_why(on: Opened) {
     send(Method::PUT, rate, &annas, value(10)).await;
     let path = format!("{rate}?note=Inflation");
     send(Method::PUT, &path, &bens, value(11)).await;
-    // The name changes no rate.
+    // A change of the name changes no rate.
     let named = json!({ "type": "COMPANY", "name": "All" });
     send(Method::PUT, "business-units/C", &annas, named).await;
     let markup = json!({ "type": "STORE", "parentId": "SE", "markupPercentage": 10 });
@@ -179,7 +180,7 @@ async fn values_say_who_has_changed_them_and_why(on: Opened) {
         said("SE-2", "").await,
         ["Anna -", "Ben Inflation", "Anna Rent", "Anna Closed"]
     );
-    // The value that was there already when what is read begins is nobody's change.
+    // A value that is older than the requested period is nobody's change.
     assert_eq!(
         said("SE-1", "&since=2026-01-01T00:01:30Z").await,
         ["- -", "Ben Inflation", "Anna Closed"]
@@ -269,7 +270,7 @@ async fn the_history_document_fills_the_past_once() {
         assert_eq!(request.send().await.unwrap().status(), 200);
         shop.host.run_due().await;
     }
-    // Each day counts from when it was published. A day before the time that history is kept for is left out.
+    // Each day counts from its publication. A day beyond the retention of the history is left out.
     let expected = [
         "2026-11-16T15:00 11.1 11.1 C",
         "2026-11-17T15:00 11.2 11.2 C",
@@ -288,7 +289,7 @@ async fn the_history_document_fills_the_past_once() {
 
 #[tokio::test]
 async fn many_changes_of_another_pair_hide_nothing_of_this_one() {
-    // The rows of these two stand beside each other.
+    // The rows of these two pairs are next to each other in the store.
     let shop = Shop::with_units().await;
     let others = (1..=110).map(|value| ("USD", value));
     for (currency, value) in others.chain([("MYR", 4), ("MYR", 5)]) {
@@ -324,7 +325,7 @@ async fn a_rate_is_named_as_everywhere_or_by_the_names_of_the_earlier_release() 
         "exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR",
         "type=SALES&from=SEK&to=EUR",
         "exchangeRateType=SALES&from=SEK&currencyIdTo=EUR",
-        // Where both are there, the earlier name says nothing.
+        // Where both are present, the earlier name has no effect.
         "type=x&from=x&to=x&exchangeRateType=SALES&currencyIdFrom=SEK&currencyIdTo=EUR",
     ] {
         assert_eq!(values(rate).await, "10", "{rate}");
@@ -353,7 +354,7 @@ async fn history_is_kept_for_400_days() {
     shop.clock.advance(DAY * 2);
     shop.host.run_due().await;
     let kept = values(&shop, "SE-1", "").await;
-    // The value that was used 400 days ago, and what has changed since.
+    // The value that was used 400 days ago, and the changes since.
     assert_eq!(
         kept,
         ["2026-11-22T12:00 11 11 C", "2027-12-25T12:00 12 12 C"]

@@ -1,4 +1,4 @@
-//! Reference rates: documents that are sent, and those that are fetched every night.
+//! Reference rates: documents that a client sends, and documents that the host fetches every night.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn days() -> Vec<Day> {
     ]
 }
 
-/// Sends a document as the body, with more in the query.
+/// Sends a document as the body, with further query parameters.
 async fn import(shop: &Shop, media: &str, document: String, more: &str) -> Value {
     let path = format!(
         "/api/v1/reference-rates/import?businessUnitId=C&exchangeRateTypes=SALES&source=ECB{more}"
@@ -47,7 +47,7 @@ async fn import(shop: &Shop, media: &str, document: String, more: &str) -> Value
     answer
 }
 
-/// `date created updated unchanged stale`.
+/// Returns `date created updated unchanged stale`.
 fn summary(answer: &Value) -> String {
     let stale: Vec<_> = answer["stale"]
         .as_array()
@@ -64,7 +64,7 @@ fn summary(answer: &Value) -> String {
     )
 }
 
-/// The rates that are set at the company: `FROM/TO value day`, with a `!` where they are stale.
+/// Returns the rates that are set at the company: `FROM/TO value day`, followed by `!` if they are stale.
 async fn set_rates(shop: &Shop) -> Vec<String> {
     let (_, rates) = shop.get("business-units/C/exchange-rates").await;
     let rates = rates.as_array().unwrap().iter().map(|rate| {
@@ -102,7 +102,7 @@ async fn every_format_is_imported_as_a_body_and_in_a_form() {
         let imported = ["SEK/EUR 11.05 2026-11-19", "USD/EUR 1.149 2026-11-19"];
         assert_eq!(set_rates(&shop).await, imported);
         assert_eq!(shop.used("SE-1").await[2], "SEK/EUR 11.05 11.05 C");
-        // In a form the document says by itself what it is.
+        // In a form, the content of the document shows its type.
         let field = |name: &str, value: &str| {
             format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
         };
@@ -223,7 +223,7 @@ async fn a_currency_that_is_missing_is_kept_and_stale_until_it_is_back() {
         set_rates(&shop).await,
         ["RON/EUR 1.9558 2026-11-19", "SEK/EUR 11 2026-11-19"]
     );
-    // A rate that is set by hand is nobody's reference.
+    // A rate that is set by hand is not a reference rate.
     shop.set("C", "RON", "EUR", "2").await;
     assert_eq!(set_rates(&shop).await[0], "RON/EUR 2 -");
     import(&shop, XML, day("2026-11-20 SEK 11"), "").await;
@@ -238,7 +238,7 @@ async fn crosses_are_quotients_and_only_the_missing_currency_is_called_stale() {
     let answer = import(&shop, XML, first, "&crosses=true").await;
     assert_eq!(summary(&answer), "2026-11-18 9 0 0 ");
     let set = set_rates(&shop).await;
-    // 1 USD = 11 ÷ 1.1 SEK; and in the other direction the quotient of its own, not 1 ÷ that.
+    // 1 USD = 11 ÷ 1.1 SEK; the other direction is the quotient of the quotes, not the opposite of this one.
     for expected in [
         "SEK/USD 10 2026-11-18",
         "USD/SEK 0.1 2026-11-18",
@@ -259,7 +259,7 @@ async fn crosses_are_quotients_and_only_the_missing_currency_is_called_stale() {
     assert_eq!(stale.count(), 5, "every rate of RON");
 }
 
-/// A configuration with one table.
+/// Returns a configuration with one table.
 fn table(source: &str) -> impl FnOnce(&mut Config) + use<> {
     let table: ReferenceRates = serde_json::from_value(json!({
         "tenant": "acme", "business_unit": "C", "exchange_rate_types": ["SALES"], "at": "15:30",
@@ -274,14 +274,15 @@ async fn configured(shop: &Shop, configure: impl FnOnce(&mut Config)) -> Host {
     Host::start_configured(shop.store.clone(), clock, configure).await
 }
 
-/// A shop whose own host, which has no table, does nothing in the background: it would end the jobs of tables.
+/// Starts a shop whose own host does nothing in the background. That host has no table, so it would end the jobs of
+/// tables.
 async fn idle_shop() -> Shop {
     let shop = Shop::with_units().await;
     shop.host.app.runner.stop().await;
     shop
 }
 
-/// What the company has set, asked with a token of today.
+/// Returns the company's SEK rate, requested with a token that is valid now.
 async fn sek(shop: &Shop) -> Value {
     let token = shop.host.token(shop.tenant, ROLES).await;
     let path = "/api/v1/business-units/C/exchange-rates/SALES/SEK/EUR";
@@ -307,7 +308,7 @@ async fn a_file_is_imported_every_day_until_its_table_is_removed() {
     shop.clock.advance(HOUR * 4);
     nightly.run_due().await;
     assert_eq!(sek(&shop).await, json!(11));
-    // The import is of one queue, what follows from it of another, which may have looked before.
+    // The import is in one queue and the jobs that follow from it are in another, which may have been checked before.
     nightly.run_due().await;
     assert_eq!(shop.messages(&mut Position::default()).await.len(), 3);
     let next = ecb::daily_csv(&ecb::day("2026-11-21 SEK 12"));
@@ -343,7 +344,7 @@ async fn a_fifo_instead_of_a_file_fails_and_is_tried_again() {
     assert_eq!(sek(&shop).await, json!(11));
 }
 
-/// A web server on this machine that answers with a status and a document; it counts how often it was asked.
+/// A web server on this machine that answers with a status and a document; it counts its requests.
 struct Bank {
     url: String,
     asked: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Zip files of a document of reference rates that are sent.
+//! Imports of zip files that contain a document of reference rates.
 
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;

@@ -1,4 +1,4 @@
-//! Changes whose messages are large: pages of a fan-out stay within what a commit may hold.
+//! Changes with large messages: the pages of a fan-out stay within the limit of a commit.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ const CURRENCIES: [&str; 30] = [
     "TRY", "USD", "ZAR", "AED",
 ];
 
-/// Imports quotes of 30 currencies and their crosses for two types; a shop then uses 1,860 rates. Answers the change's id.
+/// Imports quotes of 30 currencies and their crosses for two types, so that a shop uses 1,860 rates. Returns the id of
+/// the change.
 async fn import(shop: &Shop, day: u32, first: usize) -> String {
     let quotes = (0..CURRENCIES.len()).map(|at| format!("{}.5", first + at));
     let document = format!(
@@ -49,7 +50,7 @@ async fn shops_that_are_not_alike_all_get_a_change_of_1860_rates() {
     shop.unit("C", json!({ "type": "COMPANY" })).await;
     import(&shop, 19, 2).await;
     for number in 0..shops {
-        // Each has its rates from another moment on, and so a record of its own.
+        // Each shop gets its rates at a different time, and so has a separate record.
         shop.clock.advance(Duration::from_millis(1));
         let id = format!("S{number}");
         shop.unit(&id, json!({ "type": "STORE", "parentId": "C" }))

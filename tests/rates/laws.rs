@@ -1,6 +1,6 @@
-//! Laws of exchange rates, for random changes of two tenants, with the background running whenever it likes: whoever
-//! follows the topic, in any order and with repeats, holds what every shop uses, and that is what a naive model of
-//! `rates.md` says.
+//! Laws of exchange rates, for random changes of two tenants while the background runs at any time: a consumer of the
+//! topic, in any order and with repeats, holds the rates that every shop uses, and a naive model of `rates.md` gives
+//! the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn key() -> impl Strategy<Value = Key> {
     select(KEYS)
 }
 
-/// Millionths. The opposite of a rate above 2,000,000 vanishes.
+/// In millionths. The opposite of a rate above 2,000,000 rounds to zero.
 fn rate() -> impl Strategy<Value = i128> {
     prop_oneof![
         4 => 1_i128..30_000_000,
@@ -88,7 +88,7 @@ pub fn command() -> impl Strategy<Value = Command> {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = (0..3_usize, any::<bool>(), 1..20_000_u64, command());
     let step = step.prop_map(|(tenant, is_alone, millis, command)| Step {
-        // One tenant does most of it.
+        // One tenant makes most of the changes.
         tenant: TENANTS[tenant / 2],
         is_alone,
         millis,
@@ -97,7 +97,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 30..140)
 }
 
-/// What the laws hold for, of a tenant.
+/// A tenant under test.
 struct Tenant {
     trial: Trial,
     read: Position,
@@ -121,7 +121,7 @@ impl Tenant {
         }
     }
 
-    /// Takes in what was published since, each message lawful.
+    /// Applies the messages that were published since, and checks each.
     async fn follow(&mut self, shop: &Shop) -> Vec<Message> {
         let new = messages(&shop.host, self.trial.tenant, &mut self.read).await;
         for message in &new {
@@ -138,7 +138,7 @@ impl Tenant {
         new
     }
 
-    /// Does a step while nothing else is under way: it publishes just what the dry run and the model say.
+    /// Makes a step while nothing else is in progress: it publishes exactly what the dry run and the model say.
     async fn step_alone(&mut self, shop: &Shop, command: &Command) {
         shop.host.run_due().await;
         self.follow(shop).await;
@@ -153,7 +153,7 @@ impl Tenant {
         }
     }
 
-    /// Everything is done: what everybody holds is what the model says.
+    /// Completes all work and asserts that everyone holds the rates of the model.
     async fn check(&mut self, shop: &Shop, seed: u64) {
         self.follow(shop).await;
         let expected = self.consumer.state();
@@ -180,7 +180,7 @@ impl Tenant {
     }
 }
 
-/// All messages, and about half of them again, in any order.
+/// Returns all messages, and about half of them again, in random order.
 fn shuffled(messages: &[Message], mut seed: u64) -> Vec<&Message> {
     let mut next = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,4 +1,4 @@
-//! A subscriber of the topic over HTTP: what it is sent, event by event.
+//! A subscriber of the topic over HTTP, which reads it event by event.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use reqwest::{Method, Response};
@@ -14,10 +14,10 @@ pub struct Listener {
     text: String,
 }
 
-/// An event, or only a cursor: then without data.
+/// An event, or a cursor alone, which has no data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Whether it is a comment, which readers that do not know it skip.
+    /// True for a comment, which other clients skip.
     pub is_comment: bool,
     pub id: String,
     pub name: String,
@@ -29,7 +29,7 @@ impl Event {
         serde_json::from_str(&self.data).unwrap()
     }
 
-    /// The shop that it is for.
+    /// Returns the shop that it concerns.
     pub fn shop(&self) -> String {
         let shop = &self.json()["attributes"]["Business-Unit-Id"];
         shop.as_str().unwrap_or_default().to_owned()
@@ -37,18 +37,18 @@ impl Event {
 }
 
 impl Listener {
-    /// Subscribes from now on, or as the query says.
+    /// Subscribes from now on, or from where the query says.
     pub async fn join(shop: &Shop, query: &str) -> Self {
         Self::ask(shop, &shop.token, query, None).await.unwrap()
     }
 
-    /// Goes on after an event.
+    /// Resumes after an event.
     pub async fn resume(shop: &Shop, query: &str, id: &str) -> Self {
         let token = &shop.token;
         Self::ask(shop, token, query, Some(id)).await.unwrap()
     }
 
-    /// Subscribes with a token; answers the status where it is refused.
+    /// Subscribes with a token; returns the status if it is refused.
     pub async fn ask(
         shop: &Shop,
         token: &str,
@@ -70,7 +70,7 @@ impl Listener {
         Ok(Self { response, text })
     }
 
-    /// The next event with data; `None` when the stream has ended.
+    /// Returns the next event with data; `None` when the stream has ended.
     pub async fn next(&mut self) -> Option<Event> {
         let coming = async {
             loop {
@@ -83,7 +83,7 @@ impl Listener {
         within("an event with data, or the end of the stream", coming).await
     }
 
-    /// The next event, or comment with a cursor.
+    /// Returns the next event, or the next comment with a cursor.
     pub async fn next_of_any_kind(&mut self) -> Option<Event> {
         within("an event, or the end of the stream", self.read()).await
     }
@@ -101,7 +101,7 @@ impl Listener {
         }
     }
 
-    /// The shops of the next events, in their order.
+    /// Returns the shops of the next events, in order.
     pub async fn shops(&mut self, count: usize) -> Vec<String> {
         let mut shops = Vec::new();
         for _ in 0..count {
@@ -111,7 +111,7 @@ impl Listener {
     }
 }
 
-/// The first event of a text, or the first comment, and the text after it.
+/// Returns the first event or comment of a text, and the text after it.
 fn take(text: &str) -> Option<(Event, &str)> {
     if !text.starts_with(':') {
         let (block, rest) = text.split_once("\n\n")?;

@@ -1,5 +1,6 @@
-//! A naive model of exchange rates, written from `rates.md` alone: units, what is set at them, and what each uses. It
-//! computes on integers of millionths and looks at every level of every pair; it shares no code with the product.
+//! A naive model of exchange rates, written from `rates.md` alone: units, their settings, and the rates that each
+//! uses. It computes with integers of millionths and looks at every level for every pair; it shares no code with the
+//! product.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,11 +41,10 @@ pub struct Used {
 
 pub type UsedRates = BTreeMap<Key, Used>;
 
-/// The units of a tenant.
 #[derive(Clone, Debug, Default)]
 pub struct Model(pub BTreeMap<String, Unit>);
 
-/// Why something is refused.
+/// The status of a refusal.
 pub type Refused = u16;
 
 pub fn opposite((of, from, to): Key) -> Key {
@@ -52,7 +52,7 @@ pub fn opposite((of, from, to): Key) -> Key {
 }
 
 impl Model {
-    /// Creates or replaces a unit; answers whether it is new.
+    /// Creates or replaces a unit; returns whether it is new.
     pub fn put(&mut self, id: &str, mut unit: Unit) -> Result<bool, Refused> {
         let old = self.0.get(id);
         if old.is_some_and(|old| old.kind != unit.kind) {
@@ -80,7 +80,7 @@ impl Model {
         Ok(())
     }
 
-    /// Sets and deletes rates of a unit together; answers how many were created, updated, deleted and left as they were.
+    /// Sets and deletes rates of a unit together; returns the numbers of created, updated, deleted and unchanged rates.
     pub fn change(
         &mut self,
         id: &str,
@@ -104,7 +104,7 @@ impl Model {
         Ok(counts)
     }
 
-    /// Imports a document; answers how many rates were created, updated, and left as they were.
+    /// Imports a document; returns the numbers of created, updated and unchanged rates.
     pub fn import(
         &mut self,
         id: &str,
@@ -126,7 +126,7 @@ impl Model {
                 new.extend(others.map(|(to, per)| ((*of, *from, *to), divide(rate * ONE, *per))));
             }
         }
-        // The rates of a type of which a later document was imported stay.
+        // The rates of a type stay if a later document was imported for it.
         let has_later = |of: &str| {
             let is_later = |set: &Set| set.day.as_deref().is_some_and(|other| other > day);
             unit.rates
@@ -148,7 +148,7 @@ impl Model {
         Ok([counts[0], counts[1], counts[3]])
     }
 
-    /// A unit and those above it, the nearest first.
+    /// Returns a unit and the units above it, nearest first.
     pub fn levels(&self, id: &str) -> Vec<String> {
         let mut levels = Vec::new();
         let mut next = Some(id.to_owned());
@@ -159,20 +159,19 @@ impl Model {
         levels
     }
 
-    /// The shops at or below a unit.
+    /// Returns the shops at or below a unit.
     pub fn shops(&self, id: &str) -> Vec<String> {
         let shops = self.0.iter().filter(|(_, unit)| unit.kind == "STORE");
         let below = shops.filter(|(shop, _)| self.levels(shop).iter().any(|level| level == id));
         below.map(|(shop, _)| shop.clone()).collect()
     }
 
-    /// All shops.
     pub fn all_shops(&self) -> Vec<String> {
         let shops = self.0.iter().filter(|(_, unit)| unit.kind == "STORE");
         shops.map(|(shop, _)| shop.clone()).collect()
     }
 
-    /// What a unit uses.
+    /// Returns the rates that a unit uses.
     pub fn used(&self, id: &str) -> UsedRates {
         let levels = self.levels(id);
         let mut keys = BTreeSet::new();
@@ -190,7 +189,7 @@ impl Model {
         let keep = WHOLE - self.markup(levels, key);
         for level in levels {
             let rates = &self.0[level].rates;
-            // Each value from the unrounded one: the opposite of r millionths is 10^12 / r millionths.
+            // Each value comes from the unrounded one: the opposite of r millionths is 10^12 / r millionths.
             let (value, with_markup) = match (rates.get(&key), rates.get(&opposite(key))) {
                 (Some(set), _) => (set.value, divide(set.value * keep, WHOLE)),
                 (None, Some(set)) => (
@@ -221,7 +220,7 @@ impl Model {
     }
 }
 
-/// Sets a rate; answers 0 for a new one, 1 for another value, 3 for the same.
+/// Sets a rate; returns 0 if it is new, 1 if its value changes, 3 if it stays the same.
 fn put_rate(rates: &mut BTreeMap<Key, Set>, key: Key, set: Set) -> usize {
     let value = set.value;
     match rates.insert(key, set) {
@@ -231,7 +230,7 @@ fn put_rate(rates: &mut BTreeMap<Key, Set>, key: Key, set: Set) -> usize {
     }
 }
 
-/// An opposite that rounds to 0.000000 must be set too.
+/// Refuses a rate whose opposite rounds to 0.000000, unless the opposite is set too.
 fn check_opposites(rates: &BTreeMap<Key, Set>) -> Result<(), Refused> {
     let vanishes = |(key, set): (&Key, &Set)| {
         divide(ONE * ONE, set.value) == 0 && !rates.contains_key(&opposite(*key))
@@ -242,12 +241,12 @@ fn check_opposites(rates: &BTreeMap<Key, Set>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The quotient, rounded half away from zero; neither is negative.
+/// Returns the quotient of two numbers that are not negative, with halves rounded up.
 pub fn divide(dividend: i128, divisor: i128) -> i128 {
     (2 * dividend + divisor) / (2 * divisor)
 }
 
-/// So many units of the last of `decimals` decimals, as text without zeros at its end.
+/// Returns `value` units of the last of `decimals` decimals, as text without trailing zeros.
 pub fn decimal(value: i128, decimals: usize) -> String {
     let digits = format!("{value:0>width$}", width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);

@@ -1,5 +1,6 @@
-//! The history of reference rates: every day of a document counts at its date, whenever it is imported, beside what people
-//! set. `reference_pieces.rs` imports documents in pieces, `tests/reference_history.py` the central bank's real history.
+//! The history of reference rates: every day of a document counts from its date, whenever it is imported, next to the
+//! rates that people set. `reference_pieces.rs` imports documents in pieces; `tests/reference_history.py` uses the
+//! central bank's real history.
 
 use std::time::Duration;
 
@@ -98,7 +99,7 @@ async fn an_older_document_fills_the_history_alone_and_says_so() {
     );
     assert_eq!(shop.text("business-units/C/exchange-rates").await, set);
     assert_eq!(chart(&shop, "SALES/SEK/EUR").await.len(), 5);
-    // Of a further type it is the newest, and is set.
+    // For a further type this is the newest document, so it is set.
     let answer = import(&shop, &week()[2..3], "&exchangeRateTypes=SALES,PURCHASE").await;
     assert_eq!(
         [&answer["created"], &answer["unchanged"], &answer["older"]],
@@ -133,7 +134,7 @@ async fn what_people_set_and_delete_stays_as_they_did_it() {
         "2026-11-18T15:00 10.8",
         "2026-11-19T15:00 10.9",
         "2026-11-20T12:00 10",
-        // When the bank's rate took the place of the person's.
+        // From here the bank's rate replaced the person's.
         "2026-11-23T12:00 11",
     ];
     assert_eq!(chart(&shop, "SALES/SEK/EUR").await, expected);
@@ -160,7 +161,7 @@ async fn what_people_set_and_delete_stays_as_they_did_it() {
     let from_here = ["2026-11-21T00:00 10"].iter().chain(&expected[3..]);
     let from_here: Vec<&str> = from_here.copied().collect();
     assert_eq!(since("2026-11-21").await, from_here);
-    // The other direction of a pair that is set by hand is what follows from it.
+    // The other direction of a pair that is set by hand follows from it.
     let shop = Shop::with_units().await;
     shop.set("C", "EUR", "USD", "0.8").await;
     import(
@@ -239,7 +240,7 @@ async fn a_currency_that_is_kept_and_stale_ends_in_the_history() {
 
 #[tokio::test]
 async fn quotes_of_which_no_rate_can_be_made_leave_a_gap_and_no_fault() {
-    // In the past; those of the newest day are refused.
+    // These are in the past; those of the newest day are refused.
     let shop = Shop::with_units().await;
     let days = days(&[
         "2026-11-19 IDR 20000 SEK 11",
@@ -287,7 +288,7 @@ async fn what_is_older_than_the_history_is_not_stored_and_removed_in_time() {
         "rates-quotes/C/SALES/2026-11",
     ];
     assert_eq!(months().await, expected);
-    // To 2028-01-19: what counted 400 days before, on 2026-12-15, is of November.
+    // Moves to 2028-01-19: the rate that was valid 400 days before, on 2026-12-15, is from November.
     shop.clock.advance(DAY * 425);
     shop.host.run_due().await;
     assert_eq!(months().await, expected[1..]);

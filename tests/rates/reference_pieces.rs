@@ -1,5 +1,5 @@
-//! Documents of reference rates in pieces: in any order, of further types, interrupted, and read a page at a time. What the
-//! pieces leave in the history is what the whole document leaves.
+//! Documents of reference rates in pieces: in any order, for further types, interrupted, and read a page at a time.
+//! The pieces leave the same history as the whole document.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -79,7 +79,7 @@ async fn the_pieces_of_a_document_in_any_order_are_the_whole() {
         }
         assert_eq!(charts(&shop).await, expected, "{columns:?}");
     }
-    // And so are days that are sent again, with others of the document.
+    // So are days that are sent again along with other days of the document.
     let shop = Shop::with_units().await;
     for piece in [&week()[1..5], &week()[..3], &week()[3..]] {
         import(&shop, piece, ALL).await;
@@ -104,7 +104,7 @@ async fn further_types_and_crosses_fill_days_that_others_have_filled() {
         json!(0),
         "the same again adds nothing"
     );
-    // An import without crosses takes none away.
+    // An import without crosses removes none.
     assert_eq!(import(&shop, &week(), SALES).await["filledDays"], json!(0));
     assert_eq!(charts(&shop).await, charts(&whole).await);
 }
@@ -135,7 +135,7 @@ async fn pages_of_many_days_follow_each_other_without_a_gap_or_a_repeat() {
     }
 }
 
-/// Days of five years, which are filled in several commits.
+/// The days of five years, which take several commits.
 fn years() -> Vec<Day> {
     let day = |month: i32| {
         let date = jiff::civil::date(2022, 1, 3) + jiff::Span::new().months(month);
@@ -166,7 +166,7 @@ async fn an_import_that_was_interrupted_anywhere_is_completed_by_the_next() {
         assert_eq!(status, 503, "after {commits} commits: {answer}");
         let (status, answer) = send(&host, &token, &years(), SALES).await;
         assert_eq!(status, 200, "{answer}");
-        // The first sets the rates, the others fill two years each.
+        // The first commit sets the rates; each further one fills two years.
         let left = [59, 59, 35, 11][commits];
         assert_eq!(answer["filledDays"], json!(left), "after {commits} commits");
         let chart = chart_at(&host, &token, "C", "SALES/SEK/EUR", "").await;

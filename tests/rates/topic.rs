@@ -1,4 +1,4 @@
-//! The topic over HTTP: where a subscriber begins, what it is sent, and how it goes on after it was away.
+//! The topic over HTTP: where a subscriber starts, what it gets, and how it resumes after a break.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::support::wire::message;
 
 const NONE: Value = Value::Null;
 
-/// Another tenant of the same host, with a shop `S` below a company `C`.
+/// Creates another tenant on the same host, with a shop `S` below a company `C`.
 async fn another(shop: &Shop) -> String {
     let token = shop.host.token("zeta", super::fixture::ROLES).await;
     for (id, body) in [
@@ -30,7 +30,7 @@ async fn another(shop: &Shop) -> String {
     token
 }
 
-/// Sets a rate of the other tenant, the first time if there is none yet.
+/// Sets a rate of the other tenant; `is_first` if there is none yet.
 async fn set_as(shop: &Shop, token: &str, value: u32, is_first: bool) {
     let path = "/api/v1/business-units/C/exchange-rates/SALES/SEK/EUR";
     let body = json!({ "rateValue": value });
@@ -100,7 +100,7 @@ async fn nobody_hears_of_another_tenant() {
     assert_eq!(event.json()["attributes"]["Tenant-Id"], "zeta");
     let refused = Listener::ask(&shop, &shop.token, "tenantId=zeta", None).await;
     assert_eq!(refused.err(), Some(403));
-    // A cursor is of one tenant's messages.
+    // A cursor belongs to the messages of one tenant.
     let refused = Listener::ask(&shop, &shop.token, "", Some(&event.id)).await;
     assert_eq!(refused.err(), Some(400));
     let viewer = shop.host.token("acme", &["exr.editor"]).await;
@@ -126,8 +126,8 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
     let one = Listener::ask(&shop, &operator, "tenantId=zeta&after=earliest", None);
     assert_eq!(one.await.unwrap().shops(1).await, ["S"]);
 
-    // From the oldest message on it reads one tenant after the other. Wherever it stops, it has missed nothing: neither
-    // of the one that it has read to the end nor of the other, whose first messages are older.
+    // From the oldest message on, it reads one tenant after the other. Wherever it stops, it has missed nothing:
+    // neither of the tenant that it has read to the end nor of the other, whose first messages are older.
     shop.clock.advance(Duration::from_secs(600));
     shop.set("SE-1", "SEK", "EUR", "11").await;
     set_as(&shop, &other, 13, false).await;
@@ -143,7 +143,7 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
         }
         let resumed = Listener::ask(&shop, &operator, "", Some(&last));
         let mut resumed = resumed.await.unwrap();
-        // What is published now comes after all that was there.
+        // These messages come after all earlier ones.
         shop.clock.advance(Duration::from_secs(60));
         let newest = 100 + stop_after;
         set_as(&shop, &other, newest, false).await;
@@ -166,7 +166,7 @@ async fn the_platform_hears_of_every_tenant_and_resumes_without_a_loss() {
     }
 }
 
-/// Tenant, shop, and what an EUR is worth there.
+/// Returns the tenant, the shop, and the value of one EUR there.
 fn told(message: &Value) -> String {
     let data = &message["data"];
     let text = |member: &str| data[member].as_str().unwrap().to_owned();
@@ -196,7 +196,7 @@ async fn a_cursor_older_than_the_retention_is_reset_and_goes_on_from_the_oldest_
     let event = resumed.next().await.unwrap();
     assert_eq!((event.name.as_str(), event.data.as_str()), ("reset", "{}"));
     assert_eq!(resumed.shops(1).await, ["SE-2"]);
-    // Its own cursor goes on from there, and one who asked for the oldest is not reset.
+    // Its new cursor resumes from there, and a subscriber that asked for the oldest message is not reset.
     let mut again = Listener::resume(&shop, "", &event.id).await;
     assert_eq!(again.shops(1).await, ["SE-2"]);
     let mut earliest = Listener::join(&shop, "after=earliest").await;
@@ -224,7 +224,7 @@ async fn the_stream_of_a_client_that_is_revoked_ends() {
     assert_eq!(listener.next().await, None);
 }
 
-/// A shop with so many rates that their lists are a record of their own.
+/// Gives a shop so many rates that their lists are a separate record.
 async fn with_many_rates(shop: &Shop, value: u32) {
     let codes = ["SEK", "USD", "NOK", "DKK", "GBP", "CHF", "PLN", "CZK"];
     let set = codes.map(|code| {
@@ -278,12 +278,12 @@ async fn a_slow_reader_loses_nothing_and_holds_up_nobody() {
     };
     within("the head of the answer", joining).await;
     let mut quick = Listener::join(&shop, "businessUnitId=SE-1").await;
-    // More than may wait for a listener, and far more bytes than its connection takes in.
+    // More messages than may wait for a listener, and far more bytes than its connection buffers.
     let count = 600;
     for value in 1..=count {
         with_many_rates(&shop, value).await;
         quick.next().await.unwrap();
-        // Some of it, so that it is not taken for one who has gone, however long this takes.
+        // It reads some bytes, so that it does not count as gone, however long this takes.
         let mut some = [0; 1 << 14];
         if let Ok(length) = slow.try_read(&mut some) {
             read.extend_from_slice(&some[..length]);
@@ -368,7 +368,7 @@ async fn a_change_says_how_far_it_has_come() {
         let response = request.send().await.unwrap();
         assert_eq!(response.headers()["correlation-id"], id);
     };
-    // This host does nothing in the background any more; another one goes on.
+    // This host no longer does anything in the background; another one continues.
     shop.host.app.runner.stop().await;
     set("C", 10).await;
     let counts = json!({ "total": null, "done": 0, "published": 0 });
@@ -381,7 +381,7 @@ async fn a_change_says_how_far_it_has_come() {
         json!({ "correlationId": id, "state": "DONE", "businessUnits": counts })
     };
     assert_eq!(shop.get(&change).await, (200, done(3, 3)));
-    // Several changes of one correlation id are one.
+    // Several changes with one correlation id are one.
     set("SE-1", 11).await;
     set("C", 12).await;
     another.run_due().await;

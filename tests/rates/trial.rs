@@ -1,5 +1,5 @@
-//! A tenant of the laws: its changes are made by requests and in the model alike, and what is answered, published and
-//! foretold by dry runs is what the model says.
+//! A tenant of the laws: its changes are made by requests and in the model alike, and the answers, the messages and
+//! the dry runs agree with the model.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub struct Trial {
     pub tenant: &'static str,
     pub token: String,
     pub model: Model,
-    /// The correlation ids of initial states that were asked for.
+    /// The correlation ids of the requested initial states.
     pub initial_states: BTreeSet<String>,
 }
 
@@ -25,7 +25,7 @@ pub struct Trial {
 #[serde(rename_all = "camelCase")]
 pub struct DryRun {
     business_units: Counts,
-    /// Each a shop with the lists of its message.
+    /// Each is a shop with the lists of its message.
     sample: Vec<Box<RawValue>>,
 }
 
@@ -42,14 +42,13 @@ struct Sampled {
     business_unit_id: String,
 }
 
-/// What a unit is answered to use.
+/// The rates that the host says a unit uses.
 pub struct Answered {
     pub values: UsedRates,
-    /// As a consumer holds it.
+    /// As a consumer holds them.
     pub texts: Vec<String>,
 }
 
-/// A used rate, as it is answered.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct UsedRate {
@@ -78,7 +77,7 @@ impl Trial {
         (response.status().as_u16(), response.text().await.unwrap())
     }
 
-    /// Makes a change; it is answered as the model says.
+    /// Makes a change; its answer must agree with the model.
     pub async fn run(&mut self, shop: &Shop, command: &Command) {
         let Some(asked) = command.request(self.tenant) else {
             return shop.host.run_due().await;
@@ -109,7 +108,7 @@ impl Trial {
         }
     }
 
-    /// What a change would publish, where that can be asked.
+    /// Returns the dry run of a change, if the change has one.
     pub async fn dry_run(&self, shop: &Shop, command: &Command) -> Option<DryRun> {
         let asked = command.request(self.tenant)?;
         let is_offered = command.unit().is_some() && !matches!(command, Command::Delete { .. });
@@ -130,7 +129,8 @@ impl Trial {
         }
     }
 
-    /// What was published for a change is the difference of what every shop uses, by the model.
+    /// Asserts that the messages of a change are the differences in every shop's rates by the model, or all rates for
+    /// an initial state.
     pub fn check_published(&self, before: &Model, command: &Command, published: &[Message]) {
         let mut expected: Vec<(String, [Vec<String>; 3])> = Vec::new();
         if let Command::InitialState { id } = command {
@@ -164,7 +164,7 @@ impl Trial {
         assert_eq!(published, expected, "{command:?}");
     }
 
-    /// The dry run of a change said what it published.
+    /// Asserts that the dry run of a change predicted its messages.
     pub fn check_dry_run(
         &self,
         before: &Model,
@@ -190,7 +190,8 @@ impl Trial {
         }
     }
 
-    /// Whether a shop keeps a rate that is set nearer to it than a unit, of a pair that has changed there.
+    /// Returns whether a shop keeps a rate because a level nearer than the unit sets it, for a pair that has changed
+    /// at the unit.
     fn is_shielded(&self, before: &Model, unit: &str, shop: &str) -> bool {
         let values = |model: &Model, key: Key| {
             let unit = model.0.get(unit);
@@ -204,7 +205,7 @@ impl Trial {
         })
     }
 
-    /// What a unit is answered to use is what the model says.
+    /// Asserts that the host's answer about the rates that a unit uses agrees with the model.
     pub async fn check_used(&self, shop: &Shop, id: &str) -> Answered {
         let asked = Asked {
             method: Method::GET,
@@ -280,7 +281,7 @@ fn rows(lists: &Lists) -> [Vec<String>; 3] {
     })
 }
 
-/// Created, updated and deleted rates; a pair is updated in both directions.
+/// Returns the created, updated and deleted rates; a pair is updated in both directions.
 fn difference(before: &UsedRates, after: &UsedRates) -> [Vec<String>; 3] {
     let is_other = |key: &Key| {
         let values = |used: &Used| (used.value.clone(), used.with_markup.clone());

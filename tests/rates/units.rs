@@ -1,4 +1,4 @@
-//! Business units: the tree, and who may stand where.
+//! Business units: the tree, and which units may be where.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Which rates a shop uses, and what its messages say.
+//! The rates that a shop uses, and its messages.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ async fn what_shops_use_is_kept_however_old_it_is_and_what_nobody_uses_is_not() 
         .scan(&partition, "used-rates-references/", None, 100);
     let references = references.await.unwrap().entries;
     assert_eq!(references.len(), 1, "that of the two shops: {references:?}");
-    // A change is compared with what was kept.
+    // A change is compared with the rates that were kept.
     let mut at = Position::default();
     shop.messages(&mut at).await;
     shop.set("C", "SEK", "EUR", "14").await;

@@ -1,4 +1,4 @@
-//! `tillgate copy` as a program; what is copied is in `store/redis_store/copy.rs`.
+//! `tillgate copy` as a program; `store/redis_store/copy.rs` tests its result.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::support::host::Program;
 use crate::support::redis::shared;
 use crate::support::wait::output;
 
-/// A commit with an entry, a message and a job.
+/// Returns a commit with an entry, a message and a job.
 fn commit(name: &str) -> Commit {
     let (text, body) = (|| name.to_owned(), Bytes::from(name.to_owned()));
     let put = Op::Put {
@@ -70,7 +70,7 @@ fn the_program_copies_and_prints_what() {
     let done = format!(
         "tillgate: nothing was done: this store has a copy of {from} that was finished at 20"
     );
-    // What is unsafe about the server is told before.
+    // Warnings about an unsafe server come first.
     let last = told.lines().last().unwrap();
     assert!(last.starts_with(&done), "{told}");
 }

@@ -1,4 +1,4 @@
-//! Several hosts on one Redis: what one writes, the others see.
+//! Several hosts on one Redis: each sees what the others write.
 
 use std::sync::Arc;
 use std::time::Duration;

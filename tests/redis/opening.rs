@@ -1,4 +1,4 @@
-//! Opening the store: which servers a URL leads to, logging in, TLS, and the checks of their configuration.
+//! Opening the store: the servers that a URL leads to, logging in, TLS, and the checks of the servers' configuration.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -87,7 +87,7 @@ async fn a_server_that_may_lose_commits_is_refused_when_the_store_must_be_durabl
     }
 }
 
-/// A durable server without some commands.
+/// Starts a durable server without some commands.
 fn without(commands: &[&str], more: &[&str]) -> Server {
     let renamed = commands
         .iter()
@@ -106,7 +106,7 @@ async fn settings_that_a_server_hides_are_vouched_for_in_the_url() {
     assert_works(&open(&server.url(), false).await.unwrap()).await;
     let vouched = |server: &Server| format!("{}?appendfsync=always", server.url());
     assert_works(&open(&vouched(&server), true).await.unwrap()).await;
-    // What can be seen counts for more.
+    // A visible setting takes precedence.
     let server = without(&[], &["everysec"]);
     let refused = open(&vouched(&server), true).await.unwrap_err();
     assert!(refused.contains("(appendfsync everysec)"), "{refused}");
@@ -124,7 +124,7 @@ async fn a_server_that_cannot_do_what_the_store_needs_is_refused_with_the_reason
         let url = format!("redis://:hunter2@127.0.0.1:{}", server.port);
         let refused = open(&url, false).await.unwrap_err();
         assert!(refused.contains(reason), "{command}: {refused}");
-        // A server repeats what it does not understand.
+        // A server repeats commands that it does not understand.
         assert!(!refused.contains("hunter2"), "{command}: {refused}");
         let unknown = format!("unknown command '{command}'").to_lowercase();
         assert!(
@@ -219,7 +219,7 @@ fn a_password_is_never_displayed() {
     }
 }
 
-/// Creates a certificate authority and a certificate of it for 127.0.0.1.
+/// Creates a certificate authority, and its certificate for 127.0.0.1.
 fn certificates(folder: &Path) {
     let made = Command::new("sh")
         .current_dir(folder)

@@ -1,4 +1,4 @@
-//! The README's section about moving from one machine to many, executed as it is written, with the addresses of the test
+//! Runs the README's section about moving from one machine to many as it is written, with the addresses of the test
 //! servers.
 
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::support::host::{Program, client, token};
 use crate::support::redis::{Cluster, Server};
 use crate::support::wait::output;
 
-/// The lines of the section that call the program: from a folder to Redis, as `tests/docs.test.mjs` pastes them too, and
-/// from there to a cluster.
+/// Returns the lines of the section that call the program: from a folder to Redis, as `tests/docs.test.mjs` pastes
+/// them too, and from there to a cluster.
 fn lines() -> Vec<String> {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
@@ -25,7 +25,7 @@ fn lines() -> Vec<String> {
         .collect()
 }
 
-/// The command of a line of the README.
+/// Returns the command of a line of the README.
 fn command(line: &str, folder: &Path) -> Command {
     let mut command = Program::command();
     command.current_dir(folder).args(line.split(' ').skip(1));

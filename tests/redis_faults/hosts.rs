@@ -1,7 +1,7 @@
-//! Three hosts on one Redis, of which one is killed under load: the real program, used over HTTP.
+//! Three hosts on one Redis, one of which is killed under load: the real program, used over HTTP.
 //!
-//! Each host accepts registrations, and each worker removes clients that nobody has authorized, here without delay: a
-//! queue that all hosts share. Every removal is a line of the audit log, so duplicates can be counted.
+//! Each host accepts registrations, and each worker removes clients that nobody has authorized, here without delay,
+//! through a queue that all hosts share. Every removal is a line of the audit log, so duplicates can be counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -34,7 +34,7 @@ struct Hosts {
     clients: Vec<JoinHandle<Acknowledged>>,
 }
 
-/// What was answered with 201.
+/// The requests that were answered with 201.
 #[derive(Default)]
 struct Acknowledged {
     conditions: Vec<String>,
@@ -71,7 +71,6 @@ impl Hosts {
         hosts
     }
 
-    /// Starts the load.
     async fn start_load(&mut self) {
         let http = client();
         let operator = self.operator(&http).await;
@@ -124,7 +123,7 @@ impl Hosts {
         .await;
     }
 
-    /// Ends the load; returns what was acknowledged.
+    /// Ends the load; returns the acknowledged requests.
     async fn end(&mut self) -> Acknowledged {
         self.ending.store(true, Ordering::SeqCst);
         let mut all = Acknowledged::default();
@@ -151,7 +150,7 @@ impl Hosts {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         };
-        // Those that are not removed by then are counted below.
+        // Clients that are not removed by then are counted below.
         let _late = tokio::time::timeout(DEADLINE, removing).await;
         let left = store.scan(&iam, "client/", None, usize::MAX).await.unwrap();
         let left: BTreeSet<_> = left
@@ -179,7 +178,7 @@ impl Hosts {
         }
     }
 
-    /// How often the audit logs of the hosts report the removal of each client.
+    /// Returns how many times the audit logs of the hosts report the removal of each client.
     fn removed(&self) -> BTreeMap<String, usize> {
         let mut removed = BTreeMap::new();
         for number in 0..3 {

@@ -11,8 +11,8 @@ use crate::support::host::Host;
 use crate::support::redis::{Cluster, Server};
 use crate::support::wait::answered;
 
-/// Sends a request until its answer is as wanted: that of a server that is there, 200 or 201, or of one that is away, 503.
-/// Which of them comes before is a matter of time.
+/// Repeats a request until its status is as wanted: 200 or 201 while the server is up, 503 while it is down. The
+/// earlier statuses depend on timing.
 async fn until(
     host: &Host,
     (method, path): (Method, &str),
@@ -39,7 +39,7 @@ fn is(status: u16) -> impl Fn(&Response) -> bool {
     move |response| response.status().as_u16() == status
 }
 
-/// Whether a decision rests on memory older than a second.
+/// Returns whether a decision rests on memory older than a second.
 fn is_stale(response: &Response) -> bool {
     response.headers().contains_key("tillgate-stale")
 }
@@ -88,7 +88,7 @@ async fn while_its_server_is_away_a_host_decides_from_memory_and_writes_nothing(
     }
 }
 
-/// A host that decides, and writes nothing.
+/// A host that decides but writes nothing.
 struct Decider {
     host: Host,
     token: String,
@@ -114,7 +114,6 @@ impl Decider {
         until(&self.host, evaluate, &self.token, &question, wanted).await;
     }
 
-    /// Waits until decisions are fresh.
     async fn is_fresh_again(&self) {
         self.until(|answer| !is_stale(answer)).await;
     }

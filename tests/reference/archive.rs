@@ -1,4 +1,4 @@
-//! Zip files of a document: what is unpacked, and what is refused.
+//! Zip files that contain a document: those that are unpacked, and those that are refused.
 
 use std::io::{Cursor, Write};
 
@@ -9,7 +9,7 @@ use zip::{CompressionMethod, ZipWriter};
 use super::{days, parse};
 use crate::support::ecb;
 
-/// One entry, stored as it is.
+/// Returns a zip file of one entry, stored without compression.
 fn stored(content: &[u8]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
@@ -18,7 +18,7 @@ fn stored(content: &[u8]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// Changes the two bytes that stand so far behind the beginning of the header of an entry, and of the one in the directory.
+/// Changes two bytes at these offsets in the local header of an entry and in its header in the central directory.
 fn with_field(mut zip: Vec<u8>, [local, central]: [usize; 2], value: u16) -> Vec<u8> {
     for (magic, offset) in [(b"PK\x03\x04", local), (b"PK\x01\x02", central)] {
         let at = zip.windows(4).position(|at| at == magic).unwrap() + offset;
@@ -128,7 +128,7 @@ fn a_zip_file_of_anything_else_is_refused() {
             "{faults:?}, and not {expected}"
         );
     }
-    // As many bytes as may be sent are also unpacked.
+    // The unpacked document may be as large as an upload.
     let mut fits = csv.to_vec();
     fits.resize(16 << 20, b'\n');
     assert_eq!(parse(Zip, ecb::zipped(&[("a", &fits)])), Ok(days()));

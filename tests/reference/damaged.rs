@@ -1,5 +1,5 @@
-//! Documents of reference rates that are refused, and with which messages: something else altogether, damaged ones, and
-//! those with too much of something.
+//! Refused documents of reference rates, with their messages: entirely different files, damaged documents, and
+//! documents with too much of something.
 
 use tillgate_rates::reference::Day;
 use tillgate_rates::reference::DocumentType::{self, Csv, Xml};
@@ -7,14 +7,14 @@ use tillgate_rates::reference::DocumentType::{self, Csv, Xml};
 use super::{days, parse};
 use crate::support::ecb;
 
-/// The daily XML with one text replaced by another.
+/// Returns the daily XML with one text replaced by another.
 fn xml(from: &str, to: &str) -> Vec<u8> {
     let xml = ecb::daily_xml(&days()[0]);
     assert!(xml.contains(from), "{from}");
     xml.replace(from, to).into_bytes()
 }
 
-/// The CSV of all days with one text replaced by another.
+/// Returns the CSV of all days with one text replaced by another.
 fn csv(from: &str, to: &str) -> Vec<u8> {
     let csv = ecb::history_csv(&days(), &["BGN"]);
     assert!(csv.contains(from), "{from}");
@@ -29,7 +29,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
         .collect();
     let long = "x".repeat(1_000);
     let rows: Vec<(DocumentType, Vec<u8>, &[&str])> = vec![
-        // Something else altogether.
+        // Entirely different files.
         (Xml, b"".into(), &["is empty"]),
         (Csv, b"\xEF\xBB\xBF \r\n".into(), &["is empty"]),
         (Csv, b"PK\x03\x04\x14\0".into(), &["is a zip file: unzip it first"]),
@@ -57,7 +57,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
         ]),
         (Xml, b"<rss><channel/></rss>".into(), &["must be the XML of the ECB: unknown variant `rss`, expected `Envelope`"]),
         (Xml, format!("<{long}/>").into(), &["must be the XML of the ECB: unknown variant `xxx…"]),
-        // XML that is none, or more than is read.
+        // Invalid XML, or XML beyond the limits.
         (Xml, b"<?xml version='1.0'?>\n".into(), &["must be the XML of the ECB: …"]),
         (Xml, xml("</gesmes:Envelope>\n", ""), &["must be the XML of the ECB: …"]),
         (Xml, xml("\t\t</Cube>", ""), &["must be the XML of the ECB: ill-formed document: …"]),
@@ -73,7 +73,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
         (Xml, xml("rate='1.1490'", "rate=1.1490"), &[
             "must be the XML of the ECB: error while parsing attribute: …",
         ]),
-        // Rates that are none.
+        // Invalid rates.
         (Xml, xml("rate='1.1490'", ""), &["must be the XML of the ECB: missing field `@rate`"]),
         (Xml, xml("currency='USD' ", ""), &["must be the XML of the ECB: missing field `@currency`"]),
         (Xml, xml("'USD'", "'usd'"), &["day 2026-11-20, usd: must be a code such as SEK"]),
@@ -90,7 +90,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
         (Xml, ecb::daily_xml(&ecb::day("2026-11-20 USD 1")).replace("USD", "HRK").into(), &[
             "has no rate of a currency that this service knows",
         ]),
-        // The same in CSV.
+        // The same faults in CSV.
         (Csv, b"Date,USD,\n".into(), &["has no rates"]),
         (Csv, b"Date,USD,\n2026-12-25,N/A,\n".into(), &["has no rates"]),
         (Csv, b"Date,HRK,\n2022-12-30,7.53,\n".into(), &["line 1: must name a currency that this service knows"]),
@@ -137,7 +137,7 @@ fn a_damaged_document_is_refused_whole_and_every_fault_is_named() {
     }
 }
 
-/// Whether a message is the expected one, whose end may be open.
+/// Returns whether a message is the expected one; an expected text that ends with `…` is a prefix.
 fn is_as(message: &str, expected: &str) -> bool {
     let start = expected.strip_suffix('…');
     start.map_or(message == expected, |start| {

@@ -1,4 +1,4 @@
-//! Laws of reading: what is written is read, and no bytes make the reader panic.
+//! Laws of reading: a written document reads back, and no bytes make the reader panic.
 
 use proptest::prelude::*;
 use tillgate_engine::rate::{Currency, Rate};
@@ -37,7 +37,7 @@ fn some_days() -> impl Strategy<Value = Vec<Day>> {
     })
 }
 
-/// Changes of a document's bytes: where, how many are taken out, and what is put in.
+/// Changes of a document's bytes: the position, the number of removed bytes, and the inserted bytes.
 fn mutations() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<u8>)>> {
     let put = prop_oneof![
         any::<Vec<u8>>(),
@@ -49,7 +49,7 @@ fn mutations() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<u8>
     proptest::collection::vec((any::<prop::sample::Index>(), 0_usize..20, put), 0..6)
 }
 
-/// What holds for every document that is read.
+/// Asserts the properties of every document that is read.
 fn check(document: &Document) {
     let days: Vec<&Day> = document.days().collect();
     assert_eq!(days[0], document.newest());

@@ -17,7 +17,7 @@ use crate::support::wait::until;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The minimum ages that a history has come to, the oldest first.
+/// Returns the minimum ages in a history, oldest first.
 fn made(page: &Value) -> Vec<u64> {
     let items = page["items"].as_array().unwrap().iter().rev();
     let after = items.map(|item| {
@@ -70,7 +70,7 @@ async fn a_host_that_is_killed_has_a_row_for_every_change_that_was_made() {
     let (status, page) = get(&format!("{GLOBAL_BEER}/history?limit=1000")).await;
     assert_eq!(status, 200, "{page}");
     let made = made(&page);
-    // A change whose answer was lost may have been made, and has its row then.
+    // A change whose answer was lost may have been made; then it has a row.
     assert!(made.is_sorted(), "{made:?}");
     assert!(
         acknowledged.iter().all(|each| made.contains(each)),
@@ -81,7 +81,7 @@ async fn a_host_that_is_killed_has_a_row_for_every_change_that_was_made() {
     assert_eq!(page["items"][0]["after"], now);
 }
 
-/// A version that was set aside for a change that was never made, as a host leaves it that is killed in between.
+/// A host that is killed in between leaves a version that was set aside for a change that was never made.
 #[tokio::test]
 async fn what_was_set_aside_for_no_change_is_removed() {
     let shop = Shop::open().await;
@@ -110,7 +110,7 @@ async fn what_was_set_aside_for_no_change_is_removed() {
     assert_eq!(steps(&shop.history(BEER, "").await), ["CREATED - -> 16"]);
 }
 
-/// A shop on a store that can be away.
+/// Opens a shop on a store that can be away.
 async fn switched() -> (Shop, Arc<Switched>) {
     let clock = clock();
     let store = Switched::new(clock.clone());

@@ -1,4 +1,4 @@
-//! What the history of rules holds over every store: rows, order, pages, retention, the largest project, and two hosts.
+//! Properties of the history of rules on every store: rows, order, pages, retention, the largest project, and two hosts.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ async fn pages_follow_each_other_without_a_gap_or_a_repeat(on: Opened) {
     let shop = Shop::open_at(&on).await;
     for minimum in 1..=4 {
         shop.put(BEER, &age(minimum)).await;
-        // Others are changed in between, and one whose id begins in the same way.
+        // Other rules change in between, one of which has an id with the same prefix.
         shop.put("/api/v1/entity-conditions/beer2", &age(99)).await;
         if minimum == 2 {
             shop.delete(BEER).await;
@@ -115,7 +115,7 @@ async fn pages_follow_each_other_without_a_gap_or_a_repeat(on: Opened) {
         }
         assert_eq!(paged, all, "by {limit}");
     }
-    // What comes while pages are read moves none of them.
+    // A change that comes while pages are read does not shift them.
     let first = shop.history(BEER, "?limit=2").await;
     shop.put(BEER, &age(5)).await;
     let cursor = first["next"].as_str().unwrap();
@@ -146,7 +146,7 @@ async fn what_two_hosts_change_at_once_is_one_chain(on: Opened) {
     for pair in items.windows(2) {
         assert_eq!(pair[0]["before"], pair[1]["after"]);
     }
-    // Both hosts tell the same, whichever made the last change.
+    // Both hosts answer the same, whichever made the last change.
     let (_, told) = other.get(&format!("{BEER}/history"), &token).await;
     assert_eq!(told["items"], page["items"]);
     let mut made: Vec<u64> = items
@@ -172,7 +172,7 @@ async fn what_is_older_than_400_days_is_removed(on: Opened) {
     shop.pass(99 * DAY).await;
     assert_eq!(steps(&shop.history(BEER, "").await).len(), 2);
     shop.pass(2 * DAY).await;
-    // What the first row's version was is the `before` of a younger one, and stays.
+    // The version of the first row is the `before` of a younger row, and stays.
     let page = shop.history(BEER, "").await;
     assert_eq!(steps(&page), ["REPLACED 16 -> 18"]);
     assert_eq!(page.get("next"), None);
@@ -235,7 +235,7 @@ async fn what_was_deleted_is_listed_until_it_is_there_again_or_too_old(on: Opene
         }
     }
     assert_eq!(Value::Array(paged), conditions["items"]);
-    // What is there again is not listed, and once it is deleted again it is the latest.
+    // A rule that exists again is not listed; once it is deleted again, it is the latest.
     let ids = async |kind: &str| -> Vec<String> {
         let page = shop.deleted(kind, "").await;
         let items = page["items"].as_array().unwrap().iter();
@@ -261,7 +261,7 @@ async fn what_was_deleted_is_listed_until_it_is_there_again_or_too_old(on: Opene
     assert!(left.unwrap().entries.is_empty());
 }
 
-/// A page whose documents stay texts.
+/// A page whose documents stay text.
 #[derive(serde::Deserialize)]
 struct Page<'a> {
     #[serde(borrow)]
@@ -277,7 +277,7 @@ struct Item<'a> {
     after: Option<&'a RawValue>,
 }
 
-/// A project of nearly 32 MB as it is stored; no two fit into one commit.
+/// Returns a project of nearly 32 MB as it is stored; no two fit into one commit.
 fn largest(mark: char) -> Value {
     let value = |number: usize| {
         format!(
@@ -301,7 +301,7 @@ async fn the_largest_project_has_a_history(on: Opened) {
     }
     assert!(stored[0].len() > 30 << 20, "{}", stored[0].len());
     assert_eq!(shop.delete(PROJECT).await, 204);
-    // Each page has one change, however many are asked for.
+    // Each page has one change, whatever limit is requested.
     let (mut items, mut next) = (Vec::new(), String::new());
     loop {
         let path = format!("{PROJECT}/history?limit=100{next}");
@@ -328,7 +328,7 @@ async fn the_largest_project_has_a_history(on: Opened) {
     }
     let expected = [(Some(1), None), (Some(0), Some(1)), (None, Some(0))];
     assert_eq!(items, expected);
-    // What was set aside for its changes is named by their rows, and by nothing else.
+    // The versions set aside for its changes are named by their rows, and by nothing else.
     let partition = TenantId::new("shop").unwrap().partition();
     let aside = on
         .store

@@ -1,4 +1,4 @@
-//! A host with rules whose clock stands still, and what tests ask of their history.
+//! A host with rules and a stopped clock, and requests for their history.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,12 +27,12 @@ pub(crate) struct Shop {
     token: Mutex<String>,
 }
 
-/// A condition by age, as it is sent.
+/// Returns the body of an age condition.
 pub(crate) fn age(minimum: u64) -> Value {
     json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": minimum } })
 }
 
-/// What a history tells of a change, without who and when: `16 -> 18`.
+/// Returns the change of a history row, without who and when: `16 -> 18`.
 pub(crate) fn step(item: &Value) -> String {
     let side = |name: &str| match &item[name] {
         Value::Null => "-".to_owned(),
@@ -60,7 +60,7 @@ impl Shop {
         Self::on(Arc::new(MemoryStore::new(clock.clone())), clock, configure).await
     }
 
-    /// On a fresh store.
+    /// Opens the shop on a fresh store.
     pub(crate) async fn open_at(on: &Opened) -> Self {
         Self::on(on.store.clone(), on.clock.clone(), |_| ()).await
     }
@@ -87,7 +87,7 @@ impl Shop {
         shop
     }
 
-    /// Another host on the store of this one, which takes this one's tokens.
+    /// Starts another host on the same store; it accepts this host's tokens.
     pub(crate) async fn another(&self, on: &Opened) -> Host {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let configure =
@@ -109,7 +109,7 @@ impl Shop {
         self.token.lock().unwrap().clone()
     }
 
-    /// Lets time pass; tokens of before may have expired.
+    /// Lets time pass; earlier tokens may expire.
     pub(crate) async fn pass(&self, time: Duration) {
         self.clock.advance(time);
         self.host.run_due().await;
@@ -126,14 +126,14 @@ impl Shop {
         request.send().await.unwrap().status().as_u16()
     }
 
-    /// A page of the history of what is at a path.
+    /// Returns a page of the history of the rule at a path.
     pub(crate) async fn history(&self, path: &str, query: &str) -> Value {
         let (status, page) = self.asked(path, query, &self.token()).await;
         assert_eq!(status, 200, "{page}");
         page
     }
 
-    /// A page of what the tenant has deleted, of a kind.
+    /// Returns a page of the rules of a kind that the tenant has deleted.
     pub(crate) async fn deleted(&self, kind: &str, query: &str) -> Value {
         let path = format!("/api/v1/deleted-{kind}{query}");
         let (status, page) = self.host.get(&path, &self.token()).await;
@@ -153,7 +153,7 @@ impl Shop {
         .await
     }
 
-    /// The bytes of history that the tenant's usage tells.
+    /// Returns the bytes of history in the tenant's usage.
     pub(crate) async fn bytes(&self) -> u64 {
         let (_, usage) = self.host.get("/v1/tenants/shop/usage", &self.token()).await;
         usage["historyBytes"]["used"].as_u64().unwrap()

@@ -1,4 +1,4 @@
-//! How many tests there may be, what they count as, and that a host that is killed has them again.
+//! The number of tests, their share of the quota, and that they survive a kill of the host.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ async fn as_many_tests_as_there_may_be_are_run_and_one_more_is_refused() {
     let numbered = |number: usize| {
         let mut numbered = test(18, "ALLOW");
         numbered["name"] = json!(number.to_string());
-        // Large enough to be dealt with off the threads that serve.
+        // Large enough to be handled off the threads that serve.
         numbered["request"]["context"]["customer"]["licenses"] = json!(["x".repeat(100)]);
         numbered
     };
@@ -84,7 +84,7 @@ async fn as_many_tests_as_there_may_be_are_run_and_one_more_is_refused() {
     );
 }
 
-/// The token of the operator of a program whose store is in a folder.
+/// Returns the token of the operator of a program whose store is in a folder.
 async fn operator(http: &Client, program: &Program, folder: &Path) -> String {
     let file = std::fs::read(folder.join("operator.json")).unwrap();
     let credentials: Value = serde_json::from_slice(&file).unwrap();

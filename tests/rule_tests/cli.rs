@@ -13,13 +13,13 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// What a command that succeeds prints.
+/// Returns the output of a command that succeeds.
 fn done(output: &Output) -> &str {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// A catalog whose tests are these, of one condition.
+/// Returns a catalog of one condition with these tests.
 fn catalog(tests: &Value) -> String {
     let condition = json!({
         "id": "games", "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 }, "tests": tests,
@@ -27,7 +27,7 @@ fn catalog(tests: &Value) -> String {
     json!({ "global": [], "tenant": [condition], "projects": [] }).to_string()
 }
 
-/// `tillgate test` of a catalog that is passed to stdin.
+/// Runs `tillgate test` on a catalog that it reads from stdin.
 fn test(catalog: &str, format: &str) -> Output {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(catalog.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! A change of a global condition, and the tests of tenants that it fails.
+//! A change of a global condition, and the tenants' tests that it makes fail.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,8 @@ use crate::support::host::Host;
 async fn a_global_change_takes_effect_and_answers_how_many_tests_of_tenants_fail() {
     let host = Host::start().await;
     let operator = host.token("platform", &["platform.operator"]).await;
-    // One whose condition is off, so that the global one decides; one whose own decides; one without tests; one without it.
+    // One tenant's condition is disabled, so the global one decides; one's own decides; one has no tests; one has no
+    // such condition.
     let off = |tests: &[Value]| {
         let mut body = condition(18, tests);
         body["enabled"] = json!(false);
@@ -46,7 +47,7 @@ async fn a_global_change_takes_effect_and_answers_how_many_tests_of_tenants_fail
         change(Method::PUT, &condition(18, &[])).await,
         (201, "0".to_owned())
     );
-    // A dry run says so before, and stores nothing.
+    // A dry run says so first, and stores nothing.
     let dry = format!("{GLOBAL_GAMES}?dryRun=true");
     let foretold = json!({ "tenants": 4, "failingTests": 1 });
     assert_eq!(
@@ -64,7 +65,7 @@ async fn a_global_change_takes_effect_and_answers_how_many_tests_of_tenants_fail
     let mut disabled = condition(18, &[]);
     disabled["enabled"] = json!(false);
     assert_eq!(change(Method::PUT, &disabled).await, (200, "2".to_owned()));
-    // Its own tests are run before it is stored, as those of any condition.
+    // Its own tests run before it is stored, as those of any condition.
     let (status, _) = put(
         &host,
         GLOBAL_GAMES,

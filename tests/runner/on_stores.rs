@@ -1,4 +1,4 @@
-//! The background runner over every store: discovery, retries, fairness, bounds and the end.
+//! The background runner on every store: discovery, retries, fairness, bounds and stopping.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,7 +86,7 @@ async fn enqueue_in(on: &Opened, partition: &str, jobs: &[&str], due: Timestamp)
     on.store.commit(commit).await.unwrap();
 }
 
-/// Counts in the store how often a job was done, and ends it in the same commit.
+/// Counts in the store how many times a job was done, and ends the job in the same commit.
 async fn count(store: Arc<dyn Store>, work: &Work) -> Result<()> {
     let records = Records::new(store, work.partition.clone());
     let key = format!("done/{}", work.job.id);
@@ -101,7 +101,7 @@ async fn count(store: Arc<dyn Store>, work: &Work) -> Result<()> {
     records.change(plan).await
 }
 
-/// How often each job of a partition was done.
+/// Returns how many times each job of a partition was done.
 async fn counts(on: &Opened, partition: &str) -> BTreeMap<String, u32> {
     let records = Records::new(on.store.clone(), shop(partition));
     let all = records.all::<u32>("done/").await.unwrap();
@@ -154,7 +154,7 @@ pub async fn a_commit_with_a_job_wakes_the_runner(on: Opened) {
             Ok(())
         }
     });
-    // Nothing is left to look at: what comes now comes by a hint.
+    // Nothing is left to check: a new job is announced by a hint.
     runner.run_due().await;
     for partition in ["shop-1", "shop-2", "shop-3"] {
         enqueue_in(&on, partition, &["job"], START).await;
@@ -257,7 +257,7 @@ pub async fn a_job_that_kills_its_hosts_becomes_a_dead_letter_without_being_trie
     };
     enqueue_in(&on, "shop", &["poison"], START).await;
     for _ in 0..2 {
-        // A host claims it, and is never heard of again.
+        // A host claims it, and disappears.
         let claimed = on.store.claim(&shop("shop"), QUEUE, MINUTE, 9).await;
         assert_eq!(claimed.unwrap().jobs.len(), 1);
         on.clock.advance(MINUTE);
@@ -295,7 +295,7 @@ pub async fn a_job_that_waits_for_the_store_never_becomes_a_dead_letter(on: Open
     assert_eq!((status.failures, status.dead_lettered), (0, 0));
 }
 
-/// Has jobs of partitions fail until they are dead letters.
+/// Makes jobs of partitions fail until they are dead letters.
 async fn dead_letters(on: &Opened, jobs: &[(&str, &str)]) {
     let runner = runner(on);
     let queue = Queue {
@@ -331,7 +331,7 @@ fn names(jobs: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The partitions and the ids of all dead letters, in pages of a size.
+/// Returns the partitions and the ids of all dead letters, read in pages of `limit`.
 async fn listed(on: &Opened, limit: usize) -> Vec<(String, String)> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

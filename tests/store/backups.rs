@@ -1,4 +1,5 @@
-//! Backups of the embedded store: made while it is written, restored into an empty folder, and damage that they find.
+//! Backups of the embedded store: made while it is written, restored into an empty folder, and the damage that they
+//! detect.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -35,7 +36,7 @@ fn open(folder: &Path) -> EmbeddedStore {
     open_when_free(folder, &clock())
 }
 
-/// The message of a backup or a restore that is refused.
+/// Returns the error of a refused backup or restore.
 fn refused(done: Result<Contents, String>) -> String {
     done.unwrap_err()
 }
@@ -70,8 +71,8 @@ fn a_backup_restores_everything() {
     assert_eq!(inspect(&from).unwrap().entries, 51);
 }
 
-/// Commits of an entry, a message and a job go on while a backup is made: it has all that were acknowledged before it,
-/// and each that it has is whole.
+/// Commits of an entry, a message and a job continue during the backup: it has all commits that were acknowledged
+/// before it, and each commit in it is complete.
 #[test]
 fn a_backup_made_under_load_is_one_moment() {
     let folder = TempDir::new().unwrap();
@@ -188,7 +189,7 @@ fn a_damaged_store_is_refused_after_an_unclean_end() {
     let folder = TempDir::new().unwrap();
     block_on(fill(&open(folder.path())));
     damage(&folder.path().join("tillgate.db"));
-    // A log is left behind by a process that did not close the store.
+    // A process that did not close the store leaves a log behind.
     fs::write(folder.path().join("tillgate.db-wal"), "a beginning").unwrap();
     let message = EmbeddedStore::open(folder.path(), clock()).unwrap_err();
     assert!(message.contains("is damaged"), "{message}");

@@ -12,7 +12,7 @@ use tillgate_store::{
     REMEMBER, Refusal, Revision,
 };
 
-/// One op of each kind that needs no earlier commit.
+/// Returns one op of each kind that needs no earlier commit.
 fn everything() -> [Op; 3] {
     [
         put("row", "1"),
@@ -431,7 +431,7 @@ pub async fn a_thousand_checks_fit_and_one_more_does_not(on: Opened) {
 }
 
 pub async fn a_name_of_512_bytes_fits_and_one_more_does_not(on: Opened) {
-    // Two bytes a character.
+    // Two bytes per character.
     let longest = "ä".repeat(256);
     for op in ops_of_every_kind_but_settle(&longest) {
         on.commit([op]).await;

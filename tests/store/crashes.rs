@@ -1,8 +1,8 @@
 //! `kill -9` of a process in the middle of commits: no acknowledged commit is lost, none is incomplete, and none is
 //! applied twice.
 //!
-//! The process is this test binary again, running only the test `child`, which does nothing unless the environment names
-//! a task. It prints each commit on stdout once it is acknowledged.
+//! The process is this test binary again, running only the test `child`, which does nothing unless the environment
+//! names a task. It prints each commit on stdout once it is acknowledged.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -71,14 +71,14 @@ impl Child {
         Self { process, lines }
     }
 
-    /// The next line that it prints, `None` when it has ended.
+    /// Returns the next line that it prints, or `None` when it has ended.
     pub fn line(&mut self) -> Option<String> {
         // The test runner prints before the first line, without a line break.
         std::iter::from_fn(|| self.lines.next())
             .find_map(|line| line.split_once(MARK).map(|(_, line)| line.to_owned()))
     }
 
-    /// Ends the limit of its files.
+    /// Removes the limit on its files.
     pub fn make_room(&self) {
         let process = i32::try_from(self.process.id()).unwrap();
         let unlimited = rustix::process::Rlimit {
@@ -93,7 +93,6 @@ impl Child {
         .unwrap();
     }
 
-    /// `kill -9`.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -107,7 +106,7 @@ impl Drop for Child {
     }
 }
 
-/// Not a test, but what a [`Child`] runs.
+/// Not a test: the code that a [`Child`] runs.
 #[test]
 #[expect(
     clippy::disallowed_methods,
@@ -118,7 +117,7 @@ fn child() {
         return;
     };
     let folder = std::env::var(FOLDER).unwrap();
-    // A cache so small that most pages are read from the disk.
+    // The cache is so small that most pages are read from the disk.
     let clock = Arc::new(SystemClock);
     let opened = EmbeddedStore::open_with_cache(Path::new(&folder), 1 << 20, clock);
     if task == "refused" {
@@ -160,8 +159,8 @@ async fn claim(store: &EmbeddedStore) {
     std::future::pending().await
 }
 
-/// Commits from several tasks at once, each with so many bytes of filler, with claims and trims between them, until it is
-/// killed.
+/// Commits from several concurrent tasks, each commit with `filler` bytes of filler, with claims and trims between
+/// them, until it is killed.
 async fn work(store: EmbeddedStore, filler: usize) {
     let store = Arc::new(store);
     let tasks = (0..TASKS).map(|task| {
@@ -202,8 +201,8 @@ async fn work(store: EmbeddedStore, filler: usize) {
     futures_util::future::join_all(tasks).await;
 }
 
-/// Commits, each until it succeeds, until some have succeeded after a failure. Prints each outcome, and reads after each
-/// failure.
+/// Makes commits and repeats each until it succeeds, until 20 in a row have succeeded after a failure. Prints each
+/// outcome, and reads after each failure.
 async fn fill(store: EmbeddedStore) {
     let (mut failures, mut done_since) = (0, 0);
     let begin = Instant::now();
@@ -227,7 +226,7 @@ async fn fill(store: EmbeddedStore) {
     }
 }
 
-/// Puts two hundred large entries, then reads them again and again; prints what it found.
+/// Puts two hundred large entries, then reads them again and again; prints the results.
 async fn read(store: &EmbeddedStore) {
     for n in 0..200 {
         let large = put(format!("{n:03}"), vec![b'x'; 10_000]);
@@ -241,7 +240,7 @@ async fn read(store: &EmbeddedStore) {
     }
 }
 
-/// Commits until it fails once, then waits for the store to be up again; prints each.
+/// Commits until it fails once, then waits until the store is up again; prints each outcome.
 async fn fail_once(store: &EmbeddedStore) {
     report("open");
     while let Ok(committed) = store.commit(commit([append("log", "m")])).await {
@@ -255,7 +254,7 @@ async fn fail_once(store: &EmbeddedStore) {
     report("done");
 }
 
-/// The partition of a commit: one of two, so that each has a history.
+/// Returns the partition of a commit: one of two, so that each has a history.
 fn partition_of(id: CommitId) -> Partition {
     named(if id.0.is_multiple_of(2) {
         "even"
@@ -264,7 +263,7 @@ fn partition_of(id: CommitId) -> Partition {
     })
 }
 
-/// A commit of an entry, a message and a job that are all named by its id.
+/// Returns a commit of an entry, a message and a job that are all named by its id.
 fn complete(id: CommitId) -> Commit {
     let name = format!("{:032x}", id.0);
     let job = enqueue("queue", &name, START);
@@ -285,7 +284,7 @@ pub fn id_of(text: &str) -> CommitId {
     CommitId(u128::from_str_radix(text, 16).unwrap())
 }
 
-/// Which acknowledged commits are missing, and which commits are incomplete.
+/// Returns the acknowledged commits that are missing, and the commits that are incomplete.
 pub async fn losses(store: &EmbeddedStore, acknowledged: &[CommitId]) -> Vec<String> {
     let mut losses = Vec::new();
     let mut complete = BTreeSet::new();
@@ -340,7 +339,8 @@ fn open(folder: &Path) -> EmbeddedStore {
     open_when_free(folder, &Arc::new(StoppedClock::at(SystemClock.now())))
 }
 
-/// As [`open`], with a clock. A process that another test is starting has copies of all locks for a moment.
+/// Like [`open`], with a clock. It waits, because a process that another test is starting holds copies of all locks
+/// for a moment.
 pub fn open_when_free(folder: &Path, clock: &Arc<StoppedClock>) -> EmbeddedStore {
     let begin = Instant::now();
     loop {
@@ -360,14 +360,14 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
     assert!(acknowledged > 100, "the children did almost nothing");
 }
 
-/// With so much to write that there are checkpoints all the time.
+/// The child writes so much that there are checkpoints all the time.
 #[test]
 fn a_process_killed_during_a_checkpoint_loses_nothing_it_acknowledged() {
     let acknowledged = kill_in("heavy work", ROUNDS / 2, 600);
     assert!(acknowledged > 600, "the children wrote almost nothing");
 }
 
-/// Kills a child in each round, after fewer than `most` acknowledgements; returns how many there were in all.
+/// Kills a child in each round, after fewer than `most` acknowledgements; returns the total number of acknowledgements.
 fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
     let folder = TempDir::new().unwrap();
     let mut acknowledged = Vec::new();
@@ -386,7 +386,7 @@ fn kill_in(task: &str, rounds: u32, most: u128) -> usize {
         while let Some(line) = child.line() {
             acknowledged.push(id_of(&line));
         }
-        // The check runs on a copy, so that its recovery does not change what the next round finds.
+        // The check runs on a copy, so that its recovery does not change the folder of the next round.
         let (copy, _file) = copy_of(folder.path());
         let store = open(copy.path());
         assert_eq!(

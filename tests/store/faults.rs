@@ -1,4 +1,4 @@
-//! The embedded store on a disk whose writes, syncs and reads fail, in a child (`support/failing_disk.rs`).
+//! The embedded store on a disk whose writes, syncs and reads fail, in a child process (`support/failing_disk.rs`).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tillgate_store::clock::{Clock, StoppedClock, SystemClock};
 use tillgate_store::{CommitId, EmbeddedStore};
 
-/// A folder of a store, and the disk that it is on.
+/// A store's folder, and the disk that it is on.
 struct OnFailingDisk {
     folder: TempDir,
     disk: FailingDisk,
@@ -27,15 +27,15 @@ impl OnFailingDisk {
         Child::start_on_failing_disk(task, self.folder.path(), &self.disk)
     }
 
-    /// Opens what the child has left.
+    /// Opens the store that the child has left.
     fn open(&self) -> EmbeddedStore {
         let clock = StoppedClock::at(SystemClock.now());
         open_when_free(self.folder.path(), &Arc::new(clock))
     }
 }
 
-/// The commits that a child acknowledges (`crashes::fill`), until so many have failed or it has ended; each failure must
-/// contain `why`.
+/// Returns the commits that a child acknowledges (`crashes::fill`) until `failures` commits have failed or the child
+/// has ended; each failure must contain `why`.
 fn acknowledged(child: &mut Child, failures: usize, why: &str) -> Vec<CommitId> {
     let (mut acknowledged, mut failed) = (Vec::new(), 0);
     while failed < failures
@@ -53,7 +53,7 @@ fn acknowledged(child: &mut Child, failures: usize, why: &str) -> Vec<CommitId> 
     acknowledged
 }
 
-/// The first commits of a child, which succeed.
+/// Returns the first commits of a child, which succeed.
 fn begun(child: &mut Child) -> Vec<CommitId> {
     let lines = (0..10).map(|_| child.line().unwrap());
     lines
@@ -145,7 +145,7 @@ fn a_disk_that_cannot_be_read_for_a_while_is_read_again_afterwards() {
     assert_eq!(read.unwrap(), "read 200");
 }
 
-/// A closed store leaves nothing that SQLite could open it with, and there is no room to make it.
+/// A closed store leaves none of the files that SQLite needs to open it, and there is no room to create them.
 #[test]
 fn a_closed_store_is_not_opened_on_a_full_disk_and_says_why() {
     let store = OnFailingDisk::new();

@@ -1,4 +1,4 @@
-//! What tests ask of a fresh store, and short constructors for commits, ops and checks.
+//! A fresh store for tests, and short constructors for commits, ops and checks.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Opened {
             .remove(0)
     }
 
-    /// The value of a key, as text.
+    /// Returns the value of a key, as text.
     pub async fn text(&self, key: &str) -> Option<String> {
         self.entry(key).await.map(|entry| text(&entry.value))
     }
@@ -59,7 +59,7 @@ impl Opened {
             .unwrap()
     }
 
-    /// The bodies of a log, as text.
+    /// Returns the bodies of a log, as text.
     pub async fn bodies(&self, log: &str) -> Vec<String> {
         let slice = self.read(log, Position::default(), usize::MAX).await;
         slice
@@ -87,7 +87,7 @@ impl Opened {
         self.store.queued(&partition(), queue, max).await.unwrap()
     }
 
-    /// Claims one job for a minute, which must be due.
+    /// Claims one job, which must be due, for a minute.
     pub async fn claim_one(&self, queue: &str) -> Job {
         let mut claimed = self.claim(queue, MINUTE, 1).await;
         assert_eq!(claimed.jobs.len(), 1, "nothing was due");
@@ -110,7 +110,7 @@ impl Opened {
     }
 }
 
-/// The partition of tests that need only one.
+/// Returns the partition of tests that need only one.
 pub fn partition() -> Partition {
     named("tenant")
 }
@@ -119,7 +119,7 @@ pub fn named(name: &str) -> Partition {
     Partition::new(name).unwrap()
 }
 
-/// A commit to [`partition`] with a random id.
+/// Returns a commit to [`partition`] with a random id.
 pub fn commit(ops: impl Into<Vec<Op>>) -> Commit {
     let id = CommitId::random();
     Commit {
@@ -130,7 +130,6 @@ pub fn commit(ops: impl Into<Vec<Op>>) -> Commit {
     }
 }
 
-/// A commit with checks.
 pub fn commit_if(checks: impl Into<Vec<Check>>, ops: impl Into<Vec<Op>>) -> Commit {
     Commit {
         checks: checks.into(),

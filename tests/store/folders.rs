@@ -13,7 +13,7 @@ fn open(folder: &Path) -> EmbeddedStore {
     open_when_free(folder, &clock())
 }
 
-/// The message of a folder that cannot be opened, which must name the folder.
+/// Returns the error of a folder that cannot be opened; it must name the folder.
 fn refusal(folder: &Path) -> String {
     let message = EmbeddedStore::open(folder, clock()).unwrap_err();
     assert!(message.contains(&folder.display().to_string()), "{message}");
@@ -24,7 +24,7 @@ fn mode(path: impl AsRef<Path>) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A folder with a closed store of one entry, and its file.
+/// Returns a folder with a closed store of one entry, and its file.
 fn closed() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     block_on(open(folder.path()).commit(commit([put("row", "1")]))).unwrap();
@@ -90,7 +90,7 @@ fn a_folder_is_opened_once_although_its_lock_file_is_removed() {
     let mut other = Child::start("hold", folder.path());
     assert_eq!(other.line().unwrap(), "open");
     fs::remove_file(folder.path().join("tillgate.lock")).unwrap();
-    // The first attempt begins another file.
+    // The first attempt creates another lock file.
     for _ in 0..2 {
         assert!(refusal(folder.path()).contains("is open in another process"));
     }
@@ -234,7 +234,7 @@ fn another_process_reads_while_the_store_is_open() {
     block_on(store.commit(commit([put("row", "2")]))).unwrap();
 }
 
-/// Whatever happened to the file, the store returns correct results or errors; it neither panics nor hangs.
+/// The store returns correct results or errors whatever has happened to its file; it neither panics nor hangs.
 #[test]
 fn a_damaged_store_never_panics() {
     let folder = TempDir::new().unwrap();
@@ -323,7 +323,7 @@ async fn use_everything(store: &EmbeddedStore) -> Result<(), String> {
     Ok(())
 }
 
-/// A copy of the folder of a store that no process has open, and the path of its file.
+/// Returns a copy of the folder of a store that no process has open, and the path of its file.
 pub fn copy_of(folder: &Path) -> (TempDir, PathBuf) {
     let copy = TempDir::new().unwrap();
     for file in ["tillgate.db", "tillgate.db-wal"] {

@@ -76,7 +76,7 @@ pub async fn a_change_is_visible_when_its_hint_comes(on: Opened) {
     listener.await.unwrap();
 }
 
-/// Partitions that a listener to all of them has heard of, until all that are named are among them.
+/// Returns the partitions that a listener to all of them has heard of, once all expected ones are among them.
 async fn heard(hints: &mut PartitionHints, expected: &[&str]) {
     let mut missing: HashSet<_> = expected
         .iter()

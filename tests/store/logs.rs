@@ -4,7 +4,7 @@ use super::fixture::*;
 use tillgate_store::clock::Timestamp;
 use tillgate_store::{CommitError, Position, Refusal, Revision, Slice};
 
-/// Appends messages a second apart, each in its own commit, the first at [`START`].
+/// Appends messages a second apart, each in a separate commit, the first at [`START`].
 async fn append_each_second(on: &Opened, count: u32) -> Vec<Position> {
     let mut positions = Vec::new();
     for n in 0..count {
@@ -57,7 +57,7 @@ pub async fn the_publish_time_is_that_of_the_clock(on: Opened) {
     );
 }
 
-/// The publish times of a log, which must strictly increase.
+/// Returns the publish times of a log, which must strictly increase.
 async fn increasing_times(on: &Opened) -> Vec<Timestamp> {
     let slice = on.read("log", Position(0), usize::MAX).await;
     let times: Vec<_> = slice
@@ -213,7 +213,7 @@ pub async fn a_large_max_reads_everything(on: Opened) {
 
 pub async fn trimming_drops_older_messages_and_returns_how_many(on: Opened) {
     append_each_second(&on, 5).await;
-    // The message published at that very time is kept.
+    // The message published at exactly that time is kept.
     assert_eq!(on.trim("log", seconds(2), 9).await, 2);
     assert_eq!(on.bodies("log").await, ["2", "3", "4"]);
     assert_eq!(on.trim("log", seconds(2), 9).await, 0);

@@ -1,10 +1,10 @@
-//! The conformance suite: what every store guarantees, each guarantee one test for each store.
+//! The conformance suite: what every store guarantees, with one test for each guarantee and store.
 //!
-//! A behaviour is an async function that takes a fresh, empty store; `every_store!` lists them all and turns each into one
-//! test for each store, such as `embedded::queues::a_settled_job_is_gone`. A new store is one line there and one
-//! function in `fixture`. What is specific to the embedded store is in `folders`, `restarts`, `crashes`, `faults` and
-//! `backups`, and in the unit tests of `tests/store/embedded/`. `regular_files` is about no store.
-//! What is specific to Redis is in `redis_keys` and beside it; `redis_faults` lets servers fail under load.
+//! A behavior is an async function that takes a fresh, empty store; `every_store!` lists them all and turns each into
+//! one test for each store, such as `embedded::queues::a_settled_job_is_gone`. A new store is one line there and one
+//! function in `fixture`. Tests that are specific to the embedded store are in `folders`, `restarts`, `crashes`,
+//! `faults` and `backups`, and in the unit tests of `tests/store/embedded/`. `regular_files` does not concern a store.
+//! Tests that are specific to Redis are in `redis_store`; `redis_faults` makes servers fail under load.
 
 #![allow(
     clippy::unwrap_used,

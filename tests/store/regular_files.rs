@@ -1,4 +1,4 @@
-//! Which files are read that a host reads again while it runs.
+//! Only regular files are read again while a host runs.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! What persists when the embedded store is closed and opened again.
+//! Data that persists when the embedded store is closed and opened again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn all_leases_end_at_a_restart_and_leases_still_increase() {
         assert_eq!(claim(&store).await.jobs, []);
         drop(store);
 
-        // The clock stands, so the lease would go on for a minute.
+        // The clock is stopped, so the lease would last for another minute.
         let store = open(folder.path(), START);
         let again = claim(&store).await.jobs;
         assert_eq!((ids(&again), again[0].attempt), (vec!["b"], 2));
@@ -253,7 +253,8 @@ fn a_hundred_restarts_change_nothing() {
     });
 }
 
-/// Takes the outcomes that a child prints, until it has failed so often or has ended. See `crashes::fill`.
+/// Returns the acknowledged commits that a child prints, until `failures` commits have failed or the child has ended.
+/// See `crashes::fill`.
 fn outcomes_of(child: &mut Child, folder: &Path, failures: usize) -> Vec<CommitId> {
     let (mut acknowledged, mut failed) = (Vec::new(), 0);
     while failed < failures
@@ -272,7 +273,7 @@ fn outcomes_of(child: &mut Child, folder: &Path, failures: usize) -> Vec<CommitI
     acknowledged
 }
 
-/// The disk fills up in the middle of commits, and has room again while the process goes on.
+/// The disk fills up in the middle of commits, and has room again while the process continues.
 #[test]
 fn a_full_disk_is_reported_and_written_again_once_there_is_room() {
     let folder = TempDir::new().unwrap();

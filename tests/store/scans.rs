@@ -3,7 +3,7 @@
 use super::fixture::*;
 use tillgate_store::Page;
 
-/// Puts keys with themselves as their values.
+/// Puts keys whose values are the keys themselves.
 async fn fill(on: &Opened, keys: &[&str]) {
     on.commit(
         keys.iter()
@@ -49,7 +49,7 @@ pub async fn a_prefix_of_the_greatest_characters_has_an_end(on: Opened) {
     let greatest = "\u{10ffff}\u{10ffff}";
     let longer = "\u{10ffff}\u{10ffff}1";
     fill(&on, &["\u{10ffff}", greatest, longer]).await;
-    // Partitions that a scan with a wrong end would reach.
+    // Partitions that a scan with a wrong end would include.
     for name in ["tenant\u{10ffff}", "tenanu", "tenant1"] {
         let neighbour = tillgate_store::Commit {
             partition: named(name),

@@ -1,4 +1,4 @@
-//! A certificate authority of a test, and the certificates for this machine that it issues.
+//! A certificate authority for tests, and the certificates for this machine that it issues.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-/// A certificate and its key, PEM.
+/// A certificate and its key, in PEM.
 #[derive(Clone)]
 pub struct Issued {
     pub chain: String,
@@ -22,7 +22,7 @@ pub struct Issued {
     pub der: Vec<u8>,
 }
 
-/// The files of a certificate, as a host is given them.
+/// The certificate files that are configured on a host.
 pub struct Files {
     pub chain: PathBuf,
     pub key: PathBuf,
@@ -41,7 +41,7 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// A certificate that is valid for a year from yesterday.
+    /// Issues a certificate that is valid for a year from yesterday.
     pub fn issue(&self) -> Issued {
         let now = SystemClock.now();
         self.issue_valid(now.minus(DAY), now.plus(365 * DAY))
@@ -61,7 +61,7 @@ impl Authority {
         }
     }
 
-    /// A client that trusts no other authority, and knows with which certificate it was answered.
+    /// Returns a client that trusts only this authority and knows the certificate of each answer.
     pub fn client(&self) -> ClientBuilder {
         let own = Certificate::from_pem(self.pem().as_bytes()).unwrap();
         reqwest::Client::builder()
@@ -71,7 +71,7 @@ impl Authority {
 }
 
 impl Files {
-    /// The files of a folder.
+    /// Returns the paths of the files in a folder.
     pub fn new(folder: &Path) -> Self {
         Self {
             chain: folder.join("fullchain.pem"),
@@ -79,7 +79,7 @@ impl Files {
         }
     }
 
-    /// Writes them, one after the other, as a script might.
+    /// Writes them one after the other, as a script might.
     pub fn write(&self, issued: &Issued) {
         std::fs::write(&self.chain, &issued.chain).unwrap();
         std::fs::write(&self.key, &issued.key).unwrap();

@@ -1,4 +1,4 @@
-//! The OpenAPI document of a host, and whether a request and its answer are as it says.
+//! The OpenAPI document of a host, and checks of requests and answers against it.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use serde_json::{Map, Value, json};
@@ -13,15 +13,15 @@ pub struct Exchange<'a> {
     pub method: &'a str,
     /// The path, with its query.
     pub path: &'a str,
-    /// What was sent; null for nothing.
+    /// The request's body; null for none.
     pub sent: &'a Value,
     pub status: u16,
     pub headers: &'a reqwest::header::HeaderMap,
-    /// The body, of a stream nothing.
+    /// The answer's body; empty for a stream.
     pub body: &'a [u8],
 }
 
-/// Headers that come only while the store is unavailable.
+/// Headers that appear only while the store is unavailable.
 const SELDOM: [&str; 1] = ["Tillgate-Stale"];
 
 impl Documented {
@@ -31,7 +31,7 @@ impl Documented {
         Self(document)
     }
 
-    /// The ids of the operations with one of these tags.
+    /// Returns the ids of the operations with one of these tags.
     pub fn tagged(&self, tags: &[&str]) -> Vec<String> {
         let paths = self.0["paths"].as_object().unwrap().values();
         let operations = paths.flat_map(|methods| methods.as_object().unwrap().values());
@@ -39,8 +39,8 @@ impl Documented {
         tagged.map(id_of).collect()
     }
 
-    /// The operation of a method and path, and the values of the path's parameters. Where a step of one path is fixed, that
-    /// path is meant.
+    /// Returns the operation of a method and path, and the values of the path's parameters. A template with a fixed
+    /// segment takes precedence over one with a parameter.
     fn operation(&self, method: &str, path: &str) -> Option<(&Value, Map<String, Value>)> {
         let method = method.to_ascii_lowercase();
         let paths = self.0["paths"].as_object().unwrap().iter();
@@ -72,7 +72,7 @@ impl Documented {
             .collect()
     }
 
-    /// The id of an exchange's operation, and what of the exchange is not as the document says.
+    /// Returns the id of an exchange's operation, and where the exchange does not fit the document.
     pub fn check(&self, exchange: &Exchange<'_>) -> (String, Vec<String>) {
         let (path, query) = exchange.path.split_once('?').unwrap_or((exchange.path, ""));
         let Some((operation, params)) = self.operation(exchange.method, path) else {
@@ -90,7 +90,7 @@ impl Documented {
         (id_of(operation), faults)
     }
 
-    /// What was accepted and should not be, by the document.
+    /// Returns where an accepted request does not fit the document.
     fn faults_of_request(
         &self,
         operation: &Value,
@@ -132,7 +132,7 @@ impl Documented {
             (true, _) => {}
             (false, true) => faults.push("a body is not documented".to_owned()),
             (false, false) => {
-                // It is of one of the media types.
+                // It must fit one of the media types.
                 let contents = body["content"].as_object().unwrap().values();
                 let found = contents.map(|content| self.faults_of(&content["schema"], sent));
                 let found = found.min_by_key(Vec::len).unwrap();
@@ -183,7 +183,7 @@ fn id_of(operation: &Value) -> String {
     operation["operationId"].as_str().unwrap().to_owned()
 }
 
-/// The values of a template's parameters in a path, if the path is of it.
+/// Returns the values of a template's parameters in a path, if the path matches the template.
 fn values(template: &str, path: &str) -> Option<Map<String, Value>> {
     let (steps, found) = (template.split('/'), path.split('/'));
     if steps.clone().count() != found.clone().count() {

@@ -1,5 +1,5 @@
-//! Documents of reference rates, written as the European Central Bank writes them: what is quoted, separated and padded
-//! how stands here, what is read from them does not.
+//! Writes documents of reference rates as the European Central Bank does, with its separators and padding. Reading
+//! them is tested elsewhere.
 
 use std::io::{Cursor, Write};
 
@@ -8,7 +8,7 @@ use tillgate_rates::reference::{Day, Quote};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A day as a line of text: `2026-11-20 SEK 11.05 USD 1.149`.
+/// Parses a day from a line of text: `2026-11-20 SEK 11.05 USD 1.149`.
 pub fn day(line: &str) -> Day {
     let mut words = line.split_whitespace();
     let date = words.next().unwrap().parse().unwrap();
@@ -22,7 +22,7 @@ pub fn day(line: &str) -> Day {
     Day { date, quotes }
 }
 
-/// `eurofxref-daily.xml`: indented, attributes in single quotes, zeros at the end of a rate.
+/// Writes `eurofxref-daily.xml`: indented, attributes in single quotes, trailing zeros in rates.
 pub fn daily_xml(day: &Day) -> String {
     let mut cubes = format!("\t\t<Cube time='{}'>\n", day.date);
     for Quote { currency, rate } in &day.quotes {
@@ -32,7 +32,7 @@ pub fn daily_xml(day: &Day) -> String {
     envelope(&format!("\n\t<Cube>\n{cubes}\t\t</Cube>\n\t</Cube>\n"))
 }
 
-/// `eurofxref-hist-90d.xml` and `eurofxref-hist.xml`: all days on one line, attributes in double quotes.
+/// Writes `eurofxref-hist-90d.xml` and `eurofxref-hist.xml`: all days on one line, attributes in double quotes.
 pub fn history_xml(days: &[Day]) -> String {
     let mut cubes = String::new();
     for day in days {
@@ -56,7 +56,7 @@ fn envelope(content: &str) -> String {
     )
 }
 
-/// `eurofxref.csv`: separated by a comma and a space, also after the last column, and the date written out.
+/// Writes `eurofxref.csv`: separated by a comma and a space, also after the last column, with the date spelled out.
 pub fn daily_csv(day: &Day) -> String {
     let mut lines = [
         "Date, ".to_owned(),
@@ -69,8 +69,8 @@ pub fn daily_csv(day: &Day) -> String {
     format!("{}\n{}\n", lines[0], lines[1])
 }
 
-/// `eurofxref-hist.csv`: a comma after every value, and `N/A` for what was not quoted. Columns of `left` are currencies
-/// that are quoted no more, with a value on the oldest day.
+/// Writes `eurofxref-hist.csv`: a comma after every value, and `N/A` for currencies that were not quoted. The columns
+/// in `left` are currencies that are no longer quoted, with a value on the oldest day.
 pub fn history_csv(days: &[Day], left: &[&str]) -> String {
     let mut columns: Vec<&str> = Vec::new();
     for quote in days.iter().flat_map(|day| &day.quotes) {
@@ -103,7 +103,7 @@ pub fn history_csv(days: &[Day], left: &[&str]) -> String {
     text
 }
 
-/// A rate with five digits at least, as the ECB publishes it: `1.1490`, `180.20`, `26350.00`.
+/// Returns a rate with at least five digits, as the ECB publishes it: `1.1490`, `180.20`, `26350.00`.
 fn padded(rate: Rate) -> String {
     let text = rate.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -111,7 +111,7 @@ fn padded(rate: Rate) -> String {
     format!("{whole}.{fraction:0<decimals$}")
 }
 
-/// `eurofxref-hist.zip`: a zip file of these entries, deflated.
+/// Writes `eurofxref-hist.zip`: a zip file of these entries, deflated.
 pub fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let deflated =

@@ -1,20 +1,19 @@
-//! A strict reader of what `/metrics` answers: OpenMetrics 1.0 as text. Whatever Prometheus would refuse fails the test.
+//! A strict reader of the text of `/metrics`, OpenMetrics 1.0. Anything that Prometheus would refuse fails the test.
 
 use std::collections::BTreeMap;
 
 /// The labels of a sample, by name.
 pub type Labels = BTreeMap<String, String>;
 
-/// A family and its samples.
 #[derive(Clone, Debug, Default)]
 pub struct Family {
     pub kind: String,
     pub unit: Option<String>,
-    /// With what follows the family's name, such as `_total`.
+    /// The name without the family's name, such as `_total`, the labels and the value.
     pub samples: Vec<(String, Labels, f64)>,
 }
 
-/// What was scraped.
+/// The result of a scrape.
 #[derive(Clone, Debug)]
 pub struct Scrape {
     pub families: BTreeMap<String, Family>,
@@ -69,7 +68,7 @@ impl Scrape {
         }
     }
 
-    /// How many series there are.
+    /// Returns the number of series.
     pub fn series(&self) -> usize {
         self.families
             .values()
@@ -77,7 +76,7 @@ impl Scrape {
             .sum()
     }
 
-    /// The sum of the samples of a metric that have these labels, among others.
+    /// Returns the sum of the samples of a metric that have these labels, among others.
     pub fn sum(&self, metric: &str, labels: &[(&str, &str)]) -> f64 {
         let is_meant = |sample: &Labels| {
             let has =
@@ -93,7 +92,7 @@ impl Scrape {
             .sum()
     }
 
-    /// The values of a label, wherever it is.
+    /// Returns the values of a label in all series.
     pub fn values(&self, label: &str) -> Vec<&str> {
         let samples = self.families.values().flat_map(|family| &family.samples);
         let mut values: Vec<&str> = samples
@@ -106,7 +105,7 @@ impl Scrape {
 }
 
 impl Family {
-    /// The names of its labels.
+    /// Returns the names of the family's labels.
     pub fn labels(&self) -> Vec<&str> {
         let names = self.samples.iter().flat_map(|(_, labels, _)| labels.keys());
         let mut names: Vec<&str> = names.map(String::as_str).collect();
@@ -177,7 +176,7 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(fits)
 }
 
-/// Labels as they are written: `name="value"`, with `\\`, `\"` and `\n` in values, and commas between them.
+/// Reads labels: `name="value"`, with `\\`, `\"` and `\n` in values, and commas between them.
 fn read_labels(text: &str) -> Labels {
     let mut labels = Labels::new();
     let mut rest = text;

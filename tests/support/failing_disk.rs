@@ -1,5 +1,5 @@
-//! A disk that fails while a test wants it to: a library (`failing_disk.c`) that is preloaded into a process lets writes,
-//! syncs and reads of the files of an embedded store fail.
+//! A disk that fails on demand: a library (`failing_disk.c`) is preloaded into a process and makes writes, syncs and
+//! reads of an embedded store's files fail.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// What fails with it never ends.
+/// An operation that fails with this number never returns.
 pub const HANG: u32 = 0;
 pub const EIO: u32 = 5;
 pub const ENOSPC: u32 = 28;
@@ -23,15 +23,15 @@ impl FailingDisk {
         Self(TempDir::new().unwrap())
     }
 
-    /// Makes it the disk of a process that is about to be started.
+    /// Makes this the disk of a process that is about to be started.
     pub fn apply(&self, command: &mut Command) {
         command
             .env("LD_PRELOAD", library())
             .env("FAILING_DISK", self.0.path());
     }
 
-    /// From now on, `what` fails with an error number: `write`, `sync` or `read` of a store, `record-write` and so on of a record
-    /// of decisions, `key-read` of the key of a certificate, `unfinished-write` of files that have no name yet.
+    /// From now on, `what` fails with an error number: `write`, `sync` or `read` of a store; `record-write` and so on
+    /// of a decision log; `key-read` of a certificate's key; `unfinished-write` of files that have no name yet.
     pub fn fail(&self, what: &str, error: u32) {
         let unfinished = self.0.path().join("unfinished");
         fs::write(&unfinished, error.to_string()).unwrap();
@@ -43,7 +43,7 @@ impl FailingDisk {
     }
 }
 
-/// The library, compiled once.
+/// Returns the library, compiled once.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_folder, library) = LIBRARY.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Commands that hang in the middle of what they write, until they are killed.
+//! Commands that hang while they write, until they are killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::process::{Child, Command, Stdio};
 use super::failing_disk::{FailingDisk, HANG};
 use super::wait::wait_for;
 
-/// A command that hangs; killed when dropped.
+/// A hanging command, killed when dropped.
 pub struct Hanging {
     child: Child,
     _disk: FailingDisk,
 }
 
 impl Hanging {
-    /// Starts a command, and waits until it writes to a folder or one in it.
+    /// Starts a command, and waits until it writes to a folder or to one inside it.
     pub fn start(mut command: Command, folder: &Path) -> Self {
         let disk = FailingDisk::new();
         disk.fail("unfinished-write", HANG);
@@ -24,7 +24,7 @@ impl Hanging {
             child: command.spawn().unwrap(),
             _disk: disk,
         };
-        // Beside the lock of a folder.
+        // More than the folder's lock file.
         let has_files = |it: &PathBuf| fs::read_dir(it).is_ok_and(|files| files.count() > 1);
         let is_written = |it: &PathBuf| it.is_file() || has_files(it);
         wait_for("it writes", || unfinished(folder).iter().any(is_written));
@@ -39,7 +39,7 @@ impl Drop for Hanging {
     }
 }
 
-/// The unfinished files, and folders of such, that are in a folder or one in it.
+/// Returns the unfinished files and folders in a folder or in one inside it.
 pub fn unfinished(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

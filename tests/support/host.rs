@@ -1,7 +1,7 @@
-//! A host to test against: in process on a free port, or as the real program in a process of its own.
+//! A host for tests: in this process on a free port, or the real program in a separate process.
 //!
-//! A host in this process on a store in memory fails its test when it is dropped and work is left over: jobs that are
-//! due, or messages of which nothing says that they are kept.
+//! When a host in this process on a store in memory is dropped, it fails its test if work is left over: jobs that are
+//! due, or messages in a log that is not declared as kept.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::ops::Deref;
@@ -34,14 +34,14 @@ use super::wait::{DEADLINE, Lines, ended};
 #[path = "keys.rs"]
 pub mod keys;
 
-/// The program, where cargo tells.
+/// The path of the program, if cargo provides it.
 pub const PROGRAM: Option<&str> = option_env!("CARGO_BIN_EXE_tillgate");
 
-/// The logs whose messages are kept on purpose: the change feed's are, until they are trimmed, and those that a test reads
-/// itself.
+/// The logs that keep messages on purpose: the change feed until it is trimmed, the topic, the events, and the log
+/// that tests read.
 const KEPT_LOGS: &[&str] = &[CHANGES, TOPIC, EVENT_LOG, "events"];
 
-/// How many partitions are listed at once.
+/// The number of partitions to list at once.
 const PAGE: usize = 500;
 
 /// A host in this process.
@@ -50,7 +50,7 @@ pub struct Host {
     pub features: Features,
     pub url: String,
     pub http: Client,
-    /// How long it may take for the jobs that are due at its end.
+    /// The time allowed for the jobs that are due at its end.
     pub patience: Duration,
     store: HostStore,
     serving: JoinHandle<()>,
@@ -65,7 +65,7 @@ impl Drop for Host {
         {
             let begin = Instant::now();
             let mut left_over = left_over(store, self.app.clock.now());
-            // Jobs that have just become due are being done, on threads of their own.
+            // Jobs that have just become due are running on other threads.
             while !left_over.is_empty() && begin.elapsed() < self.patience {
                 std::thread::sleep(Duration::from_millis(1));
                 left_over = self::left_over(store, self.app.clock.now());
@@ -75,7 +75,7 @@ impl Drop for Host {
     }
 }
 
-/// The store of a host. What is left over on another one than a store in memory is not checked.
+/// The store of a host. Leftovers are checked only on a store in memory.
 #[derive(Clone, Debug)]
 pub enum HostStore {
     Memory(Arc<MemoryStore>),
@@ -120,7 +120,7 @@ impl From<Arc<dyn Store>> for HostStore {
     }
 }
 
-/// The jobs that are due and not under a lease, and the logs with messages that are not kept on purpose.
+/// Returns the jobs that are due and not under a lease, and the logs with messages that are not kept on purpose.
 fn left_over(store: &MemoryStore, now: Timestamp) -> Vec<String> {
     let mut left_over = Vec::new();
     let mut after: Option<Partition> = None;
@@ -130,7 +130,7 @@ fn left_over(store: &MemoryStore, now: Timestamp) -> Vec<String> {
         for partition in &page {
             let metadata = at_once(store.metadata(partition));
             for queue in &metadata.queues {
-                // The first is the one that is due first. A job under a lease is due when the lease ends.
+                // The first job is the one that is due first. A job under a lease is due when the lease ends.
                 let first = at_once(store.jobs(partition, queue, None, 1)).pop();
                 let due = first.filter(|job| job.due <= now);
                 left_over.extend(due.map(|job| format!("{partition:?} {queue}: {job:?}")));
@@ -148,33 +148,33 @@ fn left_over(store: &MemoryStore, now: Timestamp) -> Vec<String> {
     }
 }
 
-/// Asks hosts, without TLS, so that it need not read the certificates of this machine. An answer of which nothing comes any
-/// more is an error.
+/// Returns a client for hosts. It has no TLS, so it need not read the certificates of this machine. It fails when an
+/// answer stalls.
 pub fn client() -> Client {
     let client = Client::builder().tls_danger_accept_invalid_certs(true);
     let client = client.connect_timeout(DEADLINE);
     client.read_timeout(DEADLINE).build().unwrap()
 }
 
-/// What a store in memory answers, which never waits.
+/// Returns the answer of a store in memory, which never waits.
 fn at_once<T>(answer: impl Future<Output = Result<T, Unavailable>>) -> T {
     let answer = answer.now_or_never();
     answer.expect("a store in memory answers at once").unwrap()
 }
 
 impl Host {
-    /// A host on an empty store in memory.
+    /// Starts a host on an empty store in memory.
     pub async fn start() -> Self {
         let clock = Arc::new(SystemClock);
         Self::start_on(Arc::new(MemoryStore::new(clock.clone())), clock).await
     }
 
-    /// A host on a store, with a clock.
+    /// Starts a host on a store, with a clock.
     pub async fn start_on(store: impl Into<HostStore>, clock: Arc<dyn Clock>) -> Self {
         Self::start_configured(store, clock, |_| ()).await
     }
 
-    /// The same, with other settings than the defaults.
+    /// Starts a host with other settings than the defaults.
     pub async fn start_configured(
         store: impl Into<HostStore>,
         clock: Arc<dyn Clock>,
@@ -185,7 +185,7 @@ impl Host {
         Self::start_with(config, store.into(), clock, listener, Arc::new(SystemNames)).await
     }
 
-    /// The same, where receivers of webhooks have the addresses that a test wants.
+    /// Starts a host that resolves the names of receivers with this resolver.
     pub async fn start_resolving(
         store: impl Into<HostStore>,
         clock: Arc<dyn Clock>,
@@ -223,12 +223,12 @@ impl Host {
         }
     }
 
-    /// Does the background jobs that are due, and has memory follow.
+    /// Runs the background jobs that are due, and refreshes memory.
     pub async fn run_due(&self) {
         self.app.runner.run_due().await;
     }
 
-    /// A client of a tenant with these roles.
+    /// Creates a client of a tenant with these roles.
     pub async fn client(&self, tenant: &str, roles: &[&str]) -> Credentials {
         let tenant = TenantId::new(tenant).unwrap();
         self.features
@@ -238,7 +238,7 @@ impl Host {
             .unwrap()
     }
 
-    /// An access token of a client of a tenant with these roles.
+    /// Returns an access token of a client of a tenant with these roles.
     pub async fn token(&self, tenant: &str, roles: &[&str]) -> String {
         let client = self.client(tenant, roles).await;
         token(
@@ -250,14 +250,13 @@ impl Host {
         .await
     }
 
-    /// A request to a path.
     pub fn request(&self, method: Method, path: &str, token: &str) -> RequestBuilder {
         self.http
             .request(method, format!("{}{path}", self.url))
             .bearer_auth(token)
     }
 
-    /// Sends JSON and answers the status and the JSON that comes back.
+    /// Sends JSON; returns the status and the JSON of the answer.
     pub async fn send(
         &self,
         method: Method,
@@ -275,13 +274,13 @@ impl Host {
         .await
     }
 
-    /// The status and JSON of a path.
+    /// Gets a path; returns the status and JSON.
     pub async fn get(&self, path: &str, token: &str) -> (u16, Value) {
         read(self.request(Method::GET, path, token).send().await.unwrap()).await
     }
 }
 
-/// A free port of this machine, and the settings of a host that listens there on a store in memory.
+/// Returns a free port of this machine, and the settings of a host that listens there on a store in memory.
 async fn prepare() -> (Listener, Config) {
     let listener = Listener::bind("127.0.0.1:0".parse().unwrap())
         .await
@@ -295,7 +294,7 @@ async fn prepare() -> (Listener, Config) {
     (listener, config)
 }
 
-/// The status of an answer, and its JSON; null when it has no body.
+/// Returns the status of an answer, and its JSON; null if it has no body.
 pub async fn read(response: Response) -> (u16, Value) {
     let status = response.status().as_u16();
     let body = response.bytes().await.unwrap();
@@ -307,7 +306,7 @@ pub async fn read(response: Response) -> (u16, Value) {
     (status, json)
 }
 
-/// An access token for a client's credentials.
+/// Returns an access token for a client's credentials.
 pub async fn token(http: &Client, url: &str, id: &str, secret: &str) -> String {
     let form = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example";
     let request = http
@@ -320,11 +319,11 @@ pub async fn token(http: &Client, url: &str, id: &str, secret: &str) -> String {
     body["access_token"].as_str().unwrap().to_owned()
 }
 
-/// The real program, in a process of its own; killed when dropped.
+/// The real program in a separate process, killed when dropped.
 pub struct Program {
     child: Child,
     pub url: String,
-    /// What it printed to stdout until it was ready, its first line aside.
+    /// The lines that it printed to stdout until it was ready, except the first.
     pub printed: String,
 }
 
@@ -335,13 +334,13 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// `tillgate serve` on a store in a folder.
+    /// Runs `tillgate serve` on a store in a folder.
     pub fn serve(folder: &Path) -> Self {
         let store = format!("embedded:{}", folder.display());
         Self::start(&["serve", "--listen", "127.0.0.1:0", "--store", &store], "")
     }
 
-    /// The same, with its log as JSON in a file.
+    /// Runs `tillgate serve` on a store in a folder, with its log as JSON in a file.
     pub fn serve_logging(folder: &Path, log: &Path) -> Self {
         let store = format!("embedded:{}", folder.display());
         let mut command = Command::new(PROGRAM.expect("tests know where the program is"));
@@ -353,7 +352,7 @@ impl Program {
         Self::spawn(&mut command, "")
     }
 
-    /// `tillgate serve` on a store in memory, its operator's credentials in `operator.json` of a folder.
+    /// Runs `tillgate serve` on a store in memory, with its operator's credentials in `operator.json` of a folder.
     pub fn serve_in_memory(folder: &Path) -> Self {
         let file = folder.join("operator.json").display().to_string();
         let store = ["--store", "memory:", "--operator-file", &file];
@@ -363,27 +362,27 @@ impl Program {
         )
     }
 
-    /// `tillgate demo`.
+    /// Runs `tillgate demo`.
     pub fn demo() -> Self {
         Self::start(&["demo", "--listen", "127.0.0.1:0"], "curl ")
     }
 
-    /// Starts it and reads what it prints until a line that begins with `until`.
+    /// Starts the program and reads its output up to a line that begins with `until`.
     fn start(arguments: &[&str], until: &str) -> Self {
         let mut command = Self::command();
         Self::spawn(command.args(arguments).stderr(Stdio::inherit()), until)
     }
 
-    /// The program, to be given arguments and an environment.
+    /// Returns the command of the program, without arguments.
     pub fn command() -> Command {
         Command::new(PROGRAM.expect("tests know where the program is"))
     }
 
-    /// The same of a command that is complete.
+    /// Starts a complete command, and reads its output up to a line that begins with `until`.
     pub fn spawn(command: &mut Command, until: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = Lines::of("the program", child.stdout.take().unwrap());
-        // Killed from here on, whatever happens.
+        // From here on, the process is killed whatever happens.
         let mut program = Self {
             child,
             url: String::new(),
@@ -401,23 +400,22 @@ impl Program {
         program
     }
 
-    /// The processor time that it has taken, in seconds.
+    /// Returns the processor time that it has used, in seconds.
     pub fn processor_time(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let after_name = stat.rsplit_once(") ").unwrap().1;
         let fields: Vec<&str> = after_name.split(' ').collect();
-        // utime and stime, in hundredths.
+        // utime and stime, in hundredths of a second.
         let ticks = |field: usize| fields[field].parse::<f64>().unwrap() / 100.0;
         ticks(11) + ticks(12)
     }
 
-    /// `kill -9`.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// SIGTERM; answers the exit code.
+    /// Sends SIGTERM; returns the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         let pid = self.child.id().to_string();
         assert!(
@@ -431,7 +429,7 @@ impl Program {
     }
 }
 
-/// Takes out of an answer who has last changed what it tells: their name, or null.
+/// Removes the name of the last editor from an answer; returns it, or null.
 pub fn take_modifier(answer: &mut Value) -> Value {
     let taken = answer.as_object_mut().unwrap().remove("lastModifiedBy");
     taken.map_or(Value::Null, |by| by["name"].clone())

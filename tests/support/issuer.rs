@@ -1,4 +1,4 @@
-//! An identity provider: signs users' tokens with keys of its own, and serves its JWK set on a free port.
+//! An identity provider: it signs users' tokens with its own keys, and serves its JWK set on a free port.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,15 +19,15 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What the provider answers at its JWK set's address.
+/// The answer at the address of the JWK set.
 #[derive(Clone)]
 pub enum Answer {
     Status(u16, String),
-    /// The head, and then nothing.
+    /// Sends the head, and then nothing.
     Hang,
 }
 
-/// A provider that runs.
+/// A running provider.
 pub struct Issuer {
     pub name: String,
     pub url: String,
@@ -43,7 +43,6 @@ impl Drop for Issuer {
     }
 }
 
-/// A key that signs.
 pub struct SigningKey {
     pub kid: String,
     pub algorithm: Algorithm,
@@ -54,7 +53,7 @@ impl SigningKey {
     pub fn rsa(kid: &str) -> Self {
         let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
         let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
-        // `jsonwebtoken` takes the key of PKCS #1, which ends what PKCS #8 wraps around it.
+        // `jsonwebtoken` takes a PKCS #1 key, which is at the end of the PKCS #8 wrapper.
         let wrapped = der.as_ref();
         let begin = (20..30).find(|at| wrapped[*at..].starts_with(&[0x30, 0x82]));
         Self {
@@ -86,13 +85,13 @@ impl SigningKey {
         self.sign_as(self.algorithm, claims)
     }
 
-    /// Signs claims as they are written.
+    /// Signs the text of claims unchanged.
     pub fn sign_raw(&self, claims: &str) -> String {
         let header = json!({ "alg": self.algorithm, "kid": self.kid }).to_string();
         self.sign_text(&header, claims)
     }
 
-    /// Signs under a header as it is written.
+    /// Signs claims under the text of a header.
     pub fn sign_with(&self, header: &str, claims: &Value) -> String {
         self.sign_text(header, &claims.to_string())
     }
@@ -110,7 +109,7 @@ impl SigningKey {
     }
 }
 
-/// A token under an HMAC, whatever its header says.
+/// Returns a token with an HMAC, whatever its header says.
 pub fn hmac(header: &str, claims: &str, secret: &str) -> String {
     let text = format!("{}.{}", BASE64URL.encode(header), BASE64URL.encode(claims));
     let key = EncodingKey::from_secret(secret.as_bytes());
@@ -118,7 +117,6 @@ pub fn hmac(header: &str, claims: &str, secret: &str) -> String {
     format!("{text}.{}", signature.unwrap())
 }
 
-/// A JWK set.
 pub fn set(keys: &[Value]) -> String {
     json!({ "keys": keys }).to_string()
 }
@@ -167,7 +165,7 @@ impl Issuer {
         }
     }
 
-    /// How often its JWK set was asked for.
+    /// Returns how many times its JWK set was requested.
     pub fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
@@ -180,12 +178,12 @@ impl Issuer {
         self.answers(Answer::Status(200, set(keys)));
     }
 
-    /// Keeps whoever asks waiting until it is opened again.
+    /// Holds requests, or releases them.
     pub fn holds(&self, holds: bool) {
         self.open.send_replace(!holds);
     }
 
-    /// How it is trusted: shop admins may write conditions, for any tenant.
+    /// Returns the setting that trusts it: shop admins may write conditions, for any tenant.
     pub fn trusted(&self) -> TrustedIssuer {
         TrustedIssuer {
             issuer: self.name.clone(),
@@ -202,7 +200,7 @@ impl Issuer {
         }
     }
 
-    /// The claims of a shop admin's token.
+    /// Returns the claims of a shop admin's token.
     pub fn claims(&self, now: Timestamp) -> Value {
         json!({
             "iss": self.name, "aud": "tillgate", "sub": "anna", "iat": now.seconds(),

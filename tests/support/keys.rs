@@ -1,7 +1,7 @@
-//! Signing keys that are ready before a host starts: generating the two that a first start makes takes longer than most
-//! tests. They are generated once a process and given to hosts as another host would give them, through the store.
+//! Signing keys that are ready before a host starts, because generating the two keys of a first start takes longer
+//! than most tests. They are generated once in a process, and hosts get them through the store, as from another host.
 //!
-//! That a first start generates its own is tested with the real program (`first_start.rs`).
+//! `first_start.rs` tests with the real program that a first start generates its own keys.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,25 +10,25 @@ use tillgate_base::keys::{NewKey, StoredKeys};
 use tillgate_store::clock::{Clock, Timestamp};
 use tillgate_store::{Partition, Store};
 
-/// Where each ring of keys is stored.
+/// The partition of each key ring, and the key of its record.
 const TOKENS: &str = "iam";
 const IDENTITY_PROVIDER: &str = "identity-provider";
 const RECORD: &str = "keys";
 
 static TOKEN_KEY: LazyLock<NewKey> = LazyLock::new(|| NewKey::generate().unwrap());
 
-/// Its certificate is as if it was made at the start of 2026, which is where the clocks of tests stand.
+/// Its certificate is dated to the start of 2026, the time of the tests' clocks.
 static CERTIFIED_KEY: LazyLock<NewKey> = LazyLock::new(|| {
     NewKey::certified("Tillgate webhooks", Timestamp(1_767_225_600_000_000)).unwrap()
 });
 
-/// Puts keys into a store that has none. A store that cannot be reached is left to the host.
+/// Puts keys into a store that has none. If the store cannot be reached, the host has to handle it.
 pub async fn provide(store: &Arc<dyn Store>, clock: &Arc<dyn Clock>) {
     put(store, TOKENS, &TOKEN_KEY, clock.now()).await;
     put(store, IDENTITY_PROVIDER, &CERTIFIED_KEY, clock.now()).await;
 }
 
-/// Puts a key of its own for access tokens into an empty store: what one host signs, another one does not know then.
+/// Puts a new key for access tokens into an empty store, so that other hosts do not know the key of this host.
 pub async fn provide_another(store: &Arc<dyn Store>, now: Timestamp) {
     put(store, TOKENS, &NewKey::generate().unwrap(), now).await;
 }

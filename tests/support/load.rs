@@ -1,4 +1,4 @@
-//! A load that costs little itself: one request, again and again, over connections that stay open.
+//! A load that costs little itself: one request, repeated over connections that stay open.
 #![allow(dead_code, reason = "each bench takes what it needs")]
 
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How many connections ask at once.
+/// The number of concurrent connections.
 pub const CONNECTIONS: u64 = 64;
 
-/// A POST of a body with a token.
+/// Returns the bytes of a POST of a body with a token.
 pub fn request(address: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
@@ -19,7 +19,7 @@ pub fn request(address: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Opens the connections and asks once on each, to know how long an answer is.
+/// Opens the connections and sends the request once on each, to learn the length of the answer.
 pub async fn connect(address: &str, request: &[u8]) -> Vec<(TcpStream, usize)> {
     let mut connections = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -50,7 +50,7 @@ pub async fn connect(address: &str, request: &[u8]) -> Vec<(TcpStream, usize)> {
     connections
 }
 
-/// The time that `iterations` requests take over all connections.
+/// Returns the time that `iterations` requests take over all connections.
 pub async fn run(
     connections: &mut [(TcpStream, usize)],
     request: &[u8],

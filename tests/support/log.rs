@@ -1,5 +1,5 @@
-//! The log of the hosts in this process: the audit log, and warnings. All tests of the process share it: each finds its own
-//! lines by a name or an id that no other test has.
+//! The log of the hosts in this process: the audit log, and warnings. All tests of the process share it; each finds
+//! its lines by a unique name or id.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 
 static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Appends to what is kept.
+/// Appends to the kept log.
 struct Keeping;
 
 impl Write for Keeping {
@@ -33,12 +33,12 @@ pub fn keep() {
     });
 }
 
-/// All that has been kept.
+/// Returns the kept log.
 pub fn text() -> String {
     String::from_utf8(KEPT.lock().unwrap().clone()).unwrap()
 }
 
-/// The fields of the lines of the audit log that fit, in their order.
+/// Returns the fields of the audit lines that `fits` accepts, in order.
 pub fn audited(fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let text = text();
     let lines = text
@@ -49,7 +49,7 @@ pub fn audited(fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     fields.filter(|fields| fits(fields)).collect()
 }
 
-/// The same of those with a member of this value.
+/// Returns the fields of the audit lines with a member of this value.
 pub fn audited_with(name: &str, value: &str) -> Vec<Value> {
     audited(|line| line[name] == value)
 }

@@ -1,5 +1,5 @@
-//! A receiver of webhooks: a real HTTP server on a free port of the loopback address that keeps what it was sent and
-//! answers as a test wants, also as no well-behaved server would.
+//! A receiver of webhooks: a real HTTP server on a free port of the loopback address. It keeps the requests and
+//! answers as a test wants, even as no well-behaved server would.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ use tokio::task::JoinHandle;
 
 use super::wait::DEADLINE;
 
-/// What a receiver answers.
+/// The answer of a receiver.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A status, with headers such as `Retry-After: 7\r\n` and a body.
     Status(u16, &'static str, &'static str),
     /// 422 to an event whose data is this text in JSON, and 204 to all others.
     Refusing(&'static str),
-    /// These bytes, and then the end of the connection.
+    /// These bytes; then the connection ends.
     Raw(Vec<u8>),
     /// A body without end, as fast as it is read.
     Endless,
@@ -32,19 +32,19 @@ pub enum Answer {
     EndlessHeaders,
     /// A byte of the body every tenth of a second.
     Dripping,
-    /// Nothing.
+    /// No answer.
     Hang,
-    /// Nothing to requests whose path ends so, and 204 to all others.
+    /// No answer to requests whose path ends with this, and 204 to all others.
     HangingAt(&'static str),
-    /// The end of the connection.
+    /// Ends the connection without an answer.
     Close,
 }
 
-/// What was received.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub path: String,
-    /// The names of the headers as they came.
+    /// The names of the headers as they were sent.
     pub names: Vec<String>,
     /// By name, in lower case.
     pub headers: BTreeMap<String, String>,
@@ -52,24 +52,24 @@ pub struct Received {
 }
 
 impl Received {
-    /// The envelope.
+    /// Returns the envelope.
     pub fn envelope(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The id of the event.
+    /// Returns the id of the event.
     pub fn id(&self) -> String {
         self.envelope()["id"].as_str().unwrap().to_owned()
     }
 
-    /// The data of the event.
+    /// Returns the data of the event.
     pub fn data(&self) -> Value {
         let data = self.envelope()["data"].as_str().unwrap().to_owned();
         serde_json::from_slice(&BASE64_STANDARD.decode(data).unwrap()).unwrap()
     }
 }
 
-/// A receiver that runs.
+/// A running receiver.
 pub struct Receiver {
     pub url: String,
     shared: Arc<Shared>,
@@ -89,7 +89,7 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// A receiver that answers 204.
+    /// Starts a receiver that answers 204.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -106,22 +106,22 @@ impl Receiver {
         }
     }
 
-    /// Answers so from now on.
+    /// Sets the answer from now on.
     pub fn answer(&self, answer: Answer) {
         *self.shared.answer.lock().unwrap() = answer;
     }
 
-    /// What was received until now.
+    /// Returns the requests received so far.
     pub fn received(&self) -> Vec<Arc<Received>> {
         self.shared.received.borrow().clone()
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// Waits until so many requests were received.
+    /// Waits until `count` requests were received.
     pub async fn wait_for(&self, count: usize) -> Vec<Arc<Received>> {
         let mut received = self.shared.received.subscribe();
         let arrived = received.wait_for(|received| received.len() >= count);
@@ -198,7 +198,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Recei
     }))
 }
 
-/// Answers; whether the connection goes on.
+/// Sends the answer; returns whether the connection stays open.
 async fn reply(stream: &mut BufReader<TcpStream>, answer: Answer) -> std::io::Result<bool> {
     match answer {
         Answer::Status(status, headers, body) => {

@@ -1,5 +1,5 @@
-//! Real Redis servers, on free ports of this machine and in temporary folders; removed when the tests end, however they
-//! end.
+//! Real Redis servers on free ports of this machine, in temporary folders that are removed when the tests end, however
+//! they end.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::io::Write;
@@ -25,12 +25,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server without persistence.
+    /// Starts a server without persistence.
     pub fn start() -> Self {
         Self::with(&["--save", "", "--appendonly", "no"])
     }
 
-    /// A server that acknowledges nothing before it is on its disk.
+    /// Starts a server that acknowledges a write only when it is on disk.
     pub fn durable() -> Self {
         Self::with(&[
             "--save",
@@ -44,7 +44,7 @@ impl Server {
         ])
     }
 
-    /// The same with so much data that it takes seconds to read it at a start, while it refuses requests.
+    /// Starts a durable server with so much data that loading it takes seconds, during which it refuses requests.
     pub fn slow_to_load() -> Self {
         let server = Self::with(&[
             "--save",
@@ -77,12 +77,12 @@ impl Server {
         server
     }
 
-    /// A server with a configuration file, which it may rewrite.
+    /// Starts a server with a configuration file, which it may rewrite.
     pub fn with_file(file: &Path, options: &[&str]) -> Self {
         Self::new(options, Some(file.to_str().unwrap().to_owned()))
     }
 
-    /// Kills it if it runs, and starts it with what is on its disk.
+    /// Kills the server if it runs, and starts it with the data on its disk.
     pub fn restart(&mut self) {
         self.kill();
         let folder = self.folder.path();
@@ -111,7 +111,6 @@ impl Server {
         });
     }
 
-    /// `kill -9`.
     pub fn kill(&mut self) {
         if let Some((mut child, mut watchdog)) = self.running.take() {
             // The watchdog ends first: once the server has ended, another process may get its id.
@@ -133,7 +132,7 @@ impl Server {
         assert!(sent.unwrap().success());
     }
 
-    /// What `redis-cli` prints.
+    /// Returns the output of `redis-cli`.
     pub fn cli(&self, arguments: &[&str]) -> String {
         cli(self.port, arguments)
     }
@@ -142,7 +141,7 @@ impl Server {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// The port of the cluster bus.
+    /// Returns the port of the cluster bus.
     fn bus(&self) -> String {
         let nodes = self.cli(&["cluster", "nodes"]);
         let myself = nodes.lines().find(|line| line.contains("myself")).unwrap();
@@ -157,7 +156,7 @@ impl Drop for Server {
     }
 }
 
-/// What `redis-cli` prints for the server on a port.
+/// Returns the output of `redis-cli` for the server on a port.
 pub fn cli(port: u16, arguments: &[&str]) -> String {
     let mut command = Command::new("redis-cli");
     command.args(["-p", &port.to_string()]).args(arguments);
@@ -173,17 +172,17 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster without persistence.
+    /// Starts a cluster without persistence.
     pub fn start() -> Self {
         Self::with(&["--appendonly", "no"])
     }
 
-    /// A cluster whose servers acknowledge nothing before it is on their disks.
+    /// Starts a cluster whose servers acknowledge a write only when it is on disk.
     pub fn durable() -> Self {
         Self::with(&["--appendonly", "yes", "--appendfsync", "always"])
     }
 
-    /// A durable cluster whose replicas take over two seconds after their masters are gone.
+    /// Starts a durable cluster whose replicas take over two seconds after their master is gone.
     pub fn quick() -> Self {
         Self::with(&[
             "--appendonly",
@@ -291,13 +290,13 @@ impl Cluster {
     }
 }
 
-/// The server that all tests share that do not disturb it.
+/// Returns the server shared by all tests that do not disturb it.
 pub fn shared() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(Server::start)
 }
 
-/// The cluster that all tests share that do not disturb it.
+/// Returns the cluster shared by all tests that do not disturb it.
 pub fn shared_cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
@@ -317,7 +316,7 @@ fn repair(folder: &Path) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // It asks only when there is something to remove.
+    // It asks only if there is something to remove.
     let _ = repair.stdin.take().unwrap().write_all(b"y\n");
     assert!(
         ended("the server's files are repaired", &mut repair).success(),
@@ -325,8 +324,8 @@ fn repair(folder: &Path) {
     );
 }
 
-/// A free port, with the port of the cluster bus, 10,000 above, free too. Each is returned only once, and both are below
-/// the system's ephemeral ports, so nobody takes them before the server starts.
+/// Returns a free port whose cluster bus port, 10,000 above, is free too. Each is returned only once, and both are
+/// below the system's ephemeral ports, so no other process takes them before the server starts.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
@@ -340,7 +339,8 @@ pub fn free_port() -> u16 {
     panic!("no port of this machine is free");
 }
 
-/// Starts a watchdog that kills a process and removes its folder when this process ends, since statics are never dropped.
+/// Starts a watchdog that kills a process and removes its folder when this process ends, because statics are never
+/// dropped.
 fn watchdog(process: u32, folder: &Path) -> Child {
     Command::new("sh")
         .args([

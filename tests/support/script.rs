@@ -1,5 +1,5 @@
-//! A host that answers with what a test has written, for what a real host does not do when it is asked to: end a stream
-//! with its token, break one off, be away for a moment. It gives out tokens, a new one each time.
+//! A host with scripted answers, for what a real host does not do on demand: end a stream with its token, break one
+//! off, or be away for a moment. It gives out a new token for each token request.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::json;
 
-/// What follows the bytes of an answer.
+/// The state of the connection after the bytes of an answer.
 #[derive(Clone, Copy)]
 pub enum Then {
     Close,
@@ -135,7 +135,7 @@ fn receive(connection: &TcpStream) -> Received {
     received
 }
 
-/// A whole answer.
+/// Returns a complete answer.
 pub fn response(status: &str, media_type: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -143,7 +143,7 @@ pub fn response(status: &str, media_type: &str, body: &str) -> String {
     )
 }
 
-/// The beginning of a stream of events, which ends with the connection.
+/// Returns the start of an event stream, which ends with the connection.
 pub fn stream(events: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}"

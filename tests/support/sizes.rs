@@ -1,7 +1,7 @@
-//! How much a test of crashes, growth or load does: as little as can still fail, and with `tests/run --long` as much as a
-//! large installation would.
+//! The size of tests of crashes, growth or load: as small as can still fail, or with `tests/run --long` as much as in
+//! a large installation.
 
-/// The size of such a test.
+/// Returns the size of such a test.
 #[expect(
     clippy::disallowed_methods,
     reason = "what runs the tests tells by the environment"

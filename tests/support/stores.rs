@@ -1,4 +1,4 @@
-//! A fresh store of each kind, with a clock that stands still.
+//! A fresh store of each kind, with a stopped clock.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::future::Future;
@@ -18,7 +18,7 @@ pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
 pub struct Opened {
     pub store: Arc<dyn Store>,
     pub clock: Arc<StoppedClock>,
-    /// Declared last, so that it is deleted after the store is closed.
+    /// The last field, so that it is deleted after the store is closed.
     _folder: Option<TempDir>,
 }
 
@@ -41,12 +41,12 @@ pub fn embedded() -> Opened {
     }
 }
 
-/// On one server that all tests share, each with its own prefix.
+/// Opens a store on one server that all tests share, with a unique prefix.
 pub fn redis() -> Opened {
     on_redis(&redis::shared().url())
 }
 
-/// On a cluster that all tests share; their prefixes spread over its servers.
+/// Opens a store on a cluster that all tests share; the prefixes spread over its servers.
 pub fn redis_cluster() -> Opened {
     on_redis(&redis::shared_cluster().url())
 }
@@ -60,7 +60,7 @@ fn on_redis(url: &str) -> Opened {
     }
 }
 
-/// A URL with a unique prefix.
+/// Returns a URL with a unique prefix.
 pub fn redis_url(url: &str) -> RedisUrl {
     let url = format!("{url}?prefix={:032x}", CommitId::random().0);
     RedisUrl::parse(&url).unwrap().unwrap()
@@ -70,7 +70,7 @@ pub fn clock() -> Arc<StoppedClock> {
     Arc::new(StoppedClock::at(START))
 }
 
-/// Runs a behaviour on a store.
+/// Runs a behavior on a store.
 pub fn run<F: Future<Output = ()>>(open: fn() -> Opened, behaviour: impl FnOnce(Opened) -> F) {
     block_on(async { within("the end of the behaviour", behaviour(open())).await });
 }

@@ -1,4 +1,4 @@
-//! A store in memory that can be away.
+//! A store in memory that can be switched off.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,29 +14,28 @@ use tillgate_store::{
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// A store that can be away.
 #[derive(Debug)]
 pub struct Switched {
     store: MemoryStore,
     clock: Arc<dyn Clock>,
-    /// When it was switched last.
+    /// The time of the last switch.
     since: AtomicU64,
     pub away: AtomicBool,
-    /// Whether it takes no writes.
+    /// True if it accepts no writes.
     pub read_only: AtomicBool,
-    /// Whether the reply of the next commit is lost.
+    /// True if the reply of the next commit is lost.
     pub mute: AtomicBool,
-    /// Whether its hints are not complete, although it answers.
+    /// True if its hints are incomplete, although it answers.
     pub unhinted: AtomicBool,
-    /// How many commits it takes until it is killed: none after that.
+    /// The number of commits that it accepts before it accepts no more, as if killed.
     pub commits_left: AtomicUsize,
-    /// How often it was asked for anything.
+    /// The number of calls so far.
     pub calls: AtomicUsize,
-    /// Where those who read meet, if they do.
+    /// The meeting point of concurrent readers.
     pub meeting: Meeting,
 }
 
-/// Those who read keys that contain a text: each stays until another is there too, or for a moment.
+/// The readers of keys that contain a text: each waits until another one is there too, or for a moment.
 #[derive(Debug, Default)]
 pub struct Meeting {
     at: Mutex<Option<&'static str>>,
@@ -46,16 +45,16 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// How long one stays alone.
+    /// The time that a reader waits alone.
     const MOMENT: Duration = Duration::from_millis(200);
 
-    /// From now on they meet here; nowhere without a text.
+    /// From now on, readers meet at keys with this text; `None` ends it.
     pub fn begin(&self, at: Option<&'static str>) {
         *self.at.lock().unwrap() = at;
         self.most.store(0, Ordering::SeqCst);
     }
 
-    /// How many were there at once, at most.
+    /// Returns the maximum number of readers that were there at the same time.
     pub fn most(&self) -> usize {
         self.most.load(Ordering::SeqCst)
     }

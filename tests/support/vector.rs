@@ -1,7 +1,7 @@
-//! The vectors of `tests/vectors`: what to send and what to expect, as bytes (`vectors/README.md`).
+//! The vectors of `tests/vectors`: the bytes to send and the bytes to expect (`vectors/README.md`).
 //!
-//! Objects keep the order of their members, whatever features `serde_json` is built with: what is sent and what is
-//! expected are texts, and a feature for this purpose would change the crates under test.
+//! Objects keep the order of their members, whatever features `serde_json` is built with: the requests and the
+//! expected answers are texts, and a feature for this purpose would change the crates under test.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum Call {
         document: Vec<u8>,
         evaluate: Option<(String, Vec<u8>)>,
     },
-    /// A document to prepare, and rows to decide about by it: the line and the request.
+    /// A document to prepare, and rows to decide with it: the line and the request.
     Many {
         line: String,
         document: Vec<u8>,
@@ -29,7 +29,7 @@ pub enum Call {
     Rates(Vec<u8>),
     /// A request about a signature.
     Signature(Vec<u8>),
-    /// A rule whose findings are asked for.
+    /// A rule whose findings are requested.
     Findings(Vec<u8>),
     /// Two versions of a rule.
     Compare(Vec<u8>),
@@ -37,19 +37,19 @@ pub enum Call {
     Tests(Vec<u8>),
 }
 
-/// A vector, read.
+/// A parsed vector.
 #[derive(Debug)]
 pub struct Vector {
     /// Its file, below `tests/vectors`.
     pub file: String,
     pub name: String,
     pub call: Call,
-    /// The expected bytes: `0` and the text of what is ok, or `1` and that of the error; `0null` for the handle of what
-    /// was prepared.
+    /// The expected bytes: `0` and the text of the result, or `1` and the text of the error; `0null` for the handle of
+    /// a prepared document.
     pub answer: Vec<u8>,
 }
 
-/// Every vector there is.
+/// Returns every vector.
 pub fn all() -> Vec<Vector> {
     let folder = root().join("tests/vectors");
     let mut vectors = Vec::new();
@@ -73,7 +73,7 @@ pub fn all() -> Vec<Vector> {
     vectors
 }
 
-/// Runs every vector, and fails with the names of those whose answer is not the expected bytes.
+/// Runs every vector, and fails with the names of those whose answer differs from the expected bytes.
 pub fn check(mut run: impl FnMut(&Call) -> Vec<u8>) {
     let mut wrong = Vec::new();
     let vectors = all();
@@ -98,7 +98,7 @@ pub fn check(mut run: impl FnMut(&Call) -> Vec<u8>) {
     );
 }
 
-/// The directory of the workspace.
+/// Returns the directory of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -156,7 +156,7 @@ fn call(call: &Json) -> Call {
     }
 }
 
-/// The bytes of a member of a call, in any of its three forms.
+/// Returns the bytes of a member of a call, in any of its three forms.
 fn sent(call: &Json, member: &str) -> Option<Vec<u8>> {
     if let Some(bytes) = call.find(&format!("{member}Base64")) {
         return Some(

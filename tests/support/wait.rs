@@ -1,5 +1,5 @@
-//! Waiting: what does not come fails its test after a deadline, and the message says what was waited for. No test asserts
-//! how long something takes: the deadline is only there so that a test that fails ends.
+//! Waiting with a deadline: a test fails when it expires, and the message says what it waited for. No test asserts how
+//! long something takes; the deadline only makes sure that a failing test ends.
 #![allow(dead_code, reason = "each test file and bench takes what it needs")]
 
 use std::fmt::Display;
@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anything may take that a test waits for.
+/// The longest that a test waits for anything.
 pub const DEADLINE: Duration = Duration::from_secs(120);
 
-/// How long it is until a condition is looked at again.
+/// The time between two checks of a condition.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Waits for something to come.
+/// Waits for a future.
 pub async fn within<F: Future>(what: &str, coming: F) -> F::Output {
     match tokio::time::timeout(DEADLINE, coming).await {
         Ok(came) => came,
@@ -23,7 +23,7 @@ pub async fn within<F: Future>(what: &str, coming: F) -> F::Output {
     }
 }
 
-/// Asks again and again until the answer is yes.
+/// Repeats a check until it is true.
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let asking = async {
         while !is_so().await {
@@ -33,7 +33,7 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     within(what, asking).await;
 }
 
-/// Asks again and again until the answer is right. What was answered last instead is in the message.
+/// Repeats a request until it succeeds. The failure message has the last error.
 pub async fn answered<T, E: Display>(what: &str, mut ask: impl AsyncFnMut() -> Result<T, E>) -> T {
     let mut last = None;
     let asking = async {
@@ -53,7 +53,7 @@ pub async fn answered<T, E: Display>(what: &str, mut ask: impl AsyncFnMut() -> R
     answer
 }
 
-/// The same where nothing else runs on this thread.
+/// Like [`until`], for threads without a runtime.
 pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
@@ -65,7 +65,7 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits for the end of a process. One that does not end is killed.
+/// Waits for the end of a process; kills it after the deadline.
 pub fn ended(what: &str, process: &mut Child) -> ExitStatus {
     let begin = Instant::now();
     loop {
@@ -80,7 +80,7 @@ pub fn ended(what: &str, process: &mut Child) -> ExitStatus {
     }
 }
 
-/// Runs a command to its end, as `Command::output` does without a deadline.
+/// Runs a command to its end, like `Command::output` but with a deadline.
 pub fn output(command: &mut Command) -> Output {
     let what = format!("the end of {:?}", command.get_program());
     command.stdin(Stdio::null());
@@ -103,7 +103,7 @@ pub fn output(command: &mut Command) -> Output {
     }
 }
 
-/// Reads to the end.
+/// Reads to the end on another thread.
 fn rest(mut source: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (send, read) = sync_channel(1);
     thread::spawn(move || {
@@ -114,14 +114,14 @@ fn rest(mut source: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     read
 }
 
-/// The lines that a process prints. They are read as they are asked for: once this is dropped, nobody reads them.
+/// The lines that a process prints. They are read on demand: once this is dropped, nobody reads them.
 pub struct Lines {
     of: &'static str,
     lines: Receiver<String>,
 }
 
 impl Lines {
-    /// What is read from a source. `of` names it when a line does not come.
+    /// Reads the lines of a source. `of` names it when a line does not come.
     pub fn of(of: &'static str, source: impl Read + Send + 'static) -> Self {
         let (send, lines) = sync_channel(0);
         thread::spawn(move || {
@@ -134,7 +134,7 @@ impl Lines {
         Self { of, lines }
     }
 
-    /// The next line; `None` when there are no more.
+    /// Returns the next line; `None` when there are no more.
     pub fn next(&self) -> Option<String> {
         match self.lines.recv_timeout(DEADLINE) {
             Ok(line) => Some(line),
@@ -145,7 +145,7 @@ impl Lines {
         }
     }
 
-    /// The next line that is as it must be.
+    /// Returns the next line that satisfies `is_it`.
     pub fn find(&self, what: &str, mut is_it: impl FnMut(&str) -> bool) -> String {
         let begin = Instant::now();
         loop {
@@ -162,7 +162,7 @@ impl Lines {
         }
     }
 
-    /// All lines to the end, each with its line break.
+    /// Returns all lines to the end, each with its line break.
     pub fn rest(&self) -> String {
         std::iter::from_fn(|| self.next())
             .map(|line| line + "\n")

@@ -7,10 +7,9 @@ use tokio::net::TcpStream;
 
 use super::wait::within;
 
-/// Headers, in the order they are sent.
+/// Headers, in the order in which they are sent.
 pub type Headers<'h> = &'h [(&'h str, &'h str)];
 
-/// A response as it was received.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -18,7 +17,7 @@ pub struct Response {
     pub body: String,
 }
 
-/// A request line, headers and a body. Its length is announced unless a header says how it is framed.
+/// Returns the bytes of a request line, headers and a body. `Content-Length` is added unless a header frames the body.
 pub fn message(line: &str, headers: Headers<'_>, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let mut head = format!("{line} HTTP/1.1\r\nhost: till.example\r\n");
@@ -32,7 +31,7 @@ pub fn message(line: &str, headers: Headers<'_>, body: impl AsRef<[u8]>) -> Vec<
     [head.as_bytes(), b"\r\n", body].concat()
 }
 
-/// A body in chunks of a size (RFC 9112, 7.1).
+/// Returns a body in chunks of a size (RFC 9112, 7.1).
 pub fn chunked(body: &str, size: usize) -> String {
     let chunks = body.as_bytes().chunks(size).map(|chunk| {
         let text = std::str::from_utf8(chunk).unwrap();
@@ -41,7 +40,7 @@ pub fn chunked(body: &str, size: usize) -> String {
     chunks.collect::<String>() + "0\r\n\r\n"
 }
 
-/// Sends requests as they are on a connection of their own; answers every response.
+/// Sends raw requests on a new connection; returns every response.
 pub async fn send(url: &str, requests: &[u8]) -> Vec<Response> {
     let address = url.trim_start_matches("http://");
     let mut connection = TcpStream::connect(address).await.unwrap();
@@ -72,14 +71,15 @@ pub async fn send(url: &str, requests: &[u8]) -> Vec<Response> {
     responses
 }
 
-/// The same for one request.
+/// Sends one raw request; returns its response.
 pub async fn send_one(url: &str, request: &[u8]) -> Response {
     let mut responses = send(url, request).await;
     assert_eq!(responses.len(), 1, "{responses:?}");
     responses.remove(0)
 }
 
-/// The status of the response to a request on a connection of its own, without its body: that of a stream has no end.
+/// Returns the status of the response to a request on a new connection, without reading its body, because a stream has
+/// no end.
 pub async fn status_of(url: &str, request: &[u8]) -> u16 {
     let address = url.trim_start_matches("http://");
     let mut connection = BufReader::new(TcpStream::connect(address).await.unwrap());

@@ -1,5 +1,5 @@
-//! Files of a certificate that cannot be read: the certificate before stays, `/readyz` says why, and the host still ends when
-//! it is told to.
+//! Certificate files that cannot be read: the previous certificate stays, `/readyz` says why, and the host still stops
+//! when told to.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::support::failing_disk::{FailingDisk, HANG};
 use crate::support::fifo::make_fifo;
 use crate::support::wait::{answered, output};
 
-/// Waits until `/readyz` says why a new certificate is not taken.
+/// Waits until `/readyz` says why a new certificate is refused.
 async fn refused(host: &Secured, why: &str) {
     let expected = json!({
         "status": "read-only",

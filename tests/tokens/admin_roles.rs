@@ -1,24 +1,24 @@
-//! The roles of administrators, each of which does its part in its own tenant, and roles with permissions of other
-//! systems, which do nothing here.
+//! The roles of administrators, each with its part in its own tenant, and roles with permissions of other systems,
+//! which have no effect here.
 
 use serde_json::{Value, json};
 
 use super::fixture::{Service, messages, template};
 use crate::support::host::take_modifier;
 
-/// What a call administers.
+/// The part of administration that a call belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Templates,
     Statements,
     Clients,
-    /// Of the platform, or of another system.
+    /// Belongs to the platform or to another system.
     NotTheirs,
 }
 
 use Part::{Clients, NotTheirs, Statements, Templates};
 
-/// Method, path within a tenant, or from its beginning when it begins with `/v1` or `/api`, status when it is allowed.
+/// Method, path, and the status when it is allowed. The path is within a tenant unless it begins with `/v1` or `/api`.
 type Call = (Part, &'static str, &'static str, u16);
 
 const CALLS: &[Call] = &[
@@ -51,7 +51,7 @@ const CALLS: &[Call] = &[
     (NotTheirs, "PUT", "/api/v1/global-entity-conditions/x", 0),
 ];
 
-/// A body that fits a call.
+/// Returns a body that fits a call.
 fn body_of(method: &str, path: &str) -> Value {
     match (method, path.rsplit('/').next().unwrap()) {
         ("POST", "templates") => template("more", json!({}), &[]),
@@ -65,7 +65,7 @@ fn body_of(method: &str, path: &str) -> Value {
     }
 }
 
-/// A token of a client of a tenant that has a template's roles.
+/// Returns a token of a client of a tenant with a template's roles.
 async fn token_of_a_till(service: &Service, tenant: &str, number: u64) -> String {
     let operator = service.operator().await;
     let till = service.till(tenant, number).await;
@@ -126,7 +126,7 @@ async fn each_administrator_does_its_part_in_its_own_tenant_and_nothing_else() {
     }
 }
 
-/// A permission's name of this many characters.
+/// Returns a permission's name of `length` characters.
 fn name_of(length: usize) -> String {
     let verb = "r".repeat(length - "pay.terminal.".len());
     format!("pay.terminal.{verb}")

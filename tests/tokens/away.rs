@@ -1,4 +1,4 @@
-//! While the store is unavailable: who is known goes on, everyone else is told to come again, nothing is half done.
+//! While the store is unavailable, known callers continue, everyone else is told to retry, and nothing is half done.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -89,7 +89,7 @@ async fn a_change_whose_reply_is_lost_is_made_once() {
     assert_eq!(service.delete(&path, &operator).await.status, 204);
 }
 
-/// Asks until an answer has a status.
+/// Repeats a request until its answer has a status.
 async fn until(service: &Service, token: &str, status: u16) {
     answered(&format!("an answer with {status}"), async || {
         let answer = service.get("/api/v1/catalog", token).await;
@@ -133,7 +133,7 @@ async fn with_max_stale_of_zero_memory_is_served_for_a_second_while_the_store_is
             (503, Some("1"))
         );
     }
-    // Nor is it younger for a clock that was set back.
+    // A clock that was set back does not make it younger either.
     service.clock.set(START.minus(Duration::from_secs(3)));
     assert_eq!(ask().await.status, 503);
 

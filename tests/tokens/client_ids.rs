@@ -1,4 +1,4 @@
-//! Client ids: what they hold, what YAML reads in them, that a number keeps every digit, and that nobody forges a line.
+//! Client ids: their content, how YAML reads it, that a number keeps every digit, and that nobody can forge a line.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn mapping_of(claims: Value) -> String {
     String::from_utf8(BASE64URL.decode(id_of(claims).unwrap()).unwrap()).unwrap()
 }
 
-/// How the value of a claim stands in the mapping.
+/// Returns the value of a claim as it appears in the mapping.
 fn scalar_of(text: &str) -> String {
     let mapping = mapping_of(json!({ "a": text }));
     mapping
@@ -298,7 +298,7 @@ async fn no_registration_forges_a_line() {
     ];
     let count = cases.len();
     for (index, (body, message)) in cases.into_iter().enumerate() {
-        // A minute has room for 30 registrations.
+        // At most 30 registrations are allowed per minute.
         if index % 25 == 24 {
             service.clock.advance(std::time::Duration::from_secs(61));
         }
@@ -321,7 +321,7 @@ async fn no_registration_forges_a_line() {
     );
 }
 
-/// Numbers as they are sent: those of a row are equal when they are rounded, or written in another way.
+/// Numbers as they are sent: those in a row are equal after rounding, or in another notation.
 const NUMBERS: [&[&str]; 4] = [
     &["123456789012345678901", "123456789012345678902"],
     &["0.1", "0.1000000000000000055", "0.10", "1e-1"],
@@ -329,7 +329,7 @@ const NUMBERS: [&[&str]; 4] = [
     &["7", "7.0", "7E0"],
 ];
 
-/// What is answered with the text of its claims' numbers.
+/// An answer with the text of its claims' numbers.
 #[derive(Deserialize)]
 struct WithClaims {
     claims: BTreeMap<String, Box<RawValue>>,
@@ -340,7 +340,7 @@ struct Page {
     items: Vec<WithClaims>,
 }
 
-/// The body of a registration whose claim `workstation_id` is this number.
+/// Returns the body of a registration whose claim `workstation_id` is this number.
 fn numbered(number: &str) -> String {
     let body = registration("acme", json!({ "workstation_id": "NUMBER" }));
     body.to_string().replace("\"NUMBER\"", number)
@@ -353,19 +353,19 @@ async fn register_text(service: &Service, body: String) -> Answer {
     service.send(request).await
 }
 
-/// A path's answer as it was received.
+/// Returns the raw answer of a path.
 async fn text_of(host: &Host, path: &str, token: &str) -> String {
     let request = host.request(reqwest::Method::GET, path, token);
     request.send().await.unwrap().text().await.unwrap()
 }
 
-/// The text of the number in an answered client or statement.
+/// Returns the text of the number in a returned client or statement.
 fn number_in(answered: &str) -> String {
     let answered: WithClaims = serde_json::from_str(answered).unwrap();
     answered.claims["workstation_id"].get().to_owned()
 }
 
-/// The numbers in an answered list, sorted.
+/// Returns the numbers in a returned list, sorted.
 fn numbers_in(list: &str) -> Vec<String> {
     let page: Page = serde_json::from_str(list).unwrap();
     let mut numbers: Vec<_> = page

@@ -1,4 +1,4 @@
-//! The life of clients: the status table, lists, who may act on which tenant, and going when nobody looks.
+//! The life of clients: the status table, lists, who may act on which tenant, and automatic removal.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::fixture::{FORM, Service, messages, registration};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A status, how a client gets to it, and what authorizing and revoking it then answer, the second time too.
+/// A status, the steps that lead to it, and the answers to authorizing and revoking, the first and the second time.
 type Row = (
     &'static str,
     &'static [&'static str],

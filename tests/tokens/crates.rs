@@ -1,5 +1,5 @@
-//! The `oauth2` crate, as its users use it, gets a token. (`tests/clients.test.mjs` and `tests/clients.py` ask with the
-//! libraries of other languages.)
+//! The `oauth2` crate gets a token, used as its users use it. (`tests/clients.test.mjs` and `tests/clients.py` test
+//! the libraries of other languages.)
 
 use oauth2::basic::BasicClient;
 use oauth2::{ClientId, ClientSecret, TokenResponse, TokenUrl};

@@ -1,4 +1,4 @@
-//! Tokens that are issued, and secrets that are replaced. (`hostile` has what `POST /oauth2/token` refuses.)
+//! Issuing tokens and replacing secrets. (`hostile` has the requests that `POST /oauth2/token` refuses.)
 
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ async fn a_replaced_secret_is_valid_until_its_overlap_ends() {
         "1 fortnight",
         "31d",
         "99999999999s",
-        // As much as a duration can be, and a second more.
+        // The maximum of a duration, and a second more.
         "18446744073709551615s%201000000000ns",
     ] {
         let path = format!("{path}/secret?overlap={wrong}");

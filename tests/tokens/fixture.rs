@@ -1,4 +1,4 @@
-//! A host with a stopped clock, its operator, and short words for what tests ask of it.
+//! A host with a stopped clock, its operator, and short functions for the requests of tests.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,12 +18,12 @@ use tillgate_tokens::Credentials;
 
 use crate::support::host::{Host, HostStore, keys, read};
 
-/// When a test's clock stands: the start of 2026.
+/// The time of a test's clock: the start of 2026.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
 pub const AUDIENCE: &str = "https://api.tillgate.example";
 
-/// The form of a token request that is right.
+/// The form of a valid token request.
 pub const FORM: &str = "grant_type=client_credentials&audience=https%3A%2F%2Fapi.tillgate.example";
 
 /// A host, its clock and its operator.
@@ -34,7 +34,6 @@ pub struct Service {
     pub operator: Credentials,
 }
 
-/// What was answered.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -59,7 +58,7 @@ impl Service {
         Self::on(store, clock, configure).await
     }
 
-    /// A service that signs with another key than those of other tests.
+    /// Starts a service that signs with another key than those of other tests.
     pub async fn with_another_key() -> Self {
         let clock = Arc::new(StoppedClock::at(START));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(clock.clone()));
@@ -67,7 +66,7 @@ impl Service {
         Self::on(store, clock, |_| ()).await
     }
 
-    /// A service on a store and a clock.
+    /// Starts a service on a store and a clock.
     pub async fn on(
         store: impl Into<HostStore>,
         clock: Arc<StoppedClock>,
@@ -105,7 +104,7 @@ impl Service {
         }
     }
 
-    /// A token request with these credentials and this form.
+    /// Returns a token request with these credentials and this form.
     pub fn ask(&self, id: &str, secret: &str, form: &str) -> RequestBuilder {
         self.ask_without_credentials(form)
             .basic_auth(id, Some(secret))
@@ -133,7 +132,7 @@ impl Service {
         self.token_of(&self.operator).await
     }
 
-    /// A token of an administrator of a tenant.
+    /// Returns a token of an administrator of a tenant.
     pub async fn admin(&self, tenant: &str) -> String {
         self.host.token(tenant, &["iam.admin"]).await
     }
@@ -169,7 +168,7 @@ impl Service {
         self.send(self.host.http.post(url).json(body)).await
     }
 
-    /// Makes a tenant with a template that takes any claims and gives these roles.
+    /// Creates a tenant with a template that accepts any claims and gives these roles.
     pub async fn open_tenant(&self, tenant: &str, roles: &[&str]) {
         let operator = self.operator().await;
         let path = format!("/v1/tenants/{tenant}/templates");
@@ -178,7 +177,7 @@ impl Service {
         assert_eq!(made.status, 201, "{}", made.body);
     }
 
-    /// Registers the till of a number; answers its id and secret.
+    /// Registers the till with this number; returns its id and secret.
     pub async fn till(&self, tenant: &str, number: u64) -> Credentials {
         let answer = self
             .register(&registration(tenant, json!({ "number": number })))
@@ -191,7 +190,7 @@ impl Service {
         }
     }
 
-    /// A status that a token gets where any token is good enough: 403 is for who is known.
+    /// Calls a route for operators with a token; returns the status, which is 403 for any known client, and the detail.
     pub async fn status_of(&self, token: &str) -> (u16, String) {
         let answer = self.get("/v1/tenants", token).await;
         (
@@ -203,7 +202,7 @@ impl Service {
         )
     }
 
-    /// The service's own key, to sign what it would not.
+    /// Returns the service's own key, to sign tokens that the service would not issue.
     pub async fn forge(&self) -> Forge {
         let partition = Partition::new("iam").unwrap();
         let entry = self
@@ -222,7 +221,6 @@ impl Service {
     }
 }
 
-/// Signs tokens.
 pub struct Forge {
     pub pair: KeyPair,
     pub kid: String,
@@ -244,12 +242,12 @@ impl Forge {
     }
 }
 
-/// The JSON of a part of a token.
+/// Returns the JSON of a part of a token.
 pub fn part(token: &str, index: usize) -> Value {
     serde_json::from_str(&part_text(token, index)).unwrap()
 }
 
-/// The same as its text.
+/// Returns the text of a part of a token.
 pub fn part_text(token: &str, index: usize) -> String {
     let part = token.split('.').nth(index).unwrap();
     String::from_utf8(BASE64URL.decode(part).unwrap()).unwrap()
@@ -270,7 +268,7 @@ pub fn registration(tenant: &str, claims: Value) -> Value {
     })
 }
 
-/// The messages of a 400.
+/// Returns the messages of a 400.
 pub fn messages(answer: &Answer) -> Vec<&str> {
     assert_eq!(answer.status, 400, "{}", answer.body);
     answer.body["message"]

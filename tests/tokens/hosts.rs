@@ -1,5 +1,5 @@
-//! Two hosts on one store: what one is told, the other does as soon as the store wakes it, and neither signs with what the
-//! other does not publish.
+//! Two hosts on one store: each applies the other's changes as soon as the store notifies it, and neither signs with a
+//! key that the other does not publish.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::fixture::{FORM, Service, part};
 use crate::support::host::{Host, read};
 use crate::support::wait::until;
 
-/// Another host on the store of a service, that answers in its name.
+/// Starts another host on the store of a service, with the same issuer.
 async fn beside(service: &Service) -> Host {
     let issuer = service.host.app.config.issuer();
     let (store, clock) = (service.store.clone(), service.clock.clone());
@@ -24,7 +24,7 @@ async fn kids(host: &Host) -> Vec<String> {
     keys.iter().map(kid).collect()
 }
 
-/// A token of the operator, from one of the hosts.
+/// Returns a token of the operator from one of the hosts.
 async fn token_from(host: &Host, service: &Service) -> String {
     let (id, secret) = (
         &service.operator.client_id,
@@ -58,7 +58,7 @@ async fn what_becomes_of_a_client_on_one_host_holds_on_the_other() {
     for host in [&service.host, &other] {
         assert_eq!(host.get("/v1/tenants/acme/clients", token).await.0, 200);
     }
-    // What it may do, then whether it may do anything.
+    // First its roles change, then its status.
     let roles = serde_json::json!({ "roles": [{ "roleId": "ecs.viewer" }] });
     service
         .put(&format!("{path}/roles"), &operator, roles)
@@ -105,7 +105,7 @@ async fn a_key_made_on_one_host_is_published_by_both_before_either_signs_with_it
     for host in hosts {
         assert_eq!(kid_of(host).await, first[0]);
     }
-    // Whoever fetched the keys just before may keep them for 300 seconds.
+    // A client that fetched the keys just before may keep them for 300 seconds.
     service.clock.advance(Duration::from_secs(300));
     for host in hosts {
         assert_eq!(kid_of(host).await, first[0]);

@@ -1,4 +1,4 @@
-//! Signing keys: what is published, and how one follows another.
+//! Signing keys: what is published, and how one key succeeds another.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ async fn rotated(service: &Service) -> String {
     answer.body["kid"].as_str().unwrap().to_owned()
 }
 
-/// The keys as they are kept.
+/// Returns the keys as they are stored.
 async fn record(service: &Service) -> Value {
     let partition = Partition::new("iam").unwrap();
     let kept = service.store.get(&partition, &["keys".to_owned()]).await;

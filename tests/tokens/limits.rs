@@ -1,4 +1,4 @@
-//! How often: registrations of an address, pending clients of a tenant, wrong secrets in a row.
+//! Limits: registrations from an address, pending clients of a tenant, wrong secrets in a row.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn one_address_does_not_fill_the_pending_places_of_a_tenant() {
         (429, Some("3600"))
     );
     assert_eq!(register(3, "203.0.113.2").await.status, 201);
-    // Whoever is authorized, and whoever was pending for too long, is not counted any more.
+    // An authorized client no longer counts, nor does one that was pending for too long.
     let operator = service.operator().await;
     let id = first.body["clientId"].as_str().unwrap();
     let path = format!("/v1/tenants/acme/clients/{id}/authorize");
@@ -150,7 +150,7 @@ async fn ten_wrong_secrets_in_a_row_make_an_address_wait_longer_and_longer() {
         let locked = service.send(service.ask(id, secret, FORM)).await;
         if attempt < 9 {
             assert_eq!(locked.status, 200);
-            // A right secret ends the row: begin again.
+            // A correct secret ends the row, so the wrong ones start again.
             for _ in 0..=attempt {
                 service.send(service.ask(id, "wrong", FORM)).await;
             }
@@ -198,7 +198,7 @@ fn basic(id: &str, secret: &str) -> String {
     )
 }
 
-/// A registration through a proxy that says where it came from.
+/// Registers through a proxy that reports the client's address.
 async fn through_a_proxy(service: &Service, number: u64, came_from: &[&str]) -> u16 {
     let url = format!("{}/v1/registration", service.host.url);
     let body = registration("acme", json!({ "number": number }));

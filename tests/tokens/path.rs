@@ -1,4 +1,4 @@
-//! The straight path: a template, a registration, an authorization, a token, a call; then no more.
+//! The normal path: a template, a registration, an authorization, a token, a call; then a revocation.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64URL;
@@ -207,7 +207,7 @@ async fn what_one_host_revokes_another_refuses_and_what_it_issues_another_takes(
     service
         .put(&format!("{path}/revoke"), &operator, Value::Null)
         .await;
-    // Its memory follows by itself, woken by the store.
+    // Its memory is refreshed by itself, after a notification from the store.
     until("the other host refuses the token", async || {
         let (status, _) = other.get("/v1/tenants/acme/clients", &token).await;
         assert!(status == 200 || status == 401, "{status}");
@@ -281,7 +281,7 @@ async fn a_client_that_registered_in_an_hour_that_is_lived_twice_gets_tokens_tha
     let (claims, now) = (part(&token, 1), START.minus(hour).seconds());
     let times = ["nbf", "iat", "exp"].map(|claim| claims[claim].as_u64().unwrap());
     assert_eq!(times, [now, START.seconds(), now + 3_599]);
-    // It was set back, and goes on.
+    // The clock was set back, and continues.
     service.clock.advance(std::time::Duration::from_secs(3_598));
     assert_eq!(service.status_of(&token).await.0, 403);
 
@@ -351,7 +351,7 @@ async fn the_documents_of_an_issuer_are_found_where_clients_look_that_do_not_exp
     for name in ["oauth-authorization-server", "jwks.json"] {
         let right = service.get(&format!("/.well-known/{name}"), "").await;
         assert_eq!(right.status, 200, "{name}");
-        // Spring puts the path of the issuer behind the name; others put the name behind the issuer.
+        // Spring puts the issuer's path after the well-known name; others put the name after the issuer.
         for path in [
             format!("/.well-known/{name}/"),
             format!("//.well-known/{name}"),

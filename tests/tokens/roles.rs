@@ -1,4 +1,4 @@
-//! Roles: what they give, to whom, and that nobody hands out more than is theirs.
+//! Roles: what they allow, to whom, and that nobody can give more than they have.
 
 use serde_json::{Value, json};
 
@@ -168,7 +168,7 @@ async fn what_is_the_platforms_alone_never_reaches_a_tenants_client() {
             assert_eq!(answer.status, 403, "{role}");
         }
     }
-    // A role that gains such a permission later does not carry it to those who have the role.
+    // A permission of the platform that is added to a role later has no effect for the clients that have the role.
     service
         .put(
             "/v1/roles/local",

@@ -1,4 +1,4 @@
-//! Software statements: what an administrator says of clients before they come, and everything that is none.
+//! Software statements: claims that an administrator fixes for future clients, and texts that are not valid statements.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn with(mut body: Value, member: &str, value: impl Into<Value>) -> Value {
     body
 }
 
-/// A service whose tenant has a template, and an administrator of the tenant.
+/// Starts a service whose tenant has a template; returns it with an administrator's token.
 async fn open() -> (Service, String) {
     let service = Service::start().await;
     service.open_tenant("acme", &["ecs.evaluator"]).await;
@@ -30,7 +30,7 @@ async fn open() -> (Service, String) {
     (service, admin)
 }
 
-/// A statement of a body.
+/// Creates a statement from a body.
 async fn made(service: &Service, token: &str, body: Value) -> String {
     let answer = service.post(PATH, token, body).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
@@ -48,7 +48,7 @@ async fn show(service: &Service, statement: &str, claims: Value) -> Answer {
         .await
 }
 
-/// Every key and value of the service's partition, as text.
+/// Returns every key and value of the service's partition, as text.
 async fn kept(service: &Service) -> String {
     let partition = Partition::new("iam").unwrap();
     let page = service.store.scan(&partition, "", None, 1_000).await;
@@ -118,7 +118,7 @@ async fn a_client_with_an_approving_statement_gets_a_token_at_once_and_waits_in_
         !kept(&service).await.contains("pending-from/acme"),
         "nothing is counted"
     );
-    // Nor does it go when pending clients do.
+    // It is not removed along with pending clients either.
     service.clock.advance(Duration::from_secs(8 * 24 * 60 * 60));
     service.host.run_due().await;
     let token = service.send(service.ask(id, secret, FORM)).await;
@@ -292,7 +292,7 @@ async fn what_is_no_statement_of_this_service_is_refused() {
         format!("{text}.{text}"),
         format!("{}.{}.", parts[0], parts[1]),
         format!("{}.{}.{}", parts[0], parts[1], parts[0]),
-        // The right key, and not what was said.
+        // The correct key, but other content than the service signed.
         forge.sign(&header.to_string(), &said("exp", json!(9_999_999_999_u64))),
         forge.sign(
             &header.to_string(),
@@ -305,7 +305,7 @@ async fn what_is_no_statement_of_this_service_is_refused() {
         ),
         forge.sign(&header.to_string(), &said("jti", json!("../../keys"))),
         forge.sign(&header.to_string(), &said("tenantId", json!("acme/x"))),
-        // No statement at all.
+        // Not a statement.
         admin.clone(),
         others,
     ];
@@ -365,7 +365,7 @@ async fn faults_of_a_statement_are_named_each() {
         json!("-1 days"),
         json!(7),
         json!("9999999999 days"),
-        // As much as a duration can be, and a second more.
+        // The maximum of a duration, and a second more.
         json!("18446744073709551615s 1000000000ns"),
         json!(""),
     ] {
@@ -453,7 +453,8 @@ async fn statements_are_listed_in_pages_without_their_text() {
     }
 }
 
-/// A platform's administrator without the operator's role, a template of the platform that gives roles, and its statement.
+/// Creates an administrator of the platform without the operator's role, a template of the platform that gives roles,
+/// and a statement for it.
 async fn platform(service: &Service, roles: &[&str]) -> (String, String) {
     let operator = service.operator().await;
     let path = "/v1/tenants/platform/templates";

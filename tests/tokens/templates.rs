@@ -1,4 +1,4 @@
-//! Templates: their schemas, what they refuse, and how claims are checked against them.
+//! Templates: their schemas, the faults that they are refused for, and the validation of claims.
 
 use serde_json::{Value, json};
 
@@ -204,7 +204,7 @@ async fn a_schema_that_is_none_or_costs_too_much_is_refused() {
             .await;
         assert_eq!(messages(&answer), [message], "{schema}");
     }
-    // What the meta-schema refuses is named by its place; the words are the library's.
+    // A fault against the meta-schema is reported with its place; the text comes from the library.
     let places = [
         (json!(7), "$.claimsSchema "),
         (json!({ "type": "text" }), "$.claimsSchema.type "),

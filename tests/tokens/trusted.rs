@@ -1,4 +1,4 @@
-//! Users' tokens of trusted issuers: whom they name, what they open, and where their keys come from.
+//! Users' tokens of trusted issuers: whom they identify, what they allow, and where their keys come from.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::support::wait::{until, within};
 
 const CONDITIONS: &str = "/api/v1/entity-conditions";
 
-/// A service that trusts an issuer with one key.
+/// Starts a service that trusts an issuer with one key.
 async fn trusting() -> (Service, Issuer, SigningKey) {
     let key = SigningKey::rsa("one");
     let issuer = Issuer::start(&[key.jwk()]).await;
@@ -28,12 +28,12 @@ async fn trusting() -> (Service, Issuer, SigningKey) {
     (service, issuer, key)
 }
 
-/// The status that a token gets where conditions are listed.
+/// Lists conditions with a token; returns the status.
 async fn status(service: &Service, token: &str) -> u16 {
     service.get(CONDITIONS, token).await.status
 }
 
-/// A shop admin's claims with one changed: null takes it out.
+/// Returns a shop admin's claims with one changed; null removes it.
 fn changed(service: &Service, issuer: &Issuer, name: &str, value: Value) -> Value {
     let mut claims = issuer.claims(service.clock_at());
     let members = claims.as_object_mut().unwrap();
@@ -268,7 +268,7 @@ async fn an_issuer_and_a_tenant_that_do_not_fit_are_named_as_what_they_are() {
         let refused = service.status_of(&token).await;
         assert_eq!(refused, (401, detail.to_owned()), "{told}");
     }
-    // Whoever signed it, and however.
+    // The key and the algorithm make no difference.
     let stray = SigningKey::p256("stray");
     let token = stray.sign(&changed(
         &service,
@@ -319,7 +319,7 @@ async fn the_key_of_one_issuer_opens_nothing_of_another() {
     assert_eq!(status(&service, &theirs.sign(&one.claims(now))).await, 401);
     assert_eq!(status(&service, &mine.sign(&two.claims(now))).await, 401);
 
-    // Nor does it sign for this service, nor this service for it.
+    // It does not sign for this service either, nor this service for it.
     let forge = service.forge().await;
     let mut own = one.claims(now);
     own["iss"] = json!(format!("{}/", service.host.url));

@@ -1,4 +1,5 @@
-//! Versions of what administrators read and write: entity tags, and what is refused because someone else was faster.
+//! Versions of what administrators read and write: entity tags, and requests that are refused because someone else was
+//! faster.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ async fn what_has_changed_since_it_was_read_is_not_written_over() {
     );
     let (name, no_roles) = (json!({ "name": "Acme" }), json!({ "roles": [] }));
     let some_roles = json!({ "roles": [{ "roleId": "r" }] });
-    // What is read, what is written, the first time and the second.
+    // The path to read, the path to write, and the first and second bodies.
     let rows = [
         (
             "/v1/tenants/acme",

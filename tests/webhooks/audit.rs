@@ -1,4 +1,4 @@
-//! What the audit log says of webhooks that the service disables by itself.
+//! The audit lines about webhooks that the service disables by itself.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use super::shop::{Shop, WEBHOOKS, minutes};
 use crate::support::log;
 use crate::support::receiver::{Answer, Receiver};
 
-/// The versions before and after that a line names.
+/// Returns the versions before and after that a line names.
 fn versions(line: &mut Value) -> [Value; 2] {
     let fields = line.as_object_mut().unwrap();
     ["before", "after"].map(|name| fields.remove(name).unwrap_or_default())
 }
 
-/// The version of a webhook as it is now.
+/// Returns the current version of a webhook.
 async fn version(shop: &Shop, id: &str) -> String {
     let path = format!("{WEBHOOKS}/{id}");
     let request = shop.host.request(Method::GET, &path, &shop.token());

@@ -1,4 +1,4 @@
-//! Malformed requests: each fault is named by its path, all of a body at once, and nothing is stored.
+//! Malformed requests: each fault is reported with its path, all faults of a body at once, and nothing is stored.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::shop::{DELIVERIES, Shop, TYPE, WEBHOOKS, settings};
 const URL: &str = "https://erp.example/hook";
 const UUID: &str = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-/// A webhook with other settings, and what is said of them.
+/// Returns webhooks with other settings, and the messages about them.
 fn webhooks() -> Vec<(Value, &'static [&'static str])> {
     let long_url = format!("https://erp.example/{}", "x".repeat(2_040));
     let long = "x".repeat(257);
@@ -124,7 +124,7 @@ fn webhooks() -> Vec<(Value, &'static [&'static str])> {
     ]
 }
 
-/// Events, and what is said of them.
+/// Returns events, and the messages about them.
 fn events() -> Vec<(Value, &'static [&'static str])> {
     vec![
         (json!({}), &["$.type", "$.data"]),
@@ -161,7 +161,7 @@ fn events() -> Vec<(Value, &'static [&'static str])> {
             &["$.datacontenttype"],
         ),
         (
-            // As many bytes as it may have: the fault is elsewhere.
+            // At the limit of its length: the fault is elsewhere.
             json!({ "type": TYPE, "data": 1, "datacontenttype": format!("text/{}", "x".repeat(250)) }),
             &["$.data"],
         ),

@@ -1,5 +1,5 @@
-//! What is bounded: how much of a webhook is under way, how often it is sent to, how many want one event, and how long
-//! everything is kept.
+//! Bounds: the deliveries of a webhook in progress, its deliveries per second, the webhooks of one event, and the
+//! retention of everything.
 
 use std::sync::Arc;
 use std::time::Duration;

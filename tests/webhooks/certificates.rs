@@ -21,10 +21,10 @@ use crate::support::host::{Host, read};
 
 const RECEIVER: &str = "https://erp.example/hook";
 
-/// How long receivers may cache the certificates, and how long a bearer token is valid.
+/// The time that receivers may cache the certificates, and the lifetime of a bearer token.
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Hosts on one store whose clock stands at the start of 2026.
+/// Hosts on one store, with a clock stopped at the start of 2026.
 struct Shop {
     store: Arc<MemoryStore>,
     clock: Arc<StoppedClock>,
@@ -47,7 +47,7 @@ async fn get_certificates(host: &Host) -> Response {
     request.send().await.unwrap()
 }
 
-/// The published certificates, by key id.
+/// Returns the published certificates, by key id.
 async fn certificates(host: &Host) -> BTreeMap<String, Certificate> {
     let published: BTreeMap<String, String> = get_certificates(host).await.json().await.unwrap();
     let certificates = published.into_iter();
@@ -65,7 +65,7 @@ async fn bearer(host: &Host, audience: &str) -> Arc<str> {
     identity.bearer(audience).await.unwrap()
 }
 
-/// The first (0) or second (1) part of a token.
+/// Returns the first (0) or second (1) part of a token.
 fn part(token: &str, index: usize) -> Value {
     let part = token.split('.').nth(index).unwrap();
     serde_json::from_slice(&BASE64URL.decode(part).unwrap()).unwrap()
@@ -75,7 +75,7 @@ fn kid(token: &str) -> String {
     part(token, 0)["kid"].as_str().unwrap().to_owned()
 }
 
-/// Whether a signature of a text is from the key of a certificate.
+/// Returns whether a signature of a text is from the key of a certificate.
 fn signs(certificate: &Certificate, text: &[u8], signature: &[u8]) -> bool {
     let key = certificate.tbs_certificate().subject_public_key_info();
     let key = key.subject_public_key.raw_bytes();
@@ -228,7 +228,7 @@ async fn all_hosts_publish_the_same_bytes_also_after_a_restart() {
     let first = published(&one).await;
     assert_eq!(published(&two).await, first);
     let second = rotated(&one).await;
-    // What a host sends follows the store, whatever its memory has heard of.
+    // A host signs according to the store, even if its memory is older.
     shop.clock.advance(HOUR + Duration::from_secs(10));
     assert_eq!(kid(&bearer(&two, RECEIVER).await), second);
     let both = published(&one).await;
@@ -258,7 +258,7 @@ async fn a_bearer_token_is_signed_once_for_an_audience_and_renewed_five_minutes_
     let renewed = bearer(&host, RECEIVER).await;
     assert_ne!(renewed, token);
     assert_eq!(part(&renewed, 1)["iat"], shop.clock.now().seconds());
-    // A clock that was set back does not make a token last longer.
+    // Setting the clock back does not make a token last longer.
     shop.clock.advance(Duration::from_secs(60));
     let later = shop.clock.now();
     shop.clock.set(later.minus(2 * HOUR));

@@ -1,4 +1,4 @@
-//! What receivers get, and what becomes of a delivery by what they answer.
+//! The requests that receivers get, and the outcome of a delivery for each kind of answer.
 
 use std::time::Duration;
 
@@ -256,7 +256,7 @@ async fn retry_after_is_followed_within_bounds_and_nonsense_is_not() {
         let wait = at("nextAttemptAt") - at("updatedAt");
         let most = if least < 60 { 66 } else { least };
         assert!((least..=most).contains(&wait), "{header}: {wait}");
-        // The next row is to meet neither a breaker nor the release of what waits.
+        // The next row must not start with an open breaker or release waiting deliveries.
         receiver.answer(Answer::Status(204, "", ""));
         shop.after(minutes(15)).await;
         shop.run().await;
@@ -553,7 +553,7 @@ async fn what_is_held_is_sent_by_a_host_that_has_not_heard_yet_that_the_webhook_
     shop.publish(json!(1)).await;
     shop.run().await;
     assert_eq!(shop.delivery().await["status"], "HELD");
-    // What another host stores, and tells nobody of.
+    // Another host stores this without a notification.
     let records = shop
         .host
         .app

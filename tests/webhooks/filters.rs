@@ -1,4 +1,4 @@
-//! Filters: which events of the types that it wants a webhook gets.
+//! Filters: which events of its types a webhook gets.
 
 use std::sync::Arc;
 
@@ -21,26 +21,26 @@ fn only(path: &str, values: Value) -> Value {
     json!({ "filter": [{ "path": path, "in": values }] })
 }
 
-/// A webhook for all event types that is switched off, as JSON text.
+/// Returns a disabled webhook for all event types, as JSON text.
 fn with_filter(filter: &str) -> String {
     format!(
         r#"{{"name":"ERP","callbackUrl":"{URL}","eventTypes":["*"],"authentication":{{"type":"BEARER"}},"enabled":false,"filter":{filter}}}"#
     )
 }
 
-/// Sends a body that is JSON text.
+/// Posts a body of JSON text.
 async fn posted(shop: &Shop, path: &str, body: &str) -> Response {
     let request = shop.host.request(Method::POST, path, &shop.token());
     let request = request.header("content-type", "application/json");
     request.body(body.to_owned()).send().await.unwrap()
 }
 
-/// The same; answers the status and the JSON that comes back.
+/// Posts a body of JSON text; returns the status and the JSON of the answer.
 async fn send_text(shop: &Shop, path: &str, body: &str) -> (u16, Value) {
     read(posted(shop, path, body).await).await
 }
 
-/// Publishes an event; answers to how many webhooks.
+/// Publishes an event; returns the number of webhooks that get it.
 async fn publish(shop: &Shop, event: Value) -> Value {
     let (status, answer) = shop.send(Method::POST, EVENTS, &event).await;
     assert_eq!(status, 202, "{answer}");
@@ -97,7 +97,7 @@ async fn filtered(shop: Shop) {
     let deliveries = shop.deliveries(&format!("webhookId={id}")).await;
     assert_eq!(deliveries.len(), 1, "{deliveries:#?}");
 
-    // Without a filter it gets all again.
+    // Without a filter it gets all events again.
     for more in [
         json!({}),
         json!({ "filter": [] }),
@@ -178,7 +178,7 @@ async fn a_large_event_reaches_exactly_those_of_many_webhooks_whose_filters_let_
     expected.sort();
     assert_eq!(paths, expected);
 
-    // So many filters decide about a small one in the same way.
+    // The same number of filters decides about a small event in the same way.
     let small = json!({ "type": TYPE, "data": { "shop": { "id": "SE-001" } } });
     assert_eq!(publish(&shop, small).await, 6);
     shop.pass(4).await;
@@ -186,7 +186,7 @@ async fn a_large_event_reaches_exactly_those_of_many_webhooks_whose_filters_let_
     shop.run().await;
 }
 
-/// An event as it is published, and whether a webhook with a filter gets it. The page decides the same
+/// A published event, and whether a webhook with a filter gets it. The page decides the same
 /// (`webhook-filters.test.mjs`).
 #[derive(Deserialize)]
 struct Vector {

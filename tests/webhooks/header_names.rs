@@ -1,4 +1,4 @@
-//! The names of headers as they are on the wire, byte for byte: existing receivers know them with their capitals.
+//! The names of headers on the wire, byte for byte: existing receivers expect their capitals.
 
 use serde_json::json;
 

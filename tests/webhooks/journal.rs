@@ -1,4 +1,4 @@
-//! The journal, health, and sending again.
+//! The journal, the health of webhooks, and sending again.
 
 use std::time::Duration;
 
@@ -188,7 +188,7 @@ fn a_paused_webhook_is_resumed_on_redis() {
     });
 }
 
-/// Five deliveries fail, another one is put off, the receiver is mended, and the webhook is resumed.
+/// Five deliveries fail, another one is postponed, the receiver is repaired, and the webhook is resumed.
 async fn resumed(shop: Shop) {
     let receiver = Receiver::start().await;
     let id = shop.webhook(&receiver.url, json!({})).await;
@@ -215,7 +215,7 @@ async fn resumed(shop: Shop) {
     // Far less than a pause.
     shop.pass(4).await;
     assert_eq!(shop.deliveries("status=DELIVERED").await.len(), 5);
-    // The one that was never tried keeps the time to which it was put off.
+    // The delivery that was never tried keeps the time to which it was postponed.
     shop.clock.advance(minutes(5));
     shop.run().await;
     assert_eq!(shop.deliveries("status=DELIVERED").await.len(), 6);
@@ -349,7 +349,7 @@ async fn a_ping_is_a_delivery_and_a_trial_leaves_nothing_behind() {
     assert_eq!(shop.delivery().await["id"], answer["deliveryId"]);
 }
 
-/// What of the signatures of a receiver's one delivery a client that may only read the journal gets.
+/// Returns the signatures of a receiver's only delivery, as a client sees them that may only read the journal.
 async fn signatures(shop: &Shop, webhook: &str) -> Vec<(String, String)> {
     let viewer = shop.host.token("acme", &["exe.viewer"]).await;
     let all = shop.deliveries(&format!("webhookId={webhook}")).await;

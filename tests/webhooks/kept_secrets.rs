@@ -1,4 +1,5 @@
-//! Secrets that a PUT leaves out stay as they are stored when it is written, whatever else changes them meanwhile.
+//! Secrets that a PUT leaves out keep the values that are stored at the moment of writing, whatever else changes them
+//! meanwhile.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -14,14 +15,14 @@ fn records(shop: &Shop) -> Records {
     shop.host.app.records(tenant.partition())
 }
 
-/// A webhook as it is stored.
+/// Returns a webhook as it is stored.
 pub(crate) async fn stored(shop: &Shop, id: &str) -> Value {
     let key = format!("webhook/{id}");
     let stored = records(shop).get::<Value>(&key).await.unwrap();
     stored.unwrap().record
 }
 
-/// What another host stores, and this one has not heard of yet.
+/// Changes a webhook on another host; this one has not heard of it yet.
 async fn store_elsewhere(shop: &Shop, id: &str, edit: impl FnOnce(&mut Value)) {
     let mut webhook = stored(shop, id).await;
     edit(&mut webhook);
@@ -80,7 +81,7 @@ async fn a_password_that_was_changed_meanwhile_is_the_one_that_is_kept() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(stored(&shop, &id).await["authentication"], basic("second"));
 
-    // Nor does a password go to another receiver than the stored one, whichever the host has in memory.
+    // A password does not go to another receiver than the stored one either, whichever receiver the host has in memory.
     let elsewhere = "https://other.example/hook";
     store_elsewhere(&shop, &id, |webhook| {
         webhook["callbackUrl"] = json!(elsewhere)

@@ -1,5 +1,5 @@
-//! The service's own events: nobody else publishes them, and a delivery that has failed for good is told to the tenant's
-//! other webhooks.
+//! The service's own events: nobody else can publish them, and a delivery that failed for good is reported to the
+//! tenant's other webhooks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const FAILURES: &str = "deliveries.events.v1";
 const TOPIC: &str = "cer.public.event.rates-changed.v1";
 const TOPIC_RULE: &str = "must not be the topic of rate changes, which are no events: follow GET /api/v1/topics/cer.public.event.rates-changed.v1";
 
-/// A shop whose deliveries are given up when the first attempt has failed.
+/// Opens a shop whose deliveries are given up after the first failed attempt.
 async fn impatient() -> Shop {
     Shop::open_with(|config| {
         local(config);
@@ -29,7 +29,7 @@ async fn impatient() -> Shop {
     .await
 }
 
-/// A receiver that takes nothing.
+/// Starts a receiver that accepts nothing.
 async fn dead() -> Receiver {
     let receiver = Receiver::start().await;
     receiver.answer(Answer::Status(500, "", ""));
@@ -41,7 +41,7 @@ fn records(shop: &Shop) -> Records {
     shop.host.app.records(tenant.partition())
 }
 
-/// How many deliveries there are that tell of others.
+/// Returns the number of deliveries that report others.
 async fn told(shop: &Shop) -> usize {
     let all = shop.deliveries(&format!("eventType={FAILURES}")).await;
     all.len()
@@ -73,7 +73,7 @@ async fn nobody_but_the_service_publishes_its_own_events() {
     shop.run().await;
     assert_eq!(shop.deliveries("").await, Vec::<Value>::new());
 
-    // A ping is the service's own, whoever asks for it.
+    // A ping is the service's own event, whoever requests it.
     let id = shop.webhook(&receiver.url, json!({})).await;
     let ping = format!("{WEBHOOKS}/{id}/ping");
     assert_eq!(shop.send(Method::POST, &ping, &Value::Null).await.0, 202);
@@ -151,7 +151,7 @@ async fn a_delivery_that_has_failed_for_good_is_told_to_the_other_webhooks_once_
     });
     assert_eq!(received.data(), expected);
 
-    // Its result is written down before its lease ends.
+    // Its result is stored before its lease ends.
     shop.run().await;
     shop.clock.advance(Duration::from_secs(59));
     shop.publish(json!(2)).await;

@@ -1,4 +1,4 @@
-//! Pull: what consumers are answered, how they acknowledge, and what becomes of what they have not read.
+//! Pull: the answers to consumers, acknowledgements, and unread events.
 
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ pub(crate) const CONSUMERS: &str = "/api/v1/event-consumers";
 const CONDITION: &str = "/api/v1/entity-conditions/beer";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A page of events.
 #[derive(Debug)]
 struct Page {
     items: Vec<Value>,
@@ -42,7 +41,7 @@ async fn pull(shop: &Shop, query: &str) -> Page {
     }
 }
 
-/// The status of a request for events, and why it was refused.
+/// Returns the status and the reason of a refused request for events.
 async fn refused(shop: &Shop, query: &str) -> (u16, Value) {
     let (status, body) = shop
         .host
@@ -59,7 +58,7 @@ async fn publish(shop: &Shop, count: usize) -> Vec<String> {
     ids
 }
 
-/// A shop with other settings.
+/// Opens a shop with other settings.
 async fn configured(configure: impl FnOnce(&mut Config)) -> Shop {
     let configure = |config: &mut Config| {
         local(config);
@@ -81,7 +80,7 @@ async fn a_consumer_gets_the_envelopes_that_are_delivered_from_its_first_request
     let ids = publish(&shop, 3).await;
     let rule = json!({ "rule": "AGE_RESTRICTION", "condition_value": { "minimum_age": 18 } });
     assert_eq!(shop.send(Method::PUT, CONDITION, &rule).await.0, 201);
-    // A test is for its webhook alone.
+    // A test event is for its webhook alone.
     let ping = format!("{WEBHOOKS}/{id}/ping");
     assert_eq!(shop.send(Method::POST, &ping, &Value::Null).await.0, 202);
     shop.run().await;
@@ -113,7 +112,7 @@ async fn events_that_no_webhook_wants_are_there_for_consumers() {
     assert_eq!(shop.send(Method::PUT, CONDITION, &rule).await.0, 201);
     // The job that looks for webhooks finds none.
     shop.run().await;
-    // That a delivery has failed and its webhook is disabled is told as well, though the tenant has no other.
+    // A failed delivery and a disabled webhook are reported too, though the tenant has no other webhook.
     shop.webhook(&receiver.url, json!({})).await;
     receiver.answer(Answer::Status(410, "", ""));
     shop.publish(json!(1)).await;
@@ -143,7 +142,7 @@ async fn a_cursor_acknowledges_its_page_and_an_earlier_one_moves_nothing_back() 
     let after_first = format!("consumer=erp&limit=2&after={}", first.next);
     let second = pull(&shop, &after_first).await;
     assert_eq!(second.ids(), ids[2..4]);
-    // An answer that was lost is asked for again in either way.
+    // An answer that was lost can be requested again in either way.
     assert_eq!(pull(&shop, &after_first).await.ids(), ids[2..4]);
     assert_eq!(pull(&shop, "consumer=erp&limit=2").await.ids(), ids[2..4]);
 
@@ -169,7 +168,7 @@ async fn each_consumer_has_a_position_of_its_own_and_no_other_ones_cursor_moves_
     assert_eq!(status, 400, "{detail}");
     assert_eq!(pull(&shop, "consumer=bi").await.ids(), more);
 
-    // A later consumer of the same name is another one, and begins when it is made.
+    // A later consumer of the same name is a new one, and begins when it is created.
     let path = format!("{CONSUMERS}/erp");
     assert_eq!(
         shop.send(Method::DELETE, &path, &Value::Null).await,
@@ -200,7 +199,7 @@ async fn what_is_wrong_with_a_request_is_named_and_nothing_is_made_or_moved() {
         ("consumer=erp&limit=-1", vec!["$.limit"]),
         ("consumer=erp&wait=61s", vec!["$.wait"]),
         ("consumer=erp&wait=20", vec!["$.wait"]),
-        // As much as a duration can be, and a second more.
+        // The maximum of a duration, and a second more.
         (
             "consumer=erp&wait=18446744073709551615s1000ms",
             vec!["$.wait"],
@@ -307,7 +306,7 @@ async fn events_are_kept_as_long_as_the_journal_and_who_missed_some_is_told() {
         let next = pull(&shop, &format!("consumer={name}&after={}", page.next)).await;
         assert_eq!((next.items.len(), next.reset), (0, false), "{name}");
     }
-    // Where nothing is left to be read, the cursor leads past what is gone all the same.
+    // Even where nothing is left to read, the cursor leads past what is gone.
     publish(&shop, 1).await;
     shop.after(DAY * 32).await;
     let page = pull(&shop, "consumer=slow").await;
@@ -327,7 +326,7 @@ async fn the_list_says_how_far_behind_each_consumer_is_and_when_it_has_asked() {
     let start = "2026-01-01T00:00:00.000Z";
     let behind = json!({ "name": "erp", "createdAt": start, "lastSeenAt": start, "waitingSince": "2026-01-01T00:01:00.000Z" });
     assert_eq!(shop.get(CONSUMERS).await, json!([behind]));
-    // Asking alone is written down to the minute.
+    // A request alone is recorded with a precision of a minute.
     pull(&shop, "consumer=erp").await;
     let seen = shop.get(CONSUMERS).await[0]["lastSeenAt"].clone();
     assert_eq!(seen, "2026-01-01T00:02:00.000Z");

@@ -1,6 +1,7 @@
-//! The law of pull, for random schedules on every store: whoever is killed when, on whichever host a consumer asks, and
-//! while a push of the same events goes on, each answer is what was accepted after what the consumer has acknowledged, in
-//! that order. So it misses nothing, skips nothing, and gets only those again that it has not acknowledged.
+//! The law of pull, for random schedules on every store: whoever is killed and when, on whichever host a consumer
+//! asks, and while the same events are pushed, each answer has the events that were accepted after those that the
+//! consumer has acknowledged, in that order. So it misses nothing, skips nothing, and gets again only events that it
+//! has not acknowledged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,28 +27,27 @@ use crate::support::wait::until;
 
 const NAMES: [&str; 2] = ["erp", "bi"];
 
-/// What happens next.
+/// A step of a schedule.
 #[derive(Clone, Debug)]
 enum Step {
-    /// An event is published.
     Publish,
-    /// The service publishes one, for a change of a condition.
+    /// The service publishes an event about a change of a condition.
     Change,
     /// A consumer that has just started asks for its page.
     Start { limit: usize },
-    /// It acknowledges the page that it has, and gets the next.
+    /// It acknowledges its page, and gets the next.
     Acknowledge { limit: usize },
-    /// It is killed before it gets the answer to that.
+    /// It acknowledges its page, and is killed before it gets the answer.
     AcknowledgeAndDie,
-    /// A request that has acknowledged an earlier page arrives again, and its answer is taken.
+    /// A request that has acknowledged an earlier page arrives again, and the consumer uses its answer.
     Repeat { which: Index },
-    /// It is removed.
+    /// The consumer is removed.
     Remove,
     /// The host is stopped, and another one takes its place.
     Restart,
 }
 
-/// A step, at one of the hosts and of one of the consumers.
+/// A step with the index of its host and that of its consumer.
 type At = (usize, usize, Step);
 
 fn steps() -> impl Strategy<Value = Vec<At>> {
@@ -65,18 +65,18 @@ fn steps() -> impl Strategy<Value = Vec<At>> {
     vec((0..2_usize, 0..NAMES.len(), step), 10..60)
 }
 
-/// A consumer, and what is known of it.
+/// A consumer, and its expected state.
 #[derive(Default)]
 struct Consumer {
-    /// How many of all events it has acknowledged; `None` while it is not there.
+    /// The number of all events that it has acknowledged; `None` while it does not exist.
     acknowledged: Option<usize>,
-    /// Every page that it was given: its cursor, and how many of all events come before that.
+    /// Every page that it got: its cursor, and how many of all events come before that.
     given: Vec<(String, usize)>,
-    /// The page that it has, unless it has forgotten it.
+    /// Its page, unless it has forgotten it.
     page: Option<(String, usize)>,
 }
 
-/// Two hosts on a store, all that was accepted, and the consumers.
+/// Two hosts on a store, all accepted events, and the consumers.
 struct Trial {
     store: Arc<dyn Store>,
     hosts: [Option<Host>; 2],
@@ -93,7 +93,7 @@ async fn open(store: &Arc<dyn Store>) -> Host {
     Host::start_configured(store.clone(), Arc::new(SystemClock), configure).await
 }
 
-/// What an event says that it is about.
+/// Returns the label of an event.
 fn label(envelope: &Value) -> String {
     let data = BASE64_STANDARD.decode(envelope["data"].as_str().unwrap());
     let data: Value = serde_json::from_slice(&data.unwrap()).unwrap();
@@ -162,7 +162,7 @@ impl Trial {
         }
     }
 
-    /// Asks for a page, which must be what follows what is acknowledged with that.
+    /// Asks for a page, and asserts that it follows the events that are acknowledged with the request.
     async fn ask(
         &mut self,
         host: usize,
@@ -180,7 +180,7 @@ impl Trial {
         let items: Vec<String> = items.collect();
         let all = self.accepted.len();
         let known = &mut self.consumers[consumer];
-        // A new one begins here; an earlier page than the newest that is acknowledged changes nothing.
+        // A new consumer begins here; a page before the newest acknowledged one changes nothing.
         let before = known.acknowledged.unwrap_or(all);
         let from = before.max(after.map_or(0, |(_, end)| end));
         let to = all.min(from + limit);
@@ -208,13 +208,13 @@ impl Trial {
     }
 }
 
-/// Does all steps. At the end every consumer reads what is left, and the push has delivered everything.
+/// Does all steps. At the end every consumer reads the remaining events, and the push has delivered everything.
 async fn hold(store: Arc<dyn Store>, steps: Vec<At>) {
     let (mut trial, receiver) = (Trial::begin(store).await, Receiver::start().await);
     let webhook = settings(&receiver.url, json!({ "eventTypes": ["*"] }));
     let path = "/api/v1/webhooks";
     assert_eq!(trial.send(0, Method::POST, path, &webhook).await.0, 201);
-    // The other host is told within a second; until then it accepts events as if there were no webhook.
+    // The other host is notified within a second; until then it accepts events as if there were no webhook.
     until("the other host knows the webhook", async || {
         let (_, webhooks) = trial.host(1).get(path, &trial.token).await;
         webhooks.as_array().unwrap().len() == 1

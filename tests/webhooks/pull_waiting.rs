@@ -1,4 +1,4 @@
-//! Requests for events that wait for the first: what wakes them, what ends them, who may wait and who may read.
+//! Requests that wait for an event: what wakes them, what ends them, who may wait and who may read.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::support::wire;
 
 const ERP: &str = "/api/v1/events?consumer=erp&wait=60s";
 
-/// A shop with the consumer `erp`.
+/// Opens a shop with the consumer `erp`.
 async fn shop(configure: impl FnOnce(&mut Config)) -> Shop {
     let configure = |config: &mut Config| {
         local(config);
@@ -29,13 +29,13 @@ async fn shop(configure: impl FnOnce(&mut Config)) -> Shop {
     shop
 }
 
-/// A request that waits.
+/// Starts a request that waits.
 fn ask(host: &Host, path: &str, token: &str) -> JoinHandle<(u16, Value)> {
     let request = host.request(Method::GET, path, token);
     tokio::spawn(async move { read(request.send().await.unwrap()).await })
 }
 
-/// Waits until so many requests wait on a host.
+/// Waits until `count` requests wait on a host.
 async fn waiting(host: &Host, count: f64) {
     let kind = [("kind", "event_waiters")];
     let scrape = scrape_until(&host.url, |it| {
@@ -44,7 +44,7 @@ async fn waiting(host: &Host, count: f64) {
     scrape.await;
 }
 
-/// What a request that has waited is answered.
+/// Returns the answer to a request that has waited.
 async fn answered(asked: JoinHandle<(u16, Value)>) -> (u16, Value) {
     within("the answer to who waits", asked).await.unwrap()
 }
@@ -106,7 +106,7 @@ async fn who_waits_for_nothing_gets_an_empty_page_in_the_end() {
         let path = format!("{EVENTS}?consumer=erp&wait={wait}");
         assert_eq!(shop.get(&path).await["items"], json!([]));
     }
-    // The request that makes a consumer does not wait.
+    // The request that creates a consumer does not wait.
     let page = shop.get("/api/v1/events?consumer=bi&wait=60s").await;
     assert_eq!(page["items"], json!([]));
     let asked = ask(&shop.host, ERP, &shop.token());
@@ -149,7 +149,7 @@ async fn as_many_requests_of_a_tenant_wait_as_it_may_have_consumers() {
     let detail = "at most 2 requests of a tenant may wait for events";
     assert_eq!(body["detail"], detail);
     shop.get("/api/v1/events?consumer=erp").await;
-    // Another tenant has as many places of its own.
+    // Another tenant has as many separate places.
     let other = shop.host.token("other", &["exe.viewer"]).await;
     let of_other = "/api/v1/events?consumer=erp&wait=1ms";
     assert_eq!(shop.host.get(of_other, &other).await.0, 200);
@@ -200,7 +200,7 @@ async fn consumers_are_of_their_tenant_and_need_permissions() {
         let (status, body) = read(answer.unwrap()).await;
         assert_eq!((status, &body["detail"]), (403, &json!(detail)), "{path}");
     }
-    // What a tenant removes is its own.
+    // A tenant can remove only its own consumers.
     let editor = shop.host.token("other", &["exe.editor"]).await;
     let delete = shop.host.request(Method::DELETE, &erp, &editor);
     assert_eq!(delete.send().await.unwrap().status(), 204);

@@ -1,4 +1,5 @@
-//! Quotas of what a tenant sends: webhooks, events in a second, deliveries that wait, and deliveries under way to one target.
+//! Quotas of a tenant's deliveries: webhooks, events per second, waiting deliveries, and deliveries in progress to one
+//! target.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::support::receiver::{Answer, Receiver};
 const EVENTS: &str = "/api/v1/events";
 const USAGE: &str = "/v1/tenants/acme/usage";
 
-/// A shop with other quotas.
+/// Opens a shop with other quotas.
 async fn shop(configure: impl FnOnce(&mut Quotas)) -> Shop {
     let configure = |config: &mut Config| {
         local(config);
@@ -26,7 +27,7 @@ fn event() -> Value {
     json!({ "type": TYPE, "data": 1 })
 }
 
-/// The status of a request, when it may come again, and why it was refused.
+/// Returns the status of a request, its `Retry-After`, and why it was refused.
 async fn answer(shop: &Shop, path: &str, body: &Value) -> (u16, String, Value) {
     let request = shop.host.request(Method::POST, path, &shop.token());
     let answer = request.json(body).send().await.unwrap();
@@ -138,7 +139,7 @@ async fn a_tenant_has_so_many_deliveries_waiting_and_no_more() {
     assert_eq!(answer(&shop, EVENTS, &event()).await, refused);
     let used = usage(&shop, "waitingDeliveries").await;
     assert_eq!(used, json!({ "used": 3, "quota": 3 }));
-    // Neither what makes no delivery nor what was accepted already is refused.
+    // An event without a delivery is not refused, nor is one that was accepted already.
     let unwanted = json!({ "type": "x.unwanted.v1", "data": 1 });
     assert_eq!(answer(&shop, EVENTS, &unwanted).await.0, 202);
     assert_eq!(answer(&shop, EVENTS, &once).await.0, 202);
@@ -248,7 +249,7 @@ async fn a_tenant_has_so_many_deliveries_under_way_to_one_target() {
     for number in 0..3 {
         shop.publish(json!(number)).await;
     }
-    // Half of them: no delivery to them has succeeded yet.
+    // Half of the quota, because no delivery to the target has succeeded yet.
     hanging.wait_for(2).await;
     good.wait_for(3).await;
     let used = usage(&shop, "deliveriesPerTarget").await;

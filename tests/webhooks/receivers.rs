@@ -1,5 +1,5 @@
-//! Receivers as they are found: those that speak HTTP/2, close connections that are idle, are on this machine, or answer in a
-//! way that other clients read although it is no good HTTP.
+//! Receivers as they occur in practice: those that speak HTTP/2, close idle connections, are on this machine, or send
+//! invalid HTTP that other clients accept.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::support::authority::Authority;
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::wait::within;
 
-/// A receiver behind TLS that speaks one protocol; answers a client that trusts it, and its URL.
+/// Starts a receiver behind TLS that speaks one protocol; returns a client that trusts it, and its URL.
 async fn secured<S>(
     protocol: &str,
     serve: impl Fn(TlsStream<TcpStream>) -> S + Send + 'static,
@@ -124,7 +124,6 @@ async fn an_answer_that_ends_with_its_connection_needs_no_end_of_tls() {
     );
 }
 
-/// Reads a request to its end.
 async fn read_request(stream: &mut BufReader<impl AsyncReadExt + Unpin>) {
     let mut length = 0;
     loop {
@@ -153,7 +152,7 @@ async fn what_was_sent_on_a_connection_that_was_closed_while_idle_is_sent_again_
                 read_request(&mut stream).await;
                 let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
                 stream.write_all(answer).await.unwrap();
-                // The next request meets the end of the connection.
+                // The next request finds the connection closed.
                 let _ = stream.read_u8().await;
             });
         }
@@ -185,7 +184,7 @@ async fn a_connection_that_is_closed_in_place_of_its_first_answer_is_an_attempt(
     assert_eq!(receiver.received().len(), 1);
 }
 
-/// Tries out a webhook.
+/// Tries out a webhook; returns the result.
 async fn tried(shop: &Shop, url: &str) -> Value {
     let trial = settings(url, json!({}));
     let path = format!("{WEBHOOKS}/ping");

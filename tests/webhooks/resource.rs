@@ -1,4 +1,4 @@
-//! The resource: creating, reading, replacing and removing webhooks, and what is never answered.
+//! The resource: creating, reading, replacing and removing webhooks, and the secrets that no answer contains.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn a_webhook_is_created_read_replaced_and_removed() {
     assert_eq!(take_modifier(&mut created), "test 1");
     assert_eq!(created, expected);
 
-    // Without a password and a key, those that it has are kept.
+    // A password and a key that are left out are kept.
     let kept = json!({ "authentication": { "type": "BASIC", "username": "till" }, "name": "Till" });
     let (status, replaced) = shop.send(Method::PUT, &path, &settings(URL, kept)).await;
     assert_eq!(

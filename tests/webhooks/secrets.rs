@@ -1,5 +1,5 @@
-//! What a receiver, or a name, must not bring to a tenant's eyes: secrets in whatever form a receiver answers them, and
-//! addresses that the operator's names have.
+//! Secrets that a receiver repeats in any form, and addresses behind the operator's names, must not be visible to a
+//! tenant.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -13,7 +13,7 @@ use crate::support::receiver::{Answer, Receiver};
 const PASSWORD: &str = r#"p"ä/+ \word 1"#;
 const SHARED_KEY: &str = r#"a key with "quotes" & ünïcode/"#;
 
-/// Some of the forms in which a receiver may answer a text. The unit tests have all of them.
+/// Returns some of the forms in which a receiver may repeat a text. The unit tests have all of them.
 fn forms(text: &str) -> Vec<Vec<u8>> {
     let units = text.encode_utf16().map(|unit| format!(r"\u{unit:04x}"));
     let entities = text.chars().map(|c| format!("&#{};", u32::from(c)));
@@ -31,18 +31,17 @@ fn forms(text: &str) -> Vec<Vec<u8>> {
     ]
 }
 
-/// An answer with a body.
 fn answer(body: &[u8]) -> Answer {
     let head = format!("HTTP/1.1 500 No\r\ncontent-length: {}\r\n\r\n", body.len());
     Answer::Raw([head.as_bytes(), body].concat())
 }
 
-/// What the journal has of an answer of so many bytes that repeats a credential.
+/// Returns the journal's text for an answer of `bytes` bytes that repeats a credential.
 fn length_alone(bytes: usize) -> String {
     format!("an answer of {bytes} bytes that repeats a credential")
 }
 
-/// What the journal keeps of the answer to a test event that a webhook with these settings is tried out with.
+/// Tries out a webhook with these settings; returns what the journal keeps of the answer.
 async fn kept(shop: &Shop, receiver: &Receiver, body: &[u8], more: &Value) -> String {
     receiver.answer(answer(body));
     let trial = settings(&receiver.url, more.clone());
@@ -73,13 +72,13 @@ async fn a_token_that_a_receiver_answers_is_kept_in_no_form() {
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
     let first = kept(&shop, &receiver, b"first", &json!({})).await;
     assert_eq!(first, "first");
-    // The token of a receiver stays the same for a while.
+    // The token for a receiver stays the same for a while.
     let sent = receiver.wait_for(1).await.remove(0);
     let token = sent.headers["authorization"]
         .strip_prefix("Bearer ")
         .unwrap();
     for form in forms(token) {
-        // However far behind it begins in what would be kept.
+        // Wherever it begins in the part that would be kept.
         for before in [0, 1_000] {
             let body = [vec![b'x'; before], form.clone()].concat();
             let kept = kept(&shop, &receiver, &body, &json!({})).await;

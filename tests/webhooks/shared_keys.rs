@@ -1,4 +1,4 @@
-//! Shared keys that overlap: which keys sign when, and what of them is answered.
+//! Shared keys that overlap: which keys sign when, and what answers show of them.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::standard_webhooks::{accepts, assert_signed, basic, key_of, put, sent,
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::stores::{embedded, redis, run};
 
-/// Rotates the key of a webhook; answers what was answered.
+/// Rotates the key of a webhook; returns the answer.
 async fn rotate(shop: &Shop, id: &str, query: &str) -> Value {
     let path = format!("{WEBHOOKS}/{id}/shared-key{query}");
     let (status, answer) = shop.send(Method::POST, &path, &Value::Null).await;
@@ -48,7 +48,7 @@ async fn both_keys_sign_until_the_overlap_ends_and_then_the_new_one_only() {
     for keys in [&[KEY][..], &[new], &[new, KEY], &[KEY, new]] {
         assert!(accepts(&shop, keys, &retried), "{keys:?}");
     }
-    // What it would be sends as it is.
+    // A test event with these settings is signed with the stored keys.
     let kept = json!({ "id": id, "authentication": { "type": "BASIC", "username": "till" } });
     let trial = settings(&receiver.url, kept);
     let ping = format!("{WEBHOOKS}/ping");
@@ -90,7 +90,7 @@ fn what_was_accepted_before_a_rotation_is_delivered_under_both_keys_on_redis() {
     });
 }
 
-/// An event is accepted, its webhook's key is replaced, and only then it is delivered.
+/// An event is accepted, its webhook's key is replaced, and only then is the event delivered.
 async fn rotated_between(shop: Shop) {
     let receiver = Receiver::start().await;
     let off = json!({ "authentication": basic(), "sharedKey": KEY, "enabled": false });
@@ -100,7 +100,7 @@ async fn rotated_between(shop: Shop) {
     let new = key_of(&answer);
     let on = settings(&receiver.url, json!({ "authentication": basic() }));
     put(&shop, &id, &on).await;
-    // An attempt that meets the change of its webhook is made again a second later.
+    // An attempt that coincides with a change of its webhook is repeated a second later.
     shop.pass(4).await;
     let delivered = receiver.wait_for(1).await.remove(0);
     assert_eq!(delivered.id(), before);
@@ -127,7 +127,7 @@ async fn without_an_overlap_the_old_key_ends_at_once() {
         assert_eq!(answer["previousSharedKeyEndsAt"], Value::Null);
         let on = json!({ "authentication": basic() });
         put(&shop, &id, &settings(&receiver.url, on)).await;
-        // An attempt that meets the change of its webhook is made again a second later.
+        // An attempt that coincides with a change of its webhook is repeated a second later.
         shop.pass(4).await;
         let received = receiver.wait_for(count).await.remove(count - 1);
         assert_signed(&received, &[key_of(&answer)], key_of(&answer));
@@ -255,7 +255,7 @@ async fn an_overlap_that_is_none_is_refused_and_the_key_stays() {
         "8days",
         "P1D",
         "999999999999999999999d",
-        // As much as a duration can be, and a second more.
+        // The maximum of a duration, and a second more.
         "18446744073709551615s%201000000000ns",
     ] {
         let path = format!("{WEBHOOKS}/{id}/shared-key?overlap={overlap}");

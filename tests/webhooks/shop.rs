@@ -1,4 +1,4 @@
-//! A host whose webhooks may be on this machine, with a clock that stands still, and what tests ask of it.
+//! A host with a stopped clock whose webhooks may be on this machine, and short functions for the requests of tests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) const DELIVERIES: &str = "/api/v1/deliveries";
 pub(crate) const TYPE: &str = "x.order-updates.v1";
 pub(crate) const KEY: &str = "correct horse battery staple";
 
-/// When the clock stands still at first: the start of 2026.
+/// The initial time of the stopped clock: the start of 2026.
 pub(crate) const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
 const ROLES: [&str; 3] = ["exe.editor", "exe.publisher", "ecs.editor"];
@@ -29,7 +29,7 @@ pub(crate) struct Shop {
     token: Mutex<String>,
 }
 
-/// Lets webhooks be on this machine.
+/// Allows webhooks on this machine.
 pub(crate) fn local(config: &mut Config) {
     config.webhooks.allow_http = true;
     config.webhooks.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
@@ -46,7 +46,7 @@ impl Shop {
         Self::open_on(store, clock, configure).await
     }
 
-    /// On a fresh store.
+    /// Opens the shop on a fresh store.
     pub(crate) async fn open_at(on: &Opened) -> Self {
         Self::open_on(on.store.clone(), on.clock.clone(), local).await
     }
@@ -64,14 +64,14 @@ impl Shop {
         .await
     }
 
-    /// On a host that runs.
+    /// Opens the shop on a running host.
     pub(crate) async fn of(host: Host, clock: Arc<StoppedClock>) -> Self {
         let token = host.token("acme", &ROLES).await;
         let token = Mutex::new(token);
         Self { host, clock, token }
     }
 
-    /// A token of the integrator.
+    /// Returns a token of the integrator.
     pub(crate) fn token(&self) -> String {
         self.token.lock().unwrap().clone()
     }
@@ -86,7 +86,7 @@ impl Shop {
         body
     }
 
-    /// Creates a webhook, with more settings than a URL; answers its id.
+    /// Creates a webhook with these settings in addition to its URL; returns its id.
     pub(crate) async fn webhook(&self, url: &str, more: Value) -> String {
         let (status, body) = self
             .send(Method::POST, WEBHOOKS, &settings(url, more))
@@ -95,7 +95,7 @@ impl Shop {
         body["id"].as_str().unwrap().to_owned()
     }
 
-    /// Publishes an event; answers its id.
+    /// Publishes an event; returns its id.
     pub(crate) async fn publish(&self, data: Value) -> String {
         let event = json!({ "type": TYPE, "data": data });
         let (status, body) = self.send(Method::POST, "/api/v1/events", &event).await;
@@ -103,12 +103,12 @@ impl Shop {
         body["id"].as_str().unwrap().to_owned()
     }
 
-    /// Does what is due.
+    /// Runs the jobs that are due.
     pub(crate) async fn run(&self) {
         self.host.run_due().await;
     }
 
-    /// Moves the clock, and does what is due by then.
+    /// Advances the clock, and runs the jobs that are due by then.
     pub(crate) async fn after(&self, span: Duration) {
         self.clock.advance(span);
         let token = self.host.token("acme", &ROLES).await;
@@ -116,7 +116,7 @@ impl Shop {
         self.run().await;
     }
 
-    /// Lets time pass in small steps, for what waits for room.
+    /// Lets time pass in small steps, for jobs that wait for room.
     pub(crate) async fn pass(&self, steps: usize) {
         for _ in 0..steps {
             self.run().await;
@@ -125,13 +125,13 @@ impl Shop {
         self.run().await;
     }
 
-    /// The deliveries that a query finds, the newest first.
+    /// Returns the deliveries that a query finds, newest first.
     pub(crate) async fn deliveries(&self, query: &str) -> Vec<Value> {
         let page = self.get(&format!("{DELIVERIES}?{query}")).await;
         page["items"].as_array().unwrap().clone()
     }
 
-    /// The one delivery that there is.
+    /// Returns the only delivery.
     pub(crate) async fn delivery(&self) -> Value {
         let all = self.deliveries("").await;
         assert_eq!(all.len(), 1, "{all:#?}");
@@ -140,7 +140,7 @@ impl Shop {
     }
 }
 
-/// A webhook's settings.
+/// Returns the settings of a webhook.
 pub(crate) fn settings(url: &str, more: Value) -> Value {
     let mut settings = json!({
         "name": "ERP",
@@ -154,7 +154,6 @@ pub(crate) fn settings(url: &str, more: Value) -> Value {
     settings
 }
 
-/// The minutes of a number.
 pub(crate) const fn minutes(count: u64) -> Duration {
     Duration::from_secs(60 * count)
 }

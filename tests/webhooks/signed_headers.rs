@@ -1,4 +1,5 @@
-//! The headers of an event for a receiver on a developer's own machine: those that a delivery has, and only for such a URL.
+//! The headers of an event for a receiver on a developer's machine: the same as those of a delivery, and only for such
+//! a URL.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -17,12 +18,12 @@ async fn sign(shop: &Shop, event: &str, body: Value) -> (u16, Value) {
     shop.send(Method::POST, &path, &body).await
 }
 
-/// Has events stored from now on, whether or not a webhook wants them.
+/// From now on, events are stored whether or not a webhook wants them.
 async fn consume(shop: &Shop) {
     shop.get("/api/v1/events?consumer=till").await;
 }
 
-/// Publishes an event with an id of its own.
+/// Publishes an event with its own id.
 async fn publish_as(shop: &Shop, id: &str) {
     let event = json!({ "type": TYPE, "data": 1, "id": id });
     let (status, answer) = shop.send(Method::POST, "/api/v1/events", &event).await;

@@ -1,4 +1,4 @@
-//! What must not be dialled is not: whatever a webhook's URL says, and whatever its name resolves to.
+//! Forbidden addresses are not dialed, whatever a webhook's URL contains and whatever its name resolves to.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,7 +17,7 @@ use super::shop::{START, Shop, WEBHOOKS, settings};
 use crate::support::host::Host;
 use crate::support::receiver::Receiver;
 
-/// Names with the answers that a test gives them: one after the other, the last one for ever.
+/// Names with the answers that a test gives them, one after the other; the last one repeats forever.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 
@@ -53,7 +53,7 @@ pub(super) async fn shop(names: &Answers, allowed: &[&str]) -> Shop {
     Shop::of(host.await, clock).await
 }
 
-/// Addresses as they may stand in a URL.
+/// Forbidden addresses in the forms that a URL may contain.
 const LITERALS: [&str; 24] = [
     "127.0.0.1",
     "127.1",
@@ -81,7 +81,7 @@ const LITERALS: [&str; 24] = [
     "[fe80::1]",
 ];
 
-/// What a name may resolve to.
+/// The addresses that a name may resolve to.
 const ANSWERS: [&[&str]; 18] = [
     &["127.0.0.1"],
     &["::1"],
@@ -126,7 +126,7 @@ async fn a_webhook_with_a_private_address_is_refused_when_it_is_created_or_repla
     assert_eq!(shop.get(WEBHOOKS).await.as_array().unwrap().len(), 1);
 }
 
-/// Whether the URL's host is an address of 127.0.0.0/8.
+/// Returns whether the URL's host is an address of 127.0.0.0/8.
 fn is_loopback(literal: &str) -> bool {
     let url: reqwest::Url = format!("http://{literal}/").parse().unwrap();
     let host = url.host_str().unwrap();
@@ -156,7 +156,7 @@ async fn no_private_address_is_dialled_by_a_delivery_or_a_ping() {
             answer["error"]["kind"], "REFUSED_ADDRESS",
             "{host}: {answer}"
         );
-        // A webhook with an address is not created in the first place.
+        // A webhook with a literal address cannot be created in the first place.
         if LITERALS.contains(&&*host) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! Signatures by Standard Webhooks: what they cover, beside the other signatures, and the secret that libraries take.
+//! Signatures by Standard Webhooks: what they cover, how they coexist with the other signatures, and the form of the
+//! secret for libraries.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::support::receiver::{Answer, Received, Receiver};
 
 const PASSWORD: &str = "a password";
 
-/// Basic credentials, and a shared key.
+/// Returns basic credentials with a shared key.
 pub(crate) fn signed(key: &str) -> Value {
     json!({ "authentication": basic(), "sharedKey": key })
 }
@@ -31,7 +32,7 @@ pub(crate) fn basic() -> Value {
     json!({ "type": "BASIC", "username": "till", "password": PASSWORD })
 }
 
-/// A signature by Standard Webhooks, of what its headers say.
+/// Returns the signature by Standard Webhooks over a delivery and its headers.
 pub(crate) fn standard(key: &str, received: &Received) -> String {
     let sent = |name: &str| &received.headers[name];
     let (id, t) = (sent("webhook-id"), sent("webhook-timestamp"));
@@ -41,8 +42,8 @@ pub(crate) fn standard(key: &str, received: &Received) -> String {
     format!("v1,{}", BASE64_STANDARD.encode(code))
 }
 
-/// Asserts that a delivery is signed with these keys by Standard Webhooks, in this order, and with another where there is
-/// room for one signature.
+/// Asserts that a delivery is signed with these keys by Standard Webhooks, in this order, and that headers for a
+/// single signature use the key `of_one_value`.
 pub(crate) fn assert_signed(received: &Received, keys: &[&str], of_one_value: &str) {
     let headers = &received.headers;
     let expected: Vec<String> = keys.iter().map(|key| standard(key, received)).collect();
@@ -65,7 +66,7 @@ pub(crate) fn assert_signed(received: &Received, keys: &[&str], of_one_value: &s
     );
 }
 
-/// Whether a receiver with these keys accepts a delivery.
+/// Returns whether a receiver with these keys accepts a delivery.
 pub(crate) fn accepts(shop: &Shop, keys: &[&str], received: &Received) -> bool {
     let credentials = Credentials {
         username: "till".to_owned(),
@@ -103,7 +104,7 @@ pub(crate) async fn put(shop: &Shop, id: &str, settings: &Value) -> Value {
     answer
 }
 
-/// Publishes an event, and what is sent of it then.
+/// Publishes an event; returns its delivery as received.
 pub(crate) async fn sent(shop: &Shop, receiver: &Receiver) -> Received {
     let count = receiver.received().len() + 1;
     shop.publish(json!(count)).await;
@@ -222,7 +223,7 @@ async fn a_header_that_was_named_before_it_was_reserved_keeps_its_meaning() {
     let records = before.host.app.records(tenant.partition());
     records.commit(change).await.unwrap().unwrap();
 
-    // Its memory does not know of that yet, so it must not be the one that sends.
+    // Its memory does not contain that change yet, so it must not be the host that sends.
     before.host.app.runner.stop().await;
     let after = Shop::open_on(store, clock, local).await;
     let received = sent(&after, &receiver).await;

@@ -1,4 +1,4 @@
-//! Trying out webhooks at once: each tenant has a part of the places, however long its receivers hang.
+//! Concurrent tests of webhooks: each tenant has a share of the places, however long its receivers hang.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::shop::{Shop, WEBHOOKS, local, settings};
 use crate::support::receiver::{Answer, Receiver};
 use crate::support::wait::within;
 
-/// Begins to try out a webhook.
+/// Starts a test of a webhook.
 fn begin(shop: &Shop, url: &str) -> JoinHandle<Response> {
     let path = format!("{WEBHOOKS}/ping");
     let request = shop.host.request(Method::POST, &path, &shop.token());
@@ -40,7 +40,7 @@ async fn a_tenant_whose_receivers_hang_keeps_no_other_from_trying_out_webhooks()
     );
     assert_eq!(hanging.received().len(), 16, "half of all are the tenant's");
 
-    // Those that had no turn in time are told why.
+    // Requests that had no turn in time get an error with the reason.
     let (answered, _, _) = within("an answer", futures_util::future::select_all(&mut trials)).await;
     let answered = answered.unwrap();
     assert_eq!(answered.status(), 429);

@@ -1,4 +1,4 @@
-//! Properties of the rate math for all rates, where the vectors have examples; and its limits.
+//! Properties of the rate math that hold for all rates, where the vectors only have examples; and its limits.
 
 #![expect(
     clippy::indexing_slicing,
@@ -72,7 +72,7 @@ fn a_shared_key_is_never_shown() {
     assert_eq!(format!("{key:?}"), "SharedKey");
 }
 
-/// `units` ÷ 10^`decimals` as the shortest text.
+/// Returns `units` ÷ 10^`decimals` as the shortest text.
 fn shortest(units: i128, decimals: usize) -> String {
     let digits = format!("{units:0>width$}", width = decimals + 1);
     let (whole, fraction) = digits.split_at(digits.len() - decimals);

@@ -1,4 +1,4 @@
-//! Properties of numbers: how they are read and written, and what is computed from them.
+//! Properties of numbers: reading, writing and calculating with them.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -12,7 +12,7 @@ fn millionths(value: impl Into<Value>) -> i128 {
     value.mantissa() * 10_i128.pow(6 - value.scale())
 }
 
-/// A rate, and the integer and number of decimals that it is made of; every length is equally likely.
+/// A rate, with the integer and the number of decimals that it is made of; every length is equally likely.
 fn any_rate() -> impl Strategy<Value = (i128, usize, Rate)> {
     (1..=15_u32, 0..=6_usize, any::<u64>()).prop_map(|(digits, decimals, seed)| {
         let least = 10_i128.pow(digits - 1);
@@ -52,7 +52,9 @@ proptest! {
 
     #[test]
     fn an_opposite_is_the_nearest_there_is((units, decimals, rate) in any_rate()) {
-        // 2 × |opposite × rate − 1| ≤ 0.000001 × rate, and at a half the greater one.
+        // 2 ×
+        // opposite × rate − 1
+        // ≤ 0.000001 × rate; a tie rounds up.
         let opposite = rate.opposite().map_or(0, millionths);
         let one = 10_i128.pow(6 + u32::try_from(decimals).unwrap());
         let error = opposite * units - one;
@@ -96,7 +98,7 @@ proptest! {
 
     #[test]
     fn the_opposite_of_an_opposite_is_within_its_rounding(units in 1..1_000_000_000_i128) {
-        // Up to 1,000: off by 0.0000005 × rate² for the first rounding and 0.0000005 for the second.
+        // For rates up to 1,000, the first rounding adds an error of 0.0000005 × rate² and the second one of 0.0000005.
         let rate = Rate::parse(&shortest(units, 6)).unwrap();
         let back = millionths(rate.opposite().unwrap().opposite().unwrap());
         let square = units * units / 1_000_000;

@@ -1,4 +1,4 @@
-//! Properties of what a shop uses and of how that differs from what it held, by levels of any rates and markups.
+//! Properties of the rates that a shop uses and of how they differ from before, for levels with any rates and markups.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn any_key() -> impl Strategy<Value = RateKey> {
     })
 }
 
-/// What is set at one level.
+/// The rates and markups of one level.
 #[derive(Clone, Debug)]
 struct Set {
     rates: BTreeMap<RateKey, Rate>,
@@ -34,7 +34,7 @@ struct Set {
     pairs: Vec<PairMarkup>,
 }
 
-/// Each key once, no rate above 2,000,000; markups of pairs in either direction, some of them twice.
+/// Each key appears once and no rate exceeds 2,000,000; markups are for pairs in either direction, some of them twice.
 fn any_set() -> impl Strategy<Value = Set> {
     let rate = (1..=2_000_000_000_000_i128).prop_map(|it| Rate::parse(&shortest(it, 6)).unwrap());
     let rates = vec((any_key(), rate), 0..8).prop_map(BTreeMap::from_iter);
@@ -71,7 +71,7 @@ fn levels(sets: &[Set]) -> Vec<Level<'static>> {
     NAMES.iter().zip(sets).map(level).collect()
 }
 
-/// The first level that says anything of the pair: its own entry there, or the general one.
+/// Finds the first level with a markup for the pair: the pair's own entry, or else the general one.
 fn naive_markup(sets: &[Set], key: RateKey) -> Percentage {
     for set in sets {
         let is_of_pair = |pair: &&PairMarkup| pair.key == key || pair.key.opposite() == key;
@@ -83,7 +83,7 @@ fn naive_markup(sets: &[Set], key: RateKey) -> Percentage {
     Percentage::default()
 }
 
-/// A slow and simple `used_rates`: for each pair, the first level that has either direction.
+/// A slow and simple `used_rates`: for each pair, it takes the first level that has either direction.
 fn naive(sets: &[Set]) -> Vec<UsedRate<'static>> {
     let mut used = Vec::new();
     let pairs = CURRENCIES

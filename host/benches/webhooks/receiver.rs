@@ -1,4 +1,4 @@
-//! The receiver of all webhooks of the bench, and how long each event took to arrive.
+//! The receiver of all webhooks of the bench; it measures how long each event took to arrive.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A receiver that counts what it is sent.
+/// A receiver that counts what it gets.
 pub struct Receiver {
     pub address: std::net::SocketAddr,
     latencies: Arc<Mutex<Vec<Duration>>>,
@@ -15,7 +15,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// On a thread of its own.
+    /// Starts the receiver on a separate thread.
     pub fn start() -> Self {
         let latencies = Arc::new(Mutex::new(Vec::new()));
         let (ready, address) = std::sync::mpsc::channel();
@@ -44,7 +44,7 @@ impl Receiver {
         }
     }
 
-    /// From now on the first so many webhooks get no answer.
+    /// From now on, the first `count` webhooks get no answer.
     pub fn silence(&self, count: usize) {
         self.silent.store(count, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ async fn talk(
             tokio::time::sleep(Duration::from_secs(30)).await;
             return Ok(());
         }
-        // The id of an event is when it was published.
+        // The id of an event starts with the time when it was published.
         let id = std::str::from_utf8(&body[7..]).unwrap();
         let sent: u64 = id.split('-').next().unwrap().parse().unwrap();
         latencies
@@ -110,7 +110,7 @@ async fn talk(
     }
 }
 
-/// The time, in microseconds since the epoch.
+/// Returns the time in microseconds since the epoch.
 pub fn micros() -> u64 {
     u64::try_from(
         SystemTime::now()

@@ -1,12 +1,12 @@
-//! Measures how long a claim takes as a queue grows old: rounds that claim jobs and settle them, on the embedded store
-//! and on Redis, and the first claim after a restart.
+//! Measures how long a claim takes as a queue grows old: in rounds that claim jobs and settle them, on the embedded
+//! store and on Redis, and in the first claim after a restart.
 //!
-//! A round claims 300 jobs and settles each with its own commit, all at once: rounds alternate between all jobs done
-//! and all jobs due again. Sometimes a worker is lost: one of its jobs is not settled, and is claimed again when the
-//! lease has ended.
+//! A round claims 300 jobs and settles each with its own commit, all at once. Rounds alternate between completing all
+//! jobs and making all jobs due again. Occasionally a worker is lost: one of its jobs is not settled, and is claimed
+//! again after its lease has ended.
 //!
-//! A claim waits for one sync of the disk. Before each round, the same disk syncs 4 KiB that are appended to another
-//! file.
+//! A claim waits for one sync of the disk. For comparison, before each round the same disk syncs 4 KiB appended to
+//! another file.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench claims [ROUNDS]
 #![allow(
@@ -45,38 +45,37 @@ mod workload;
 use self::redis_servers::Server;
 use self::workload::{BODY, load, median, ms_since, processor_ms};
 
-/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The number of jobs a claim asks for.
 const CLAIM: usize = 300;
 
-/// The number of jobs in the queue at first: fewer than the rounds claim, so that jobs that are due again are claimed
+/// The number of jobs in the queue at first. The rounds claim more than these, so jobs that are due again are claimed
 /// too.
 const JOBS: usize = 100_000;
 
 /// The longest a claim may take.
 const GOAL_MS: f64 = 5.0;
 
-/// The number of rounds, and the number summed up in a line.
+/// The number of rounds, and how many of them one line sums up.
 const ROUNDS: usize = 600;
 const WINDOW: usize = 100;
 
-/// A worker is lost once in this many rounds.
+/// One worker is lost in this many rounds.
 const LOST: usize = 50;
 
-/// Short enough that leases of lost workers end while the bench runs.
+/// Short enough that the leases of lost workers end while the bench runs.
 const LEASE: Duration = Duration::from_secs(5);
 
 const QUEUE: &str = "queue";
 
-/// The milliseconds that a claim took, and those of processor time, which do not depend on what else the machine does
-/// but include what the store does in the background.
+/// The milliseconds that a claim took, and those of processor time. The latter do not depend on other load of the
+/// machine but include the store's background work.
 struct Took {
     time: f64,
     of_processor: f64,
-    /// The time the disk took just before to sync 4 KiB.
+    /// The milliseconds that the disk took just before to sync 4 KiB.
     sync: f64,
 }
 
@@ -95,7 +94,7 @@ impl Took {
 struct Queue {
     store: Arc<dyn Store>,
     partition: Partition,
-    /// A file beside those of the store, to time a sync.
+    /// A file next to those of the store, to time a sync.
     beside: File,
 }
 
@@ -185,7 +184,7 @@ impl Queue {
         took
     }
 
-    /// Prints how long claims take in `rounds` rounds; returns the greatest median of a window, and the maximum.
+    /// Prints how long the claims of `rounds` rounds take; returns the highest median of a window, and the maximum.
     async fn rounds(&self, name: &str, rounds: usize) -> (f64, f64) {
         let mut all = Vec::new();
         for round in 1..=rounds {
@@ -241,7 +240,7 @@ fn maximum(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(0.0, f64::max)
 }
 
-/// Runs the rounds, then the first claims after the store was closed and after it was killed.
+/// Runs the rounds, then the first claims after closing the store and after killing it.
 async fn embedded(rounds: usize) -> [f64; 4] {
     let folder = tempfile::tempdir().unwrap();
     let queue = Queue::embedded(folder.path());

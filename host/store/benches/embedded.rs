@@ -1,9 +1,9 @@
 //! Compares the embedded store with bare SQLite running the same statements: durable commits per second, by one
-//! committer and by 64 at once, in turns. Also measures what stops writers: a backup, and trimming ten million
-//! messages.
+//! committer and by 64 at once, in turns. Also measures two operations that hold up writers: a backup, and trimming
+//! ten million messages.
 //!
 //! Bare SQLite executes the statements of the same commits on one thread with the same settings, in transactions of as
-//! many commits as there are committers; no caller waits and nothing is handed over.
+//! many commits as there are committers; no caller waits and nothing crosses threads.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench embedded [commits | stops] [MESSAGES]
 #![allow(
@@ -35,11 +35,10 @@ mod workload;
 
 use self::workload::{load, median, ms_since, processor_ms, typical};
 
-/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The number of turns each, and the length of a turn.
+/// The number of turns for each, and the length of a turn.
 const TURNS: usize = 8;
 const TURN: Duration = Duration::from_secs(3);
 
@@ -59,7 +58,6 @@ fn partition() -> Partition {
     Partition::new("tenant").unwrap()
 }
 
-/// Bare SQLite.
 struct Bare {
     db: Connection,
     revision: i64,
@@ -177,7 +175,7 @@ struct Reached {
     /// Milliseconds from the call to the answer.
     p50: f64,
     p99: f64,
-    /// Microseconds of processor time per commit, which do not depend on what else the machine does.
+    /// Microseconds of processor time per commit, which do not depend on other load of the machine.
     processor_us: f64,
 }
 
@@ -267,7 +265,8 @@ async fn compare(folder: &Path) -> Vec<String> {
     figures
 }
 
-/// Measures how fast commits are while as many from a quarter of an hour ago are forgotten, as under lasting load.
+/// Measures commits per second while the store forgets as many commits from a quarter of an hour ago, as under lasting
+/// load.
 async fn forgetting(folder: &Path) {
     let clock = Arc::new(StoppedClock::at(SystemClock.now()));
     let store = EmbeddedStore::open(&folder.join("forgetting"), clock.clone()).unwrap();
@@ -289,8 +288,7 @@ async fn forgetting(folder: &Path) {
     );
 }
 
-/// Commits at [`RATE`] until `done` is set; returns how long each commit took from its scheduled start, in
-/// milliseconds.
+/// Commits at [`RATE`] until `done` is set; returns the milliseconds that each commit took from its scheduled start.
 fn commit_at_a_rate(
     store: &Arc<dyn Store>,
     done: &Arc<AtomicBool>,
@@ -316,7 +314,7 @@ fn commit_at_a_rate(
     })
 }
 
-/// Measures how long commits take while `work` is done: p50, p99 and the longest.
+/// Measures how long commits take while `work` runs: p50, p99 and the maximum.
 async fn meanwhile(store: &Arc<dyn Store>, what: &str, work: impl Future<Output = ()>) -> [f64; 3] {
     let done = Arc::new(AtomicBool::new(false));
     let commits = commit_at_a_rate(store, &done);
@@ -400,14 +398,15 @@ async fn stops(folder: &Path, messages: usize) -> [[f64; 3]; 3] {
     [alone, backup, trim]
 }
 
-/// Returns the resident memory of this process.
+/// Returns the resident memory of this process, in MiB.
 fn resident_mib() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: f64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4.0 / 1_024.0
 }
 
-/// Returns the median time that the disk takes to sync as much as a commit writes, into allocated blocks.
+/// Returns the median time, in microseconds, that the disk takes to sync as much as a commit writes, into allocated
+/// blocks.
 fn sync_us(folder: &Path) -> f64 {
     const TIMES: u64 = 300;
     let file = File::create(folder.join("sync")).unwrap();

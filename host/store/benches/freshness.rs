@@ -1,8 +1,8 @@
-//! Measures what it costs to know that memory is fresh while nothing changes: ten hosts on a cluster of three masters,
-//! each host asked for ten thousand tenants.
+//! Measures the cost of knowing that memory is fresh while nothing changes: ten hosts on a cluster of three masters,
+//! with ten thousand tenants in use on each host.
 //!
-//! Prints the commands that each master runs per second, the processor time of each master and of a host, and how old
-//! memory gets. `cargo bench -p tillgate-store --bench freshness`; it needs `redis-server` and takes half a minute.
+//! Prints the commands per second of each master, the processor time of each master and of a host, and the maximum age
+//! of memory. `cargo bench -p tillgate-store --bench freshness`; it needs `redis-server` and takes half a minute.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,6 @@ const HOSTS: u32 = 10;
 const TENANTS: usize = 10_000;
 const SPAN: Duration = Duration::from_secs(20);
 
-/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -112,7 +111,7 @@ fn number(server: &Server, field: &str) -> f64 {
     values.next().expect(field).1.parse().unwrap()
 }
 
-/// Returns the processor time that this process has used, including the measuring.
+/// Returns the processor time that this process has used, including the measurement.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(

@@ -1,10 +1,10 @@
 //! Measures how long an embedded store with two million commits takes to open after `kill -9` under load, and checks
-//! that nothing it acknowledged is lost.
+//! that no acknowledged commit is lost.
 //!
-//! In each round, another process fills a new store with 64 committers, one of which also claims and settles about half
-//! of the jobs, and reports what was acknowledged; it is killed while it works. Then the store is opened and read. The
-//! page cache survives. Operations that wait for each other are measured in turn: opening, a read, a claim, a commit;
-//! then the rest is read.
+//! In each round, another process fills a new store with 64 committers, one of which also claims and settles about
+//! half of the jobs, and reports each acknowledged commit; it is killed while it works. Then the store is opened and
+//! read. The page cache survives. Operations that wait for each other are measured in order: opening, a read, a claim,
+//! a commit; then the rest is read.
 //!
 //!     cargo bench -p tillgate-store --profile release --bench recovery [COMMITS] [ROUNDS]
 #![allow(
@@ -34,22 +34,21 @@ mod workload;
 
 use self::workload::{BODY, load, median, ms_since, processor_ms};
 
-/// The program's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const COMMITS: u64 = 2_000_000;
 const ROUNDS: usize = 3;
 
-/// The number of committers at once.
+/// The number of concurrent committers.
 const COMMITTERS: u8 = 64;
 
 /// The number of jobs a claim asks for and of messages a read asks for, and the length of a lease.
 const CLAIM: usize = 300;
 const LEASE: Duration = Duration::from_secs(60);
 
-/// The number of its own commits after which a committer works on the queue: by then all have made about twice as many
-/// as it claims.
+/// The number of commits after which a committer works on the queue: by then all committers together have made about
+/// twice as many jobs as it claims.
 const WORK_EVERY: u64 = 10;
 
 /// The number of entries or messages to read at once when all are counted.
@@ -62,7 +61,7 @@ fn partition() -> Partition {
     Partition::new("tenant").unwrap()
 }
 
-/// Returns the key of a commit; keys are ordered as the commits were made.
+/// Returns the key of a commit; keys sort in the order of the commits.
 fn key(committer: u8, number: u64) -> String {
     format!("{committer:03}/{number:012}")
 }
@@ -81,7 +80,7 @@ fn commit(committer: u8, number: u64) -> Commit {
     commit
 }
 
-/// Commits until it is killed; for each acknowledged commit, writes a byte that says whose it was.
+/// Commits until it is killed; for each acknowledged commit, writes a byte that names the committer.
 async fn fill(folder: &Path) {
     let store = EmbeddedStore::open(folder, Arc::new(SystemClock)).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
@@ -103,7 +102,6 @@ async fn fill(folder: &Path) {
     std::future::pending().await
 }
 
-/// Claims jobs and settles them.
 async fn work(store: &Arc<dyn Store>) {
     let claimed = store.claim(&partition(), "queue", LEASE, CLAIM).await;
     let jobs = claimed.unwrap().jobs;
@@ -123,7 +121,7 @@ async fn work(store: &Arc<dyn Store>) {
     store.commit(settle).await.unwrap();
 }
 
-/// Lets another process fill the store, kills it after `commits` commits, and returns what was acknowledged.
+/// Lets another process fill the store, kills it after `commits` commits, and returns the acknowledged commits.
 fn fill_until_killed(folder: &Path, commits: u64) -> Acknowledged {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["fill", folder.to_str().unwrap()])
@@ -158,7 +156,7 @@ struct Times {
     get: f64,
     claim: f64,
     commit: f64,
-    /// The processor time of these four, which does not depend on what else the machine does.
+    /// The processor time of these four, which does not depend on other load of the machine.
     processor: f64,
     read: f64,
 }
@@ -223,8 +221,8 @@ async fn round(commits: u64) -> Times {
     times
 }
 
-/// Asserts that every acknowledged commit is there, whole and once, and that the newest of each committer is
-/// remembered.
+/// Asserts that every acknowledged commit is there, complete and only once, and that the newest commit of each
+/// committer is remembered.
 async fn assert_complete(store: &EmbeddedStore, acknowledged: &Acknowledged) {
     let (partition, mut entries) = (partition(), 0);
     for committer in 0..COMMITTERS {
@@ -257,7 +255,7 @@ async fn assert_complete(store: &EmbeddedStore, acknowledged: &Acknowledged) {
         after = last.position;
         messages += slice.messages.len() as u64;
     }
-    // One more was made after the kill.
+    // One more commit was made after the kill.
     assert_eq!(messages, entries + 1);
     let newest = (0..COMMITTERS).map(|committer| {
         let number = acknowledged[usize::from(committer)] - 1;
@@ -300,7 +298,7 @@ fn main() {
     };
     let (_, open) = sum_up("opening", |times| times.open);
     sum_up("first get", |times| times.get);
-    // A write may wait for what opening left to do.
+    // A write may wait for work that opening left behind.
     sum_up("first claim", |times| times.claim);
     sum_up("first commit", |times| times.commit);
     let (middle, most) = sum_up("from opening to the first commit's answer", Times::ready);

@@ -1,4 +1,4 @@
-//! The formats of a store: the first one is read from now on, an older one is brought up to date after a backup, and a
+//! The formats of a store: every later version reads the first one, an older format is upgraded after a backup, and a
 //! failed attempt changes nothing.
 
 use std::fs;
@@ -10,14 +10,14 @@ use tempfile::TempDir;
 use super::*;
 use crate::clock::StoppedClock;
 
-/// A store that version 0.1.0 made, of one tenant with an entry, two messages of which one is trimmed, two jobs of which
-/// one is claimed, and the ids of the commits that made them: what `fill` leaves.
+/// A store that version 0.1.0 made, of one tenant with an entry, two messages of which one is trimmed, two jobs of
+/// which one is claimed, and the ids of the commits that made them: the result of `fill`.
 const FORMAT_1: &[u8] = include_bytes!("format-1.db");
 
 /// The time of the fixture: the start of 2026.
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
-/// The next format, as if it had one column more.
+/// The next format, as if it had one more column.
 const NEXT: Formats = Formats {
     schema: "",
     upgrades: &["ALTER TABLE entries ADD COLUMN note TEXT"],
@@ -27,7 +27,7 @@ fn partition() -> Partition {
     Partition::named("tenant")
 }
 
-/// A folder with the fixture in it.
+/// Returns a folder that contains the fixture.
 fn format_1() -> TempDir {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("tillgate.db"), FORMAT_1).unwrap();
@@ -39,7 +39,7 @@ fn open(folder: &TempDir, formats: &Formats) -> Result<EmbeddedStore, String> {
     EmbeddedStore::open_with_formats(folder.path(), DEFAULT_CACHE_BYTES, clock, formats)
 }
 
-/// The commits that make the fixture.
+/// Returns the commits that make the fixture.
 fn commits() -> [Commit; 2] {
     let append = |body: &'static str| Op::Append {
         log: "log".to_owned(),
@@ -108,7 +108,7 @@ async fn assert_filled(store: &EmbeddedStore) {
     assert_eq!(jobs.collect::<Vec<_>>(), [("a", 2), ("b", 1)]);
 }
 
-/// The names of the backups beside a store.
+/// Returns the backups next to a store.
 fn backups(folder: &TempDir) -> Vec<PathBuf> {
     let files = fs::read_dir(folder.path()).unwrap();
     let files = files.map(|file| file.unwrap().path());
@@ -122,7 +122,7 @@ fn format_of(file: &std::path::Path) -> i64 {
         .unwrap()
 }
 
-/// What this version makes is what the fixture is.
+/// This version makes a store that is equal to the fixture.
 #[test]
 fn this_version_makes_the_first_format() {
     let (made, fixture) = (TempDir::new().unwrap(), format_1());

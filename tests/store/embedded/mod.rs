@@ -1,5 +1,5 @@
 //! Unit tests of the embedded store that need its internals. They are compiled as a module of
-//! `host/store/src/embedded/mod.rs`; everything that a real folder can show is in `tests/store/`.
+//! `host/store/src/embedded/mod.rs`; tests that only need a real folder are in `tests/store/`.
 
 #![allow(
     clippy::unwrap_used,

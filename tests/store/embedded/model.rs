@@ -1,5 +1,5 @@
-//! The embedded store behaves as the store in memory does: random commits, claims, trims and reads on both, with restarts
-//! between.
+//! The embedded store behaves like the store in memory: random commits, claims, trims and reads on both, with restarts
+//! between them.
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -142,7 +142,7 @@ impl<F: FnMut(usize) -> usize> Generator<F> {
     }
 }
 
-/// A sequence of pseudo-random numbers below a bound, the same for the same seed.
+/// Returns a function that yields pseudo-random numbers below a bound; the same seed gives the same sequence.
 fn random(mut seed: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         seed = seed
@@ -172,7 +172,7 @@ fn it_behaves_as_the_memory_store_does() {
                     0 => {
                         drop(store);
                         store = open();
-                        // There is one process: what the last one had claimed is free.
+                        // There is only one process, so its earlier claims are free again.
                         model.end_leases();
                     }
                     1..=20 => clock.advance(Duration::from_micros(3)),

@@ -6,7 +6,7 @@ use super::load::{Committer, Count, Load, partition, with_prefix};
 use crate::support::redis::{Cluster, Server, cli};
 use crate::support::wait::wait_for;
 
-/// The ids of the masters by port, according to `CLUSTER NODES`.
+/// Returns the ids of the masters by port, according to `CLUSTER NODES`.
 pub fn masters(cluster: &Cluster) -> BTreeMap<u16, String> {
     let nodes = cluster.servers[0].cli(&["cluster", "nodes"]);
     let masters = nodes
@@ -43,7 +43,7 @@ async fn a_requested_failover_loses_and_duplicates_nothing() {
     load.acknowledges(200).await;
     for replica in replicas(&cluster) {
         wait_for("the replica is the master", || {
-            // It gives up when its master does not pause in time, so this repeats the request.
+            // The replica gives up when its master does not pause in time, so this repeats the request.
             replica.cli(&["cluster", "failover"]);
             is_master(replica)
         });
@@ -61,7 +61,7 @@ async fn a_replica_that_takes_over_without_its_masters_last_commits_loses_them()
     load.acknowledges(200).await;
     let replicas = replicas(&cluster);
     for replica in &replicas {
-        // Its master has no password, so the replica cannot connect to it again.
+        // The master has no password, so the replica cannot connect to it again.
         assert_eq!(replica.cli(&["config", "set", "masterauth", "none"]), "OK");
         replica.cli(&["client", "kill", "type", "master"]);
     }
@@ -80,7 +80,7 @@ pub fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&
     let masters = masters(cluster);
     let ok =
         |port: u16, arguments: &[&str]| assert_eq!(cli(port, arguments), "OK", "{arguments:?}");
-    // A master that has just joined takes no keys before it has heard from the others.
+    // A master that has just joined accepts no keys until it has heard from the others.
     wait_for("the target finds the cluster whole", || {
         cli(to, &["cluster", "info"]).contains("cluster_state:ok")
     });
@@ -105,7 +105,7 @@ pub fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&
             from,
             &["migrate", "127.0.0.1", &to.to_string(), &keys, "0", "5000"],
         );
-        // It may be gone by then.
+        // The key may be gone by then.
         assert!(["OK", "NOKEY"].contains(&moved.as_str()), "{moved}");
         false
     });
@@ -116,7 +116,7 @@ pub fn migrate(cluster: &Cluster, slot: &str, (from, to): (u16, u16), lost: fn(&
     }
 }
 
-/// A load during which slots move.
+/// Applies a load while slots move.
 async fn load_over_migrations(lost: fn(&str) -> bool) -> Count {
     let cluster = Cluster::durable();
     let url = with_prefix(&cluster.url());

@@ -1,5 +1,5 @@
-//! Hints are complete until the moment that the store says, whatever fails: one host commits without pause, a reader on
-//! another one takes in hints as a cache does, and is never older than that.
+//! Hints are complete until the moment that the store reports, whatever fails: one host commits without pause, and a
+//! reader on another host applies hints as a cache does and is never older than that moment.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,17 +18,17 @@ use super::load::{open, partition, with_prefix};
 use crate::support::redis::{Cluster, Server, cli};
 use crate::support::wait::{until, wait_for, within};
 
-/// How many writers there are, and how many partitions each writes in turn: so many that no later commit of a partition
-/// makes up soon for a hint that is missed.
+/// The number of writers, and the number of partitions that each writes in turn: so many that no later commit of a
+/// partition soon makes up for a missed hint.
 const WRITERS: usize = 8;
 const PARTITIONS: usize = 50;
 
 /// The moment until which a reader believes that it has heard of everything.
 #[derive(Clone, Copy)]
 pub enum Belief {
-    /// What the store says.
+    /// The moment that the store reports.
     Store,
-    /// Now: as if hints were never lost or late.
+    /// The current time, as if hints were never lost or late.
     Now,
 }
 
@@ -41,9 +41,9 @@ pub struct Hosts {
 struct Shared {
     writer: RedisStore,
     reader: RedisStore,
-    /// Partition, number of the commit, and when it was acknowledged.
+    /// Partition, number of the commit, and the time of its acknowledgement.
     acknowledged: Mutex<Vec<(usize, u64, Timestamp)>>,
-    /// How many acknowledged commits the reader has heard of in time, and how many not.
+    /// The number of acknowledged commits that the reader has heard of in time, and of those that it has not.
     in_time: AtomicUsize,
     missed: AtomicUsize,
     ending: AtomicBool,
@@ -69,7 +69,7 @@ impl Hosts {
         Self { shared, tasks }
     }
 
-    /// Waits until the reader has heard of so many further commits.
+    /// Waits until the reader has heard of `more` further commits.
     pub async fn hear(&self, more: usize) {
         let heard = || self.shared.in_time.load(Ordering::SeqCst);
         let enough = heard() + more;
@@ -80,7 +80,7 @@ impl Hosts {
         self.shared.reader.hints_as_of().unwrap_or_default()
     }
 
-    /// Waits until the store is known to be away, whose hints are complete no further than until `gone`.
+    /// Waits until the store is known to be away, with hints that are complete no later than `gone`.
     pub async fn is_away(&self, gone: Timestamp) {
         until("the store is unavailable", async || {
             assert!(self.as_of() <= gone, "it has not answered since");
@@ -89,7 +89,7 @@ impl Hosts {
         .await;
     }
 
-    /// Waits until hints are complete again, also those of commits from now on.
+    /// Waits until hints are complete again, including those of commits from now on.
     pub async fn is_back(&self) {
         let now = SystemClock.now();
         until("hints are complete again", async || {
@@ -99,7 +99,7 @@ impl Hosts {
         self.hear(100).await;
     }
 
-    /// Ends the writers and returns how many commits the reader had not heard of in time.
+    /// Ends the writers; returns the number of commits that the reader did not hear of in time.
     pub async fn missed(self) -> usize {
         self.shared.ending.store(true, Ordering::SeqCst);
         for task in self.tasks {
@@ -134,7 +134,7 @@ impl Shared {
         }
     }
 
-    /// Takes in hints as a cache does, and looks whether it has heard of every commit that it should have heard of.
+    /// Applies hints as a cache does, and checks that it has heard of every commit that it should have heard of.
     async fn read(&self, belief: Belief) {
         let partitions: Vec<Partition> = (0..WRITERS * PARTITIONS).map(partition).collect();
         let mut hints: Vec<Hints> = partitions.iter().map(|of| self.reader.hints(of)).collect();
@@ -155,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// Counts the commits that were acknowledged before a moment.
+    /// Counts the commits that were acknowledged before `as_of`.
     fn count(&self, memory: &HashMap<usize, u64>, as_of: Timestamp) {
         let mut acknowledged = self.acknowledged.lock().unwrap();
         acknowledged.retain(|(number, commit, at)| {
@@ -169,7 +169,7 @@ impl Shared {
         });
     }
 
-    /// The number of the last commit, once the store answers.
+    /// Returns the number of the last commit, once the store answers.
     async fn number(&self, partition: &Partition) -> u64 {
         let keys = ["number".to_owned()];
         loop {
@@ -203,7 +203,7 @@ async fn hints_are_complete_while_their_connection_is_cut_again_and_again() {
     assert_eq!(hosts.missed().await, 0);
 }
 
-/// The control: who believes that hints are never lost has not heard of everything.
+/// The control: a reader that believes that hints are never lost has not heard of everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hints_are_missed_by_who_believes_that_none_is_lost() {
     let server = Server::start();
@@ -272,7 +272,7 @@ async fn hints_are_complete_through_the_death_of_a_master_of_a_cluster() {
     dying.kill();
     hosts.is_away(SystemClock.now()).await;
     hosts.is_back().await;
-    // It returns as a replica.
+    // It comes back as a replica.
     dying.restart();
     hosts.is_back().await;
     assert_eq!(hosts.missed().await, 0);
@@ -340,7 +340,7 @@ async fn listeners_are_woken_when_a_server_that_hung_answers_again() {
     .await;
     let mut hints = store.hints(&partition(0));
     server.signal("STOP");
-    // Not for so long that the connection is given up: no hint is lost.
+    // The pause is too short for the connection to be given up, so no hint is lost.
     until("the store is unavailable", async || {
         matches!(store.health(), Health::Away { .. })
     })

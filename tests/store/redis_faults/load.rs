@@ -1,4 +1,4 @@
-//! A load of committers that commit without pause, and the count of what was lost, duplicated or left incomplete.
+//! A load of committers that commit without pause, and the count of lost, duplicated and incomplete commits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,10 +16,10 @@ use tokio::task::JoinHandle;
 use crate::support::redis::shared;
 use crate::support::wait::{until, within};
 
-/// How many committers run at once, each on its own partition.
+/// The number of concurrent committers, each with its own partition.
 const COMMITTERS: usize = 6;
 
-/// What a committer does after an unknown outcome.
+/// The reaction of a committer to an unknown outcome.
 #[derive(Clone, Copy)]
 pub enum Committer {
     /// Repeats the commit with the same id, as the product does.
@@ -55,7 +55,7 @@ pub fn open(url: &RedisUrl) -> RedisStore {
     RedisStore::connect(url, Arc::new(SystemClock)).unwrap()
 }
 
-/// A URL with a unique prefix.
+/// Returns a URL with a unique prefix.
 pub fn with_prefix(url: &str) -> RedisUrl {
     let url = format!("{url}?prefix={:032x}", CommitId::random().0);
     RedisUrl::parse(&url).unwrap().unwrap()
@@ -65,7 +65,7 @@ pub fn partition(committer: usize) -> Partition {
     Partition::new(&format!("shop-{committer}")).unwrap()
 }
 
-/// A commit of an entry, a message and a job of that name.
+/// Returns a commit of an entry, a message and a job with this name.
 fn complete(committer: usize, name: &str) -> Commit {
     let body = Bytes::from(name.to_owned());
     Commit {
@@ -110,7 +110,7 @@ impl Load {
         }
     }
 
-    /// Waits for so many further acknowledgements.
+    /// Waits for `more` further acknowledgements.
     pub async fn acknowledges(&self, more: usize) {
         let enough = self.acknowledged() + more;
         until("commits are acknowledged", async || {
@@ -132,7 +132,7 @@ impl Load {
         self.shared.acknowledged.lock().unwrap().len()
     }
 
-    /// Ends the load and counts, over a connection of its own.
+    /// Ends the load and counts over a separate connection.
     pub async fn count(self, url: &RedisUrl) -> Count {
         let store = open(url);
         self.shared.ending.store(true, Ordering::SeqCst);
@@ -174,7 +174,7 @@ impl Shared {
         }
     }
 
-    /// Whether it was acknowledged.
+    /// Makes the commit; returns whether it was acknowledged.
     async fn commit(&self, number: usize, name: &str, committer: Committer) -> bool {
         match committer {
             Committer::Sure => commit_surely(&self.store, complete(number, name))
@@ -190,7 +190,7 @@ impl Shared {
     }
 }
 
-/// How often each name exists as an entry, a message and a job.
+/// Returns how many times each name exists as an entry, a message and a job.
 async fn found(store: &RedisStore, partition: &Partition) -> BTreeMap<String, [usize; 3]> {
     let mut found: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::load::{Committer, Count, Load, with_prefix};
 use crate::support::redis::{Server, shared};
 
-/// One in so many replies is cut.
+/// One reply in this many is cut.
 const CUT_EVERY: usize = 40;
 
 /// Starts a proxy to a server that cuts some replies; returns its port.
@@ -48,7 +48,7 @@ async fn pass(client: TcpStream, server: TcpStream, replies: Arc<AtomicUsize>) {
     }
 }
 
-/// A load over a proxy that cuts replies.
+/// Applies a load over a proxy that cuts replies.
 async fn load_over_cuts(committer: Committer) -> Count {
     let straight = with_prefix(&shared().url());
     let mut cut = straight.clone();
@@ -63,7 +63,7 @@ async fn replies_cut_in_the_middle_lose_and_duplicate_nothing() {
     load_over_cuts(Committer::Sure).await.assert_intact();
 }
 
-/// The control: a client that takes a cut reply for a failure duplicates the commit.
+/// The control: a client that treats a cut reply as a failure duplicates the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_commit_after_a_cut_reply_is_a_duplicate() {
     let count = load_over_cuts(Committer::Naive).await;

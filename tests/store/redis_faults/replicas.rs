@@ -1,4 +1,4 @@
-//! A store that waits for replicas: a master that is lost for good takes no acknowledged commit with it.
+//! A store that waits for replicas: the permanent loss of a master loses no acknowledged commit.
 
 use bytes::Bytes;
 use tillgate_store::{
@@ -20,7 +20,7 @@ fn reconnect(replica: &Server) {
     assert_eq!(replica.cli(&["config", "set", "masterauth", ""]), "OK");
 }
 
-/// A load during which the replica of a master is cut off, and then the master is killed and its replica takes over.
+/// Applies a load while the replica of a master is cut off; then the master is killed and its replica takes over.
 async fn load_over_a_lost_master(replicas: u32) -> Count {
     let mut cluster = Cluster::quick();
     let mut url = with_prefix(&cluster.url());
@@ -51,7 +51,7 @@ async fn load_over_a_lost_master(replicas: u32) -> Count {
         is_master(&cluster.servers[replica])
     });
     reconnect(&cluster.servers[replica]);
-    // It returns as the replica of the new master.
+    // It comes back as the replica of the new master.
     cluster.servers[master.unwrap()].restart();
     cluster.wait_until_complete();
     load.acknowledges(300).await;
@@ -83,7 +83,7 @@ fn commit(name: &str) -> Commit {
     }
 }
 
-/// A master and its replica.
+/// Starts a master and its replica.
 fn pair() -> (Server, Server) {
     let master = Server::start();
     let of = format!("127.0.0.1 {}", master.port);

@@ -11,7 +11,7 @@ use crate::support::wait::wait_for;
 
 const PASSWORD: &str = "p&w=1";
 
-/// A master, its replica and three Sentinels with a password, which need a majority.
+/// A master, its replica and three Sentinels with a password; a decision needs a majority of them.
 struct Watched {
     master: Server,
     replica: Server,
@@ -70,7 +70,7 @@ impl Watched {
     }
 }
 
-/// What a Sentinel answers.
+/// Returns the answer of a Sentinel.
 fn asked(sentinel: &Server, arguments: &[&str]) -> String {
     let login = ["-a", PASSWORD, "--no-auth-warning"];
     cli(sentinel.port, &[&login, arguments].concat())
@@ -79,17 +79,17 @@ fn asked(sentinel: &Server, arguments: &[&str]) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sentinels_with_a_password_lead_to_the_next_master_and_hints_stay_complete() {
     let mut watched = Watched::start();
-    // Without it, a failover loses what the old master still acknowledges.
+    // Without `replicas=1`, a failover loses commits that the old master still acknowledges.
     let url = watched.url("?sentinel-password=p%26w%3D1&replicas=1");
     let hosts = Hosts::start(&url, Belief::Store);
     hosts.hear(500).await;
-    // Requested.
+    // On request.
     asked(&watched.sentinels[0], &["sentinel", "failover", "shop"]);
     wait_for("the replica is the master", || is_master(&watched.replica));
     hosts.is_back().await;
     wait_for("the master is a replica", || !is_master(&watched.master));
     hosts.is_back().await;
-    // By the death of a master.
+    // After the death of a master.
     wait_for("every Sentinel is ready for another failover", || {
         let next = watched.master.port.to_string();
         let knows = |sentinel| asked(sentinel, &["sentinel", "replicas", "shop"]).contains(&next);
@@ -101,7 +101,7 @@ async fn sentinels_with_a_password_lead_to_the_next_master_and_hints_stay_comple
     });
     watched.replica.kill();
     wait_for("the other is the master", || is_master(&watched.master));
-    // It returns as a replica.
+    // It comes back as a replica.
     watched.replica.restart();
     hosts.is_back().await;
     assert_eq!(hosts.missed().await, 0);

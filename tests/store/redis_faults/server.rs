@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use super::load::{Committer, Count, Load, with_prefix};
 use crate::support::redis::Server;
 
-/// How long a server is paused, with commits failing all the while.
+/// The duration of a pause, during which commits fail.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A load during which a server is killed and started again, a few times.
+/// Applies a load while a server is killed and restarted a few times.
 async fn load_over_kills(mut server: Server) -> Count {
     let url = with_prefix(&server.url());
     let load = Load::start(&url, Committer::Sure);

@@ -52,7 +52,7 @@ fn append(body: &str) -> Op {
     }
 }
 
-/// Fills a store with many entries, a trimmed log, and jobs that wait, that are claimed and that were settled.
+/// Fills a store with many entries, a trimmed log, and waiting, claimed and settled jobs.
 async fn fill(store: &dyn Store) {
     for page in 0..3 {
         let ops = (0..700).map(|n| Op::Put {
@@ -108,7 +108,7 @@ async fn fill(store: &dyn Store) {
     commit(store, "empty", Vec::new()).await;
 }
 
-/// Copies, and returns the final progress.
+/// Copies; returns the final progress.
 async fn copied(from: &dyn Portable, to: &dyn Portable) -> Progress {
     let mut reports = 0;
     let all = copy((from, "it"), to, &mut |_| reports += 1).await.unwrap();
@@ -176,7 +176,7 @@ async fn everything_is_copied_from_store_to_store_and_continues_where_it_was() {
     }
 }
 
-/// Begins a copy and drops it after so many reports.
+/// Begins a copy and drops it after `times` reports.
 async fn interrupted(from: &dyn Portable, to: &dyn Portable, times: u32) {
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let (mut stop, mut left) = (Some(stop), times);
@@ -225,7 +225,7 @@ async fn a_repeated_restore_changes_nothing() {
         Box::new(EmbeddedStore::open(folder.path(), clock()).unwrap()),
     ];
     for to in to {
-        // All but the last, twice, then all: an interrupted copy repeats what it does not know to be copied.
+        // All but the last one, twice, then all: an interrupted copy repeats parts that it does not know to be copied.
         let most = log.messages.split_last().unwrap().1.to_vec();
         for messages in [most.clone(), most, log.messages.clone()] {
             let messages = Part::Messages("log".to_owned(), messages);
@@ -255,7 +255,7 @@ async fn only_an_empty_store_is_copied_into() {
     ];
     for to in all {
         copied(&from, to.as_ref()).await;
-        // Of whatever is to be copied now.
+        // The name of the source does not matter.
         for name in ["it", "another"] {
             let again = copy((&from, name), to.as_ref(), &mut |_| ()).await;
             assert_eq!(
@@ -274,7 +274,7 @@ async fn a_difference_is_detected() {
     let shop = partition("shop");
     let counters = from.metadata(&shop).await.unwrap().counters;
     interrupted(&from, &to, 1).await;
-    // As if the partition was complete, although nothing in it was copied.
+    // As if the partition were complete, although nothing in it was copied.
     to.restore(&shop, Part::Counters(counters)).await.unwrap();
     let different = copy((&from, "it"), &to, &mut |_| ()).await;
     assert!(

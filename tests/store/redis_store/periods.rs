@@ -1,4 +1,4 @@
-//! How long the outcomes of commits are remembered: in periods of 16 minutes, by publish times.
+//! The outcomes of commits are remembered in periods of 16 minutes, by publish time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::support::redis::{Server, shared};
 const MINUTE: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_secs(16 * 60);
 
-/// The beginning of a period.
+/// The start of a period.
 const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
 struct Remembering {
@@ -32,7 +32,7 @@ impl Remembering {
         }
     }
 
-    /// Whether a commit took effect before.
+    /// Repeats a commit; returns whether it had taken effect before.
     async fn repeats(&self, id: CommitId) -> bool {
         let commit = Commit {
             partition: Partition::new("shop").unwrap(),
@@ -49,7 +49,7 @@ impl Remembering {
         id
     }
 
-    /// How many commits are remembered.
+    /// Returns the number of remembered commits.
     fn remembered(&self, server: &Server) -> usize {
         let counts = (0..3).map(|place| {
             let key = format!("{{{}:shop}}:ids:{place}", self.prefix);

@@ -1,4 +1,5 @@
-//! A store outlives the runtimes of those who ask: background work runs on threads of its own, which may end at any time.
+//! A store outlives the runtimes of its callers, which may end at any time: background work runs on the store's own
+//! threads.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The header that holds a token, the shape of the token, and what the token's own header says.
+//! The header that holds a token, the form of the token, and the contents of the token's own header.
 
 use std::io::Write;
 
@@ -114,7 +114,7 @@ fn authorization_headers(good: &str) -> Vec<Case> {
     .concat()
 }
 
-/// Tokens that have another form than that of a JWS, in its compact serialization.
+/// Tokens that do not have the form of a JWS in compact serialization.
 fn shapes(forgery: &Forgery) -> Vec<Case> {
     let good = &forgery.good;
     let [head, body, signature] = forgery.parts();
@@ -165,10 +165,10 @@ fn shapes(forgery: &Forgery) -> Vec<Case> {
     .concat()
 }
 
-/// Parts that are spelled in another way, under a signature that fits them.
+/// Other spellings of a token's parts, with a matching signature.
 fn spellings(forgery: &Forgery) -> Vec<Case> {
     let [head, body, _] = forgery.parts();
-    // A member more or less, until the text is as long as it must be for a spelling that has others.
+    // Adds members until the text has a length for which other spellings exist.
     let spelled = |rest: usize, encode: &dyn Fn(&str) -> String| {
         let mut texts = (0..3).map(|more| {
             let x = "~~~???>>>".repeat(3) + &"y".repeat(more);
@@ -230,7 +230,7 @@ fn spellings(forgery: &Forgery) -> Vec<Case> {
     .concat()
 }
 
-/// What a token's header says beside its algorithm and its key.
+/// Members of a token's header other than its algorithm and its key.
 fn headers(forgery: &Forgery) -> Vec<Case> {
     let kid = forgery.forge.kid.as_str();
     let claims = forgery.claims.to_string();

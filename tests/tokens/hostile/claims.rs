@@ -1,4 +1,4 @@
-//! Tokens that the service's own key signed, and whose claims must name nobody all the same.
+//! Tokens that the service's own key signed but whose claims must not identify anyone.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn each_claim_has_one_type_and_one_value() {
     forgery.service.assert_each(cases).await;
 }
 
-/// The good claims with one changed.
+/// Returns the valid claims with one changed.
 fn values(forgery: &Forgery) -> Vec<Case> {
     let now = forgery.claims["iat"].as_u64().unwrap();
     let iss = forgery.claims["iss"].as_str().unwrap();
@@ -189,7 +189,7 @@ fn values(forgery: &Forgery) -> Vec<Case> {
     .concat()
 }
 
-/// The good claims as another text.
+/// Returns the valid claims as another text.
 fn texts(forgery: &Forgery) -> Vec<Case> {
     let claims = forgery.claims.to_string();
     let before = |member: &str| {
@@ -280,7 +280,7 @@ async fn a_token_holds_for_its_issuer_and_a_client_in_good_standing() {
     service
         .assert_refused(&elsewhere, ISSUER, "another service's")
         .await;
-    // The same store and so the same keys, under another name.
+    // The same store and thus the same keys, under another name.
     let named = Host::start_configured(service.store.clone(), service.clock.clone(), |config| {
         config.issuer = "https://tokens.tillgate.example/".to_owned();
     });

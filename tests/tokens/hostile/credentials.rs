@@ -1,4 +1,4 @@
-//! `POST /oauth2/token`: credentials in every shape. Whoever is refused is refused in the same words.
+//! `POST /oauth2/token`: credentials in every form. All refusals have the same text.
 
 use std::net::IpAddr;
 
@@ -28,17 +28,17 @@ fn basic(text: impl AsRef<[u8]>) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(text))
 }
 
-/// A request with these headers and the right form.
+/// Returns a request with these headers and the valid form.
 fn post(headers: Headers<'_>) -> Vec<u8> {
     message(LINE, &[headers, &[TYPE]].concat(), FORM)
 }
 
-/// The same with one `Authorization` header.
+/// Returns a request with one `Authorization` header and the valid form.
 fn authorization(value: impl AsRef<str>) -> Vec<u8> {
     post(&[("authorization", value.as_ref())])
 }
 
-/// A text with every character but a colon percent-encoded.
+/// Percent-encodes every character except a colon.
 fn encoded(text: &str) -> String {
     let encode = |b: u8| {
         if b == b':' {
@@ -50,7 +50,7 @@ fn encoded(text: &str) -> String {
     text.bytes().map(encode).collect()
 }
 
-/// A text as it would be decoded again, its last characters encoded so that its Base64 needs padding.
+/// Percent-encodes the last characters of a text so that its Base64 needs padding.
 fn needing_padding(text: &str) -> String {
     let encoded = |count: usize| {
         let (plain, last) = text.split_at(text.len() - count);
@@ -78,7 +78,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
     let padded = BASE64_STANDARD.encode(needing_padding(&right));
     assert!(padded.ends_with("=="));
     let unpadded = padded.trim_end_matches('=');
-    // The last character before the padding has four bits to spare.
+    // The last character before the padding has four unused bits.
     let (rest, last) = unpadded.split_at(unpadded.len() - 1);
     let spare = char::from(last.as_bytes()[0] + 1);
     let other_alphabet = BASE64_URL_SAFE.encode(format!("{id}:~~~???"));
@@ -185,7 +185,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         ("an id in the form", message(LINE, &[TYPE], id_alone)),
         ("an assertion", message(LINE, &[TYPE], assertion)),
     ];
-    // Who a client is comes before what it asks for.
+    // The client is authenticated before its request is checked.
     let forms = [
         "grant_type=password",
         "x=1",
@@ -238,7 +238,7 @@ async fn only_the_clients_own_credentials_in_the_one_header_are_taken() {
         rows(200, "", taken, authorization),
     ];
     for case in cases.concat() {
-        // After ten wrong secrets in a row a client must wait. A right one ends the row.
+        // After ten wrong secrets in a row a client must wait. A correct one ends the row.
         service.operator().await;
         let answer = service.send_bytes(&case.request).await;
         assert_answer(&answer, case.status, &case.error, &case.name);
@@ -292,7 +292,7 @@ async fn a_secret_in_the_form_is_taken_where_that_is_switched_on() {
     let both = service.send(service.ask(id, secret, &right)).await;
     let two_ways = "invalid_request: the client must authenticate in one way";
     assert_answer(&both, 400, two_ways, "both");
-    // Guessing there is no way around the wait.
+    // Guessing in the form does not avoid the wait.
     let wrong = format!("{FORM}&client_id={id}&client_secret=wrong");
     for guess in 0..10 {
         let answer = service.send(service.ask_without_credentials(&wrong)).await;

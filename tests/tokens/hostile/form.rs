@@ -1,4 +1,4 @@
-//! `POST /oauth2/token`: methods, media types, forms and how a body is sent (`tokens.md`, "POST /oauth2/token").
+//! `POST /oauth2/token`: methods, media types, forms and the framing of a body (`tokens.md`, "POST /oauth2/token").
 
 use super::super::fixture::{FORM, Service};
 use super::{Case, assert_answer, rows};
@@ -51,7 +51,7 @@ async fn only_a_well_formed_form_by_post_gets_a_token() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// A request with the right credentials and this form.
+/// Returns a request with valid credentials and this form.
 fn post(basic: &str, form: impl AsRef<[u8]>) -> Vec<u8> {
     let headers = [("authorization", basic), ("content-type", TYPE)];
     message(&format!("POST {PATH}"), &headers, form)
@@ -288,7 +288,7 @@ fn forms(basic: &str, id: &str, secret: &str) -> Vec<Case> {
     .concat()
 }
 
-/// No audience but the platform's own is taken, and each refusal names it.
+/// Only the platform's own audience is accepted, and each refusal names it.
 fn audiences(basic: &str) -> Vec<Case> {
     let audiences = [
         "https://api.tillgate.exampl",

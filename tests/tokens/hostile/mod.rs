@@ -1,4 +1,4 @@
-//! Hostile requests to the token service: a table a subject, of requests and the answers expected to them.
+//! Hostile requests to the token service: one table for each subject, with requests and their expected answers.
 
 mod bearer;
 mod claims;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::fixture::{Answer, Forge, Service, part};
 use crate::support::wire::{Headers, Response, message, send, send_one};
 
-// Why an access token is refused.
+// The reasons for refusing an access token.
 const NO_TOKEN: &str = "a bearer token is needed";
 const NOT_BEARER: &str = "the Authorization header must hold one bearer token";
 const LONG: &str = "the token is longer than 12 KiB";
@@ -36,17 +36,17 @@ const SUBJECT: &str = "the token's sub is not its client_id";
 const UNAUTHORIZED: &str = "the token's client is not authorized";
 const GONE: &str = "the token's client no longer exists";
 
-/// A request, and the answer expected to it.
+/// A request with its expected answer.
 #[derive(Clone)]
 struct Case {
     name: String,
     request: Vec<u8>,
     status: u16,
-    /// The error's sentence; of the token endpoint, its code before it. Empty where there is none.
+    /// The error's sentence; at the token endpoint it follows the code. Empty if there is none.
     error: String,
 }
 
-/// Rows of a table that expect the same answer, each a name and what its request is made of.
+/// Returns the rows of a table that expect the same answer; each has a name and the input of its request.
 fn rows<N: Into<String>, I>(
     status: u16,
     error: &str,
@@ -62,12 +62,12 @@ fn rows<N: Into<String>, I>(
     inputs.into_iter().map(row).collect()
 }
 
-/// A request of a protected route with these headers.
+/// Returns a request to a protected route with these headers.
 fn get(headers: Headers<'_>) -> Vec<u8> {
     message("GET /v1/tenants", headers, "")
 }
 
-/// The same with a token.
+/// Returns a request to a protected route with a token.
 fn bearer(token: impl AsRef<str>) -> Vec<u8> {
     get(&[("authorization", &format!("Bearer {}", token.as_ref()))])
 }
@@ -83,12 +83,12 @@ impl From<Response> for Answer {
 }
 
 impl Service {
-    /// Sends bytes as they are on a connection of their own; answers the one answer.
+    /// Sends raw bytes on a new connection; returns the only answer.
     async fn send_bytes(&self, request: &[u8]) -> Answer {
         send_one(&self.host.url, request).await.into()
     }
 
-    /// The same, for as many answers as there are.
+    /// Sends raw bytes on a new connection; returns all answers.
     async fn send_all(&self, requests: &[u8]) -> Vec<Answer> {
         let responses = send(&self.host.url, requests).await;
         responses.into_iter().map(Answer::from).collect()
@@ -105,14 +105,14 @@ impl Service {
         }
     }
 
-    /// Asserts that a token names nobody, and why.
+    /// Asserts that a token is refused with this error.
     async fn assert_refused(&self, token: &str, error: &str, name: &str) {
         let refused = rows(401, error, [(name, token)], bearer);
         self.assert_each(refused).await;
     }
 }
 
-/// Asserts the whole of a refusal: `tokens.md`, "Verifying a caller", and RFC 9457.
+/// Asserts a complete refusal: `tokens.md`, "Verifying a caller", and RFC 9457.
 fn assert_unauthenticated(answer: &Answer, error: &str, name: &str) {
     let header = |name| answer.header(name);
     let challenge = Some("Bearer error=\"invalid_token\"");
@@ -128,7 +128,7 @@ fn assert_unauthenticated(answer: &Answer, error: &str, name: &str) {
     assert_eq!(answer.body, problem, "{name}");
 }
 
-/// Asserts the whole of an answer of the token endpoint: `tokens.md`, "POST /oauth2/token".
+/// Asserts a complete answer of the token endpoint: `tokens.md`, "POST /oauth2/token".
 fn assert_answer(answer: &Answer, status: u16, error: &str, name: &str) {
     assert_eq!(answer.status, status, "{name}: {}", answer.body);
     let header = |name| answer.header(name);
@@ -152,7 +152,7 @@ fn assert_answer(answer: &Answer, status: u16, error: &str, name: &str) {
     assert!(description.chars().all(fits), "{name}: {description}");
 }
 
-/// A service with a good token of its own, and the means to make others under its key.
+/// A service with one of its valid tokens, and the means to make others with its key.
 struct Forgery {
     service: Service,
     forge: Forge,
@@ -174,32 +174,32 @@ impl Forgery {
         }
     }
 
-    /// The parts of the good token.
+    /// Returns the parts of the valid token.
     fn parts(&self) -> [&str; 3] {
         let parts: Vec<&str> = self.good.split('.').collect();
         parts.try_into().expect("three parts")
     }
 
-    /// The good header with another member.
+    /// Returns the valid header with another member.
     fn with(&self, member: &str, value: Value) -> Value {
         let mut header = self.header.clone();
         header[member] = value;
         header
     }
 
-    /// The good claims under another header, signed with the service's key.
+    /// Returns the valid claims under another header, signed with the service's key.
     fn under(&self, header: &Value) -> String {
         let claims = self.claims.to_string();
         self.forge.sign(&header.to_string(), &claims)
     }
 
-    /// Claims under the good header, signed with the service's key.
+    /// Returns claims under the valid header, signed with the service's key.
     fn of(&self, claims: &Value) -> String {
         let header = self.header.to_string();
         self.forge.sign(&header, &claims.to_string())
     }
 
-    /// Two parts as they are, signed with the service's key.
+    /// Returns two parts unchanged, signed with the service's key.
     fn signed(&self, header: &str, payload: &str) -> String {
         self.signed_as(&RSA_PKCS1_SHA256, &format!("{header}.{payload}"))
     }

@@ -1,4 +1,4 @@
-//! `POST /v1/registration`, which anyone may call: whatever is wrong is named, and nothing that is sent chooses an id, a
+//! `POST /v1/registration`, which anyone may call: all faults are reported, and nothing in a request chooses an id, a
 //! secret or a status.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::support::wire::{Headers, chunked, message};
 const JSON: (&str, &str) = ("content-type", "application/json");
 const LINE: &str = "POST /v1/registration";
 
-// Why a registration is refused; the beginning of it where it ends in two dots.
+// The reasons for refusing a registration; a text that ends with two dots is a prefix.
 const NOT_JSON: &str = "$ must be JSON: ..";
 const NOT_UTF_8: &str = "$ must be UTF-8";
 const NO_OBJECT: &str = "$ must be an object";
@@ -27,7 +27,7 @@ const NO_TEMPLATE: &str =
 const NO_GLOBAL_TEMPLATE: &str =
     "$ no global template exists for this softwareId and softwareVersion";
 
-/// A service with a tenant whose tills say a country and a number.
+/// Starts a service with a tenant whose tills state a country and a number.
 async fn start() -> Service {
     let service = Service::start().await;
     let operator = service.operator().await;
@@ -56,7 +56,7 @@ impl Service {
         self.send_bytes(&post(body)).await
     }
 
-    /// How many clients the tenant has.
+    /// Returns the number of the tenant's clients.
     async fn clients(&self) -> usize {
         let operator = self.operator().await;
         let list = self.get("/v1/tenants/acme/clients", &operator).await;
@@ -83,7 +83,7 @@ async fn only_a_well_formed_registration_that_fits_its_template_is_taken() {
     let service = start().await;
     for case in [texts(), members(), requests()].concat() {
         let Case { name, error, .. } = &case;
-        // A minute has room for 30 registrations.
+        // At most 30 registrations are allowed per minute.
         service.clock.advance(Duration::from_secs(3));
         let answer = service.send_bytes(&case.request).await;
         assert_problem(&answer, case.status, name);
@@ -101,7 +101,7 @@ async fn only_a_well_formed_registration_that_fits_its_template_is_taken() {
     assert_eq!(service.register_bytes(exact).await.status, 201, "64 KiB");
 }
 
-/// Bodies that are no JSON object that says each thing once.
+/// Bodies that are not a JSON object or contain a member twice.
 fn texts() -> Vec<Case> {
     let good = registration("acme", json!({ "iso_cc": "SE" })).to_string();
     let number = |literal: &str| {
@@ -175,7 +175,7 @@ fn texts() -> Vec<Case> {
     .concat()
 }
 
-/// Bodies with one member of another value.
+/// Bodies with another value for one member.
 fn members() -> Vec<Case> {
     let refused = |member: &str, error: &str, values: Vec<Value>| {
         let named = values
@@ -276,7 +276,7 @@ fn members() -> Vec<Case> {
     .concat()
 }
 
-/// Requests whose body is not looked at.
+/// Requests whose body is not read.
 fn requests() -> Vec<Case> {
     let good = registration("acme", json!({ "iso_cc": "SE" })).to_string();
     let over = format!("{good}{}", " ".repeat((64 << 10) + 1 - good.len()));

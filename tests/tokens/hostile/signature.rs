@@ -1,4 +1,4 @@
-//! Tokens that another algorithm or another key signed. Nothing that a token names is ever fetched.
+//! Tokens signed with another algorithm or another key. Nothing that a token names is ever fetched.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ async fn only_rs256_by_the_services_own_key_is_taken() {
     forgery.service.assert_each(cases).await;
 }
 
-/// A public key as OpenSSL writes it: SubjectPublicKeyInfo around what PKCS #1 has.
+/// Returns a public key as OpenSSL writes it: a SubjectPublicKeyInfo around the PKCS #1 key.
 fn spki(pkcs1: &[u8]) -> Vec<u8> {
     let algorithm = [
         0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
@@ -231,7 +231,7 @@ fn keys(forgery: &Forgery, jwks: &Value) -> Vec<Case> {
     .concat()
 }
 
-/// The good token with another signature.
+/// Returns the valid token with other signatures.
 fn signatures(forgery: &Forgery) -> Vec<Case> {
     let good = &forgery.good;
     let [head, body, signature] = forgery.parts();
@@ -249,7 +249,7 @@ fn signatures(forgery: &Forgery) -> Vec<Case> {
         ("backwards", bytes.iter().rev().copied().collect()),
         ("with a bit turned", turned),
     ];
-    // The last character has bits to spare: of those that decode to the same, one is taken.
+    // The last character has unused bits: of the characters that decode to the same, only one is accepted.
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (rest, last) = good.split_at(good.len() - 1);
     let spare = alphabet.as_bytes()[alphabet.find(last).unwrap() ^ 1] as char;
@@ -340,13 +340,13 @@ async fn nothing_that_a_token_names_is_fetched() {
         let row =
             |status, error, request| rows(status, error, [(member, request)], |request| request);
         cases.extend(row(401, SIGNATURE, sign(&header, &forgery.claims)));
-        // Under the right key, what the header says of keys means nothing.
+        // With the correct key, the header's other members about keys have no effect.
         cases.extend(row(200, "", bearer(forgery.under(&header))));
         cases.extend(row(401, KEY, sign(&of_stranger, &forgery.claims)));
         cases.extend(row(401, ISSUER, sign(&of_stranger, &elsewhere)));
     }
     forgery.service.assert_each(cases).await;
-    // A connection of the test itself is the only one: whatever was to come has come before it.
+    // The test's own connection is the only one: any other would have come first.
     tokio::net::TcpStream::connect(url["http://".len()..].trim_end_matches("/jwks.json"))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! The code that the stores' benches share: a typical commit, and how figures are summed up.
+//! The code that the benches of the store share: a typical commit, and the summary of figures.
 #![allow(dead_code, reason = "each bench uses a part")]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub static BODY: [u8; 300] = [b'x'; 300];
 /// Returns a commit of an entry, a message and a job of some 300 bytes each.
 pub fn typical(partition: &Partition) -> Commit {
     let id = CommitId::random();
-    // This is like a delivery that is retried in a minute.
+    // Like a delivery that is retried in a minute.
     let due = SystemClock.now().plus(Duration::from_secs(60));
     let name = format!("{:032x}", id.0);
     let (value, body) = (Bytes::from_static(&BODY), Bytes::from_static(&BODY));
@@ -83,13 +83,13 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Returns the machine's load average of the last minute: figures from a busy machine say little.
+/// Returns the machine's load average over the last minute; figures from a busy machine say little.
 pub fn load() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// Writes figures for `tests/bench`.
+/// Records figures for `tests/bench`.
 pub fn record(name: &str, figures: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/criterion");
     std::fs::create_dir_all(folder).unwrap();
