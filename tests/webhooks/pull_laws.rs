@@ -34,13 +34,19 @@ enum Step {
     /// The service publishes an event about a change of a condition.
     Change,
     /// A consumer that has just started asks for its page.
-    Start { limit: usize },
+    Start {
+        limit: usize,
+    },
     /// It acknowledges its page, and gets the next.
-    Acknowledge { limit: usize },
+    Acknowledge {
+        limit: usize,
+    },
     /// It acknowledges its page, and is killed before it gets the answer.
     AcknowledgeAndDie,
     /// A request that has acknowledged an earlier page arrives again, and the consumer uses its answer.
-    Repeat { which: Index },
+    Repeat {
+        which: Index,
+    },
     /// The consumer is removed.
     Remove,
     /// The host is stopped, and another one takes its place.

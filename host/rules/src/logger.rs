@@ -195,7 +195,7 @@ impl Logger {
                 }
             }
         }
-        self.log.add(lines, count, at);
+        self.log.add(&lines, count, at);
     }
 }
 

@@ -14,11 +14,11 @@ mod queue;
 mod writer;
 
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tillgate_base::config;
 use tillgate_base::error::{Error, Result};
 use tillgate_store::clock::{Clock, Timestamp};
@@ -33,8 +33,8 @@ pub use self::handed_in::{
 };
 pub use self::line::Line;
 pub use self::metrics::measure;
-use self::queue::{Entry, Queue};
-use self::writer::{Message, Writer};
+use self::queue::Queue;
+use self::writer::Writer;
 
 /// The longest time that a stopping host waits for unwritten lines.
 const GRACE: Duration = Duration::from_secs(2);
@@ -42,8 +42,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The log that a host writes. When it is dropped, what waits is still written.
 #[derive(Debug)]
 pub struct DecisionLog {
-    messages: Sender<Message>,
     queue: Arc<Queue>,
+    /// Ends with the thread that writes.
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 impl DecisionLog {
@@ -66,21 +67,19 @@ impl DecisionLog {
         };
         let max_bytes = usize::try_from(settings.queue_bytes.as_u64()).unwrap_or(usize::MAX);
         let queue = Arc::new(Queue::new(max_bytes));
-        let (messages, received) = channel();
-        let writer = Writer::new(received, sink, Arc::clone(&queue), Arc::clone(clock));
+        let (ends, ended) = oneshot::channel();
+        let writer = Writer::new(sink, Arc::clone(&queue), Arc::clone(clock), ends);
         let thread = thread::Builder::new().name("decision-log".to_owned());
         thread.spawn(|| writer.run()).map_err(cannot)?;
-        Ok(Some(Arc::new(Self { messages, queue })))
+        Ok(Some(Arc::new(Self {
+            queue,
+            ended: Mutex::new(Some(ended)),
+        })))
     }
 
     /// Adds the lines of a decision that was made at this time, or counts it as missing if there is no room.
-    pub fn add(&self, lines: Vec<u8>, count: u64, at: Timestamp) {
-        let entry = Entry {
-            lines,
-            count,
-            written: None,
-        };
-        if !self.put(entry) {
+    pub fn add(&self, lines: &[u8], count: u64, at: Timestamp) {
+        if !self.queue.add(lines, count, None) {
             self.miss(at);
         }
     }
@@ -96,43 +95,31 @@ impl DecisionLog {
     }
 
     /// Adds lines, and waits until they are on disk. Returns whether they are.
-    async fn write(&self, lines: Vec<u8>, count: u64, patience: Duration) -> bool {
+    async fn write(&self, lines: &[u8], count: u64, patience: Duration) -> bool {
         let (written, is_written) = oneshot::channel();
-        let entry = Entry {
-            lines,
-            count,
-            written: Some(written),
-        };
-        let is_written = tokio::time::timeout(patience, is_written);
-        self.put(entry) && matches!(is_written.await, Ok(Ok(true)))
-    }
-
-    /// Puts lines into the queue. Returns whether there was room.
-    fn put(&self, entry: Entry) -> bool {
-        let bytes = entry.lines.len();
-        if !self.queue.take(bytes) {
-            return false;
-        }
-        let is_sent = self.messages.send(Message::Write(entry)).is_ok();
-        if !is_sent {
-            self.queue.give_back(bytes);
-        }
-        is_sent
+        self.queue.add(lines, count, Some(written))
+            && matches!(
+                tokio::time::timeout(patience, is_written).await,
+                Ok(Ok(true))
+            )
     }
 
     /// Writes what waits, and ends. Later lines find no room.
     pub async fn close(&self) {
-        self.queue.is_ending.store(true, Ordering::Relaxed);
-        let (ended, has_ended) = oneshot::channel();
-        if self.messages.send(Message::End(ended)).is_ok() {
-            let _ = tokio::time::timeout(GRACE, has_ended).await;
+        self.queue.end();
+        let ended = self.ended.lock().take();
+        if let Some(ended) = ended {
+            let _ = tokio::time::timeout(GRACE, ended).await;
         }
         let bytes = self.queue.bytes();
         if bytes > 0 {
-            tracing::error!(
-                bytes,
-                "the host ends before all of its decisions are in their log"
-            );
+            tracing::error!(bytes, "the host ends before its decisions are in their log");
         }
+    }
+}
+
+impl Drop for DecisionLog {
+    fn drop(&mut self) {
+        self.queue.end();
     }
 }

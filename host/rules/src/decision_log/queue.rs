@@ -1,20 +1,28 @@
 //! The queue of lines to be written: limited in bytes, so that a slow or full disk costs no more memory than that. It
 //! counts decisions that found no room until a line of the log reports them.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use tillgate_store::clock::Timestamp;
 use tokio::sync::oneshot;
 
-/// Lines that wait to be written.
-#[derive(Debug)]
-pub(super) struct Entry {
+/// The time for which lines are collected.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// Lines that are written together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
     pub(super) lines: Vec<u8>,
     /// The number of lines.
     pub(super) count: u64,
-    /// Receives whether the lines are on disk.
-    pub(super) written: Option<oneshot::Sender<bool>>,
+    /// Receive whether the lines are on disk.
+    pub(super) written: Vec<oneshot::Sender<bool>>,
+    /// The missing decisions that the log does not report yet.
+    pub(super) missing: Option<Missing>,
 }
 
 /// Decisions that are not in the log.
@@ -29,58 +37,104 @@ pub(super) struct Missing {
 /// The state that the writing thread shares with its callers.
 #[derive(Debug)]
 pub(super) struct Queue {
-    bytes: AtomicUsize,
     pub(super) max_bytes: usize,
-    /// The missing decisions that the log does not report yet.
-    missing: Mutex<Option<Missing>>,
+    waiting: Mutex<Waiting>,
+    has_lines: Condvar,
     /// The number of lines that were written, and of decisions that are missing, since the start.
     pub(super) lines: AtomicU64,
     pub(super) all_missing: AtomicU64,
     is_failing: AtomicBool,
-    pub(super) is_ending: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    next: Batch,
+    /// The bytes of the batch that is being written.
+    writing: usize,
+    is_ending: bool,
+}
+
+impl Waiting {
+    const fn bytes(&self) -> usize {
+        self.next.lines.len() + self.writing
+    }
 }
 
 impl Queue {
     pub(super) fn new(max_bytes: usize) -> Self {
         Self {
-            bytes: AtomicUsize::new(0),
             max_bytes,
-            missing: Mutex::default(),
+            waiting: Mutex::default(),
+            has_lines: Condvar::new(),
             lines: AtomicU64::new(0),
             all_missing: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
-            is_ending: AtomicBool::new(false),
         }
     }
 
-    /// Takes room for this many bytes. Returns whether there was any.
-    pub(super) fn take(&self, bytes: usize) -> bool {
-        let has_room = self
-            .bytes
-            .fetch_add(bytes, Ordering::Relaxed)
-            .saturating_add(bytes)
-            <= self.max_bytes;
-        if !has_room {
-            self.give_back(bytes);
+    /// Adds lines. Returns whether there was room. `written` receives whether they are on disk.
+    pub(super) fn add(
+        &self,
+        lines: &[u8],
+        count: u64,
+        written: Option<oneshot::Sender<bool>>,
+    ) -> bool {
+        let mut waiting = self.waiting.lock();
+        let bytes = waiting.bytes().saturating_add(lines.len());
+        if waiting.is_ending || bytes > self.max_bytes {
+            return false;
         }
-        has_room
+        let next = &mut waiting.next;
+        next.lines.extend_from_slice(lines);
+        next.count += count;
+        next.written.extend(written);
+        drop(waiting);
+        self.has_lines.notify_one();
+        true
     }
 
-    /// Gives back what was taken.
-    pub(super) fn give_back(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// Waits for the next lines, and takes them; `None` once no more come. `room` holds the lines after them.
+    pub(super) fn next(&self, room: Vec<u8>) -> Option<Batch> {
+        let mut waiting = self.waiting.lock();
+        waiting.writing = 0;
+        while waiting.next.lines.is_empty() {
+            if waiting.is_ending {
+                return None;
+            }
+            self.has_lines.wait(&mut waiting);
+        }
+        if !waiting.is_ending {
+            drop(waiting);
+            // More lines come meanwhile, and are written with these.
+            thread::sleep(LINGER);
+            waiting = self.waiting.lock();
+        }
+        let batch = mem::take(&mut waiting.next);
+        waiting.next.lines = room;
+        waiting.writing = batch.lines.len();
+        Some(batch)
+    }
+
+    /// Ends: what waits is written, and later lines find no room.
+    pub(super) fn end(&self) {
+        self.waiting.lock().is_ending = true;
+        self.has_lines.notify_one();
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.waiting.lock().is_ending
     }
 
     /// Returns the bytes that wait to be written.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.waiting.lock().bytes()
     }
 
     /// Counts a decision that was made at this time as missing.
     pub(super) fn miss(&self, at: Timestamp) {
         self.all_missing.fetch_add(1, Ordering::Relaxed);
-        let mut missing = self.missing.lock();
-        let missing = missing.get_or_insert(Missing {
+        let mut waiting = self.waiting.lock();
+        let missing = waiting.next.missing.get_or_insert(Missing {
             decisions: 0,
             since: at,
         });
@@ -90,12 +144,7 @@ impl Queue {
 
     /// Returns the missing decisions that the log does not report yet.
     pub(super) fn missing(&self) -> Option<Missing> {
-        *self.missing.lock()
-    }
-
-    /// Takes the missing decisions, which the log is about to report.
-    pub(super) fn take_missing(&self) -> Option<Missing> {
-        self.missing.lock().take()
+        self.waiting.lock().next.missing
     }
 
     pub(super) fn is_failing(&self) -> bool {

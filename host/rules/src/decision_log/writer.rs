@@ -2,8 +2,6 @@
 //! it retries from where it stopped, and the queue fills up.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
@@ -12,99 +10,54 @@ use tokio::sync::oneshot;
 
 use super::file::Sink;
 use super::line::Line;
-use super::queue::{Entry, Queue};
-
-/// The time for which lines are collected.
-const LINGER: Duration = Duration::from_millis(50);
+use super::queue::{Batch, Queue};
 
 /// The delay before lines that could not be written are tried again.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// The approximate size of a batch in bytes.
-const BATCH: usize = 256 << 10;
+/// The approximate size of a write in bytes: a file is renamed between two of them.
+const WRITE: usize = 256 << 10;
 
-/// A message to the thread.
-#[derive(Debug)]
-pub(super) enum Message {
-    /// Write lines.
-    Write(Entry),
-    /// End, and say when that is done.
-    End(oneshot::Sender<()>),
-}
-
-/// Lines that are written together.
-#[derive(Debug, Default)]
-struct Batch {
-    lines: Vec<u8>,
-    count: u64,
-    /// The room that they take in the queue, in bytes.
-    bytes: usize,
-    /// Tell those who wait whether the lines are on disk.
-    waiting: Vec<oneshot::Sender<bool>>,
-}
-
-impl Batch {
-    fn add(&mut self, entry: Entry) {
-        self.bytes += entry.lines.len();
-        if self.lines.is_empty() {
-            self.lines = entry.lines;
-        } else {
-            self.lines.extend(entry.lines);
-        }
-        self.count += entry.count;
-        self.waiting.extend(entry.written);
-    }
-}
+/// The largest buffer in bytes that is kept for more lines.
+const KEPT: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    messages: Receiver<Message>,
     sink: Sink,
     queue: Arc<Queue>,
     clock: Arc<dyn Clock>,
+    /// Is dropped when the thread ends.
+    _ends: oneshot::Sender<()>,
 }
 
 impl Writer {
     pub(super) fn new(
-        messages: Receiver<Message>,
         sink: Sink,
         queue: Arc<Queue>,
         clock: Arc<dyn Clock>,
+        ends: oneshot::Sender<()>,
     ) -> Self {
         Self {
-            messages,
             sink,
             queue,
             clock,
+            _ends: ends,
         }
     }
 
-    /// Writes until it is told to end, or until nobody is left who could tell it anything.
+    /// Writes until the queue ends.
     pub(super) fn run(mut self) {
-        while let Ok(first) = self.messages.recv() {
-            // More lines come meanwhile, and are written with it.
-            thread::sleep(LINGER);
-            let mut next = Some(first);
-            while next.is_some() {
-                let mut batch = Batch::default();
-                while let Some(message) = next.take_if(|_| batch.lines.len() < BATCH) {
-                    match message {
-                        Message::Write(entry) => batch.add(entry),
-                        Message::End(ended) => {
-                            self.write(batch);
-                            let _ = ended.send(());
-                            return;
-                        }
-                    }
-                    next = self.messages.try_recv().ok();
-                }
-                self.write(batch);
-            }
+        let mut room = Vec::new();
+        while let Some(mut batch) = self.queue.next(room) {
+            self.write(&mut batch);
+            room = batch.lines;
+            room.clear();
+            room.shrink_to(KEPT);
         }
     }
 
-    fn write(&mut self, mut batch: Batch) {
-        if let Some(missing) = self.queue.take_missing() {
+    fn write(&mut self, batch: &mut Batch) {
+        if let Some(missing) = batch.missing {
             let line = Line {
                 at: self.clock.now().to_millis_text().into(),
                 since: Some(missing.since.to_millis_text().into()),
@@ -114,18 +67,23 @@ impl Writer {
             line.write(&mut batch.lines);
             batch.count += 1;
         }
-        let mut is_written = self.write_lines(&batch.lines);
+        let mut rest = &*batch.lines;
+        let mut is_written = true;
+        while !rest.is_empty() && is_written {
+            let (lines, later) = rest.split_at(end_of_line(rest));
+            is_written = self.write_lines(lines);
+            rest = later;
+        }
         if is_written {
-            self.queue.give_back(batch.bytes);
             self.queue.succeed(batch.count);
         }
-        if is_written && !batch.waiting.is_empty() {
+        if is_written && !batch.written.is_empty() {
             let synced = self.sink.sync();
             is_written = synced.inspect_err(|cause| self.queue.fail(cause)).is_ok();
         }
-        for waiting in batch.waiting {
+        for written in batch.written.drain(..) {
             // A till that no longer waits uploads again.
-            let _ = waiting.send(is_written);
+            let _ = written.send(is_written);
         }
     }
 
@@ -138,7 +96,7 @@ impl Writer {
                 Ok(written) => rest = rest.get(written..).unwrap_or_default(),
                 Err(cause) => {
                     self.queue.fail(&cause);
-                    if self.queue.is_ending.load(Ordering::Relaxed) {
+                    if self.queue.is_ending() {
                         return false;
                     }
                     thread::sleep(RETRY);
@@ -147,4 +105,11 @@ impl Writer {
         }
         true
     }
+}
+
+/// Returns where the last line ends that begins within a write.
+fn end_of_line(lines: &[u8]) -> usize {
+    let rest = lines.get(WRITE..).unwrap_or_default();
+    let end = rest.iter().position(|byte| *byte == b'\n');
+    end.map_or(lines.len(), |end| WRITE + end + 1)
 }
