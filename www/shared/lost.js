@@ -9,7 +9,7 @@ import { button, h, notify, openDialog } from "./dom.js";
 /** The longest time for a reading. */
 const READ_MS = 10_000;
 
-/** The pause before a second look: the host may still be working, and another may be behind. */
+/** The pause before a second look: the host may still be busy, and another host may lag. */
 const PAUSE_MS = 1500;
 
 const UNREADABLE = "The host’s answer was lost, and it cannot be read again right now.";

@@ -244,7 +244,7 @@ export class Session extends EventTarget {
     return memoryOf(this.#tenant);
   }
 
-  /** Reads a resource as stored now: `{ body, etag }`. Stale answers, served while the store is away, do not count. */
+  /** Reads a resource as stored now: `{ body, etag }`. A stale answer, served while the store is away, is an error. */
   async read(path) {
     const unknown = () => new TillgateError({ code: "unavailable", message: "what is stored cannot be read" });
     const response = await this.request(path).catch((error) => {
