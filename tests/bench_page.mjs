@@ -1,6 +1,6 @@
-// How long the page keeps the browser's main thread busy with 5,000 conditions, 2,000 projects and 1,000 webhooks, and with
-// lists of 100,000 values and lines: the tasks of 50 ms and more, which the browser counts as long, and the longest of them.
-// And how soon after signing in to the demo the first decision is there. Prints a table for tests/bench.
+// Measures how long the page keeps the browser's main thread busy with 5,000 conditions, 2,000 projects and 1,000 webhooks,
+// and with lists of 100,000 values and lines: the tasks of 50 ms and more, which the browser counts as long, and the longest
+// of them. Also measures the time from signing in to the demo to the first decision. Prints a table for tests/bench.
 //
 //     cargo build && node tests/bench_page.mjs
 //     cargo build --release && PROGRAM=target/release/tillgate node tests/bench_page.mjs
@@ -14,16 +14,16 @@ import { demo } from "./support/program.mjs";
 
 const COUNTS = { conditions: 5000, projects: 2000, webhooks: 1000 };
 
-/** How many values a project may have, and how many lines a list of what would change. */
+/** The most values of a project, and the most lines of a list for the effects of a draft. */
 const LONG = 100_000;
 
-/** So often each is done. */
+/** The repetitions of each measurement. */
 const TURNS = 5;
 
-/** So often the page is loaded and signed in to. */
+/** The repetitions of loading the page and signing in. */
 const SIGN_INS = 11;
 
-/** How long after its effect is seen work may still be under way, and the browser takes to tell of long tasks. */
+/** The time for work after its effect is visible, and for the browser to report long tasks. */
 const SETTLED_MS = 1000;
 
 const host = await hostWithMany(COUNTS);
@@ -47,7 +47,7 @@ await context.close();
 await host.end();
 await firstDecision();
 
-/** Does something again and again, and prints a line about it. `act` gets how often it was done before. */
+/** Repeats something and prints a line about it. `act` gets the number of earlier runs. */
 async function measure(what, act) {
   await settled();
   const long = [];
@@ -122,7 +122,7 @@ async function pickers() {
   });
 }
 
-/** A project with as many values as it may have, in its form, and a draft against a list of as many lines. */
+/** A project with the most values, in its form, and a draft against a list of as many lines. */
 async function longLists() {
   const name = "A long list";
   const values = Array.from({ length: LONG }, (_, at) => `item-${at}-of-a-long-list`);
@@ -178,14 +178,17 @@ async function longLists() {
   await page.getByRole("button", { name: "Discard", exact: true }).click();
 }
 
-/** The path of a file with these lines. The page reads it itself: what is given to it as bytes is copied on its main thread. */
+/**
+ * Writes these lines to a file and returns its path. The page reads it itself: bytes passed to it are copied on its main
+ * thread.
+ */
 function file(name, lines) {
   const path = `${OUTPUT}${name}`;
   writeFileSync(path, lines.join("\n"));
   return path;
 }
 
-/** From the click on “Sign in” to the frame that shows the decision, in a page that has just been loaded. */
+/** Measures from the click on “Sign in” to the frame that shows the decision, in a newly loaded page. */
 async function firstDecision() {
   const shop = await demo();
   const own = await browser();
@@ -210,7 +213,7 @@ async function firstDecision() {
   console.log(`signing in, until the first decision is shown: ${sorted[(SIGN_INS - 1) / 2]}, at most ${sorted.at(-1)}`);
 }
 
-/** Waits until what was begun is done. */
+/** Waits until the work begun is done. */
 async function settled(on = page) {
   await on.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), SETTLED_MS);
 }

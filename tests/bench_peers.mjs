@@ -3,9 +3,9 @@
 //     npm install --no-save --prefix tests/.peers json-logic-engine @cedar-policy/cedar-wasm @gorules/zen-engine-wasm casbin
 //     node tests/bench_peers.mjs
 //
-// Each engine states the rule in its own language and returns an `ItemDecision`. What it cannot return by itself
-// (reasons, the shape) is added around it, at almost no cost. Each decides about the same sixteen items in turn and must
-// return what the module returns. Prints JSON for tests/bench.
+// Each engine states the rule in its own language and returns an `ItemDecision`. Parts that it cannot return itself (reasons,
+// the shape) are added around it, at almost no cost. Each decides about the same sixteen items in turn and must
+// return the module's answer. Prints JSON for tests/bench.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -184,7 +184,7 @@ const PEERS = { "json-logic-engine": jsonLogic, "@cedar-policy/cedar-wasm": ceda
 
 let kept;
 
-/** The nanoseconds of a decision by this engine and by another one, in turn: `{ age: [this, other], five: [..] }`. */
+/** The nanoseconds of a decision by this engine and by the other, in turn: `{ age: [this, other], five: [..] }`. */
 async function compare(name) {
   const engines = [ours(), await PEERS[name]()];
   const figures = {};
@@ -202,9 +202,8 @@ async function compare(name) {
   return figures;
 }
 
-// Each engine runs in its own process, so that the compiler's assumptions about one do not affect the next. Without
-// the flag, V8 of Node 20 ends with a fatal error when it deoptimizes code inside a call of Cedar's. The flag costs
-// nothing.
+// Each engine runs in its own process, so that the compiler's assumptions about one do not affect the next. Without the flag,
+// V8 of Node 20 ends with a fatal error when it deoptimizes code inside a call of Cedar. The flag costs nothing.
 const [, program, only] = process.argv;
 const run = (name) => JSON.parse(execFileSync(process.execPath, ["--no-turbo-inline-js-wasm-calls", program, name]));
 const figures = only ? await compare(only) : Object.fromEntries(Object.keys(PEERS).map((name) => [name, run(name)]));

@@ -1,10 +1,10 @@
-// What a host takes of disk, memory and time as it grows: with tenants of ten conditions each, with shops, and what is kept of
-// each client, event, change of a rule and message of rates. Prints tables for tests/bench.
+// Measures the disk space, memory and time of a host as it grows: with tenants of ten conditions each, with shops, and with
+// each kept client, event, change of a rule and message of rates. Prints tables for tests/bench.
 //
 //     cargo build --release && node tests/bench_size.mjs [--part tenants|shops|kept] [--tenants N,N] [--shops N,N] [--program PATH]
 //
-// It needs redis-server and sqlite3. Times are processor time of the host, or of a command, so that others who use the machine change
-// them little.
+// Needs redis-server and sqlite3. Times are processor time of the host, or of a command, so that other users of the machine
+// hardly change them.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -21,10 +21,10 @@ import { ask, json, keepAlive } from "./hostile/wire.mjs";
 
 const CONDITIONS = 10;
 
-/** How many requests are under way at once. */
+/** The number of concurrent requests. */
 const WORKERS = 16;
 
-/** How long a host is left alone before its memory is looked at. */
+/** How long a host stays idle before its memory is measured. */
 const IDLE_MS = 5_000;
 
 const PAUSE_MS = 100;
@@ -52,7 +52,7 @@ const head = (cells) => {
 // An interrupted run ends its host too.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 
-/** A store in a folder: `bytes` of its file, and of what is `kept` for longer than an hour. */
+/** A store in a folder: `bytes` of its file, and of what it has `kept` for longer than an hour. */
 function embedded() {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-size-`);
   const end = () => rmSync(folder, { recursive: true, force: true });
@@ -69,7 +69,7 @@ function embedded() {
   return { name: "embedded", url: `embedded:${folder}`, bytes: () => statSync(file).size, memory: () => undefined, kept, end };
 }
 
-/** A store on a Redis that writes before it answers. */
+/** A store on a Redis that writes to disk before it answers. */
 async function redis() {
   const server = await startRedis({ isDurable: true });
   return { name: "Redis", ...server };
@@ -77,7 +77,7 @@ async function redis() {
 
 const STORES = [embedded, redis];
 
-/** A second has so many ticks of the clock by which the kernel counts processor time. */
+/** The ticks per second of the kernel's clock for processor time. */
 const TICKS = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
 /** The processor time that a process has used, in milliseconds. */
@@ -86,20 +86,20 @@ function used(pid) {
   return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS;
 }
 
-/** Starts a host on a store, and says how much processor time that took. */
+/** Starts a host on a store, and returns the processor time that this took. */
 async function begin(store, files) {
   const host = await startHost(program, { files, store: store.url });
   return { ...host, startMs: used(host.pid) };
 }
 
-/** The processor time of a host while something is done. */
+/** The processor time of a host during a task. */
 async function timed(host, doing) {
   const before = used(host.pid);
   await doing();
   return used(host.pid) - before;
 }
 
-/** Does a step for each number below `total`, some at once. */
+/** Does a step for each number below `total`, several at once. */
 async function each(total, step) {
   let next = 0;
   const work = async () => {
@@ -113,7 +113,7 @@ async function each(total, step) {
   await Promise.all(Array.from({ length: WORKERS }, work));
 }
 
-/** Sends a request that must succeed; where there is no room for it yet, it is sent again. */
+/** Sends a request that must succeed; repeats it while there is no room for it. */
 async function must(host, request) {
   for (;;) {
     const answer = await ask(host, request);
@@ -123,7 +123,7 @@ async function must(host, request) {
   }
 }
 
-/** Tenants with conditions: written, then a host is started anew and asked by each tenant once. */
+/** Tenants with conditions: writes them, restarts the host, and lets each tenant ask once. */
 async function tenants(makeStore, total) {
   const store = await makeStore();
   const { files, token } = await issuers();
@@ -178,7 +178,7 @@ async function copy({ url }) {
 
 const CURRENCIES = "AED AUD BRL CAD CHF CNY CZK DKK GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY USD ZAR".split(" ");
 
-/** The most shops of a tenant, its company aside. */
+/** The most shops of a tenant, without its company. */
 const MOST_SHOPS = 99_999;
 
 /** Rates of thirty pairs, so that a shop uses sixty. */
@@ -196,7 +196,9 @@ async function settled(host, token, answer) {
   while (json(await must(host, { path, token })).state === "RUNNING") await sleep(PAUSE_MS);
 }
 
-/** A tenant with so many shops below a company with rates; its client. Shops that are opened before the rates are set are alike. */
+/**
+ * A tenant with this number of shops below a company with rates; its client. Shops opened before the rates are set are alike.
+ */
 async function chain(host, admin, name, total, areAlike = true) {
   const client = await admin.client(name, ["exr.editor", "exr.subscriber"]);
   const { token } = client;
@@ -206,7 +208,7 @@ async function chain(host, admin, name, total, areAlike = true) {
   return client;
 }
 
-/** Shops, in as many tenants as they need; then all their rates change. */
+/** Shops, in as many tenants as needed; then all their rates change. */
 async function shops(makeStore, total, areAlike) {
   const store = await makeStore();
   const writing = await begin(store);
@@ -240,7 +242,7 @@ async function shops(makeStore, total, areAlike) {
   await store.end();
 }
 
-/** A receiver of webhooks that takes everything. */
+/** A receiver of webhooks that accepts everything. */
 async function receiver() {
   let got = 0;
   const server = createServer((request, response) => {
@@ -253,11 +255,11 @@ async function receiver() {
   return { port: server.address().port, got: () => got, end: () => server.close() };
 }
 
-/** Tokens go on when the host is started on another port, and webhooks may lead to this machine. */
+/** Tokens stay valid when the host restarts on another port, and webhooks may lead to this machine. */
 const SETTINGS = 'issuer = "https://tillgate.example/"\n[webhooks]\nallow_http = true\nallow_private = ["127.0.0.0/8"]\n[tokens]\npending_clients = 1000000\n';
 const DATA = { text: "x".repeat(1_000) };
 
-/** What is kept of one of each. */
+/** The size of one kept entry of each kind. */
 const KEPT = [
   {
     what: "a client that has registered, such as a till",
@@ -309,7 +311,7 @@ async function kept(makeStore, { what, total, each: of = 1, prepare, make, done,
   const host = await begin(store, { "tillgate.toml": SETTINGS });
   const send = async (at, agent) => {
     const request = make(host, at);
-    // One that names an address has a connection of its own.
+    // A request with its own address has its own connection.
     const answer = await must(host, { token: typeof token === "string" ? token : undefined, agent: request.from ? false : agent, ...request });
     if (inTurn) await settled(host, token, { body: JSON.stringify({ correlationId: answer.headers["correlation-id"] }) });
   };

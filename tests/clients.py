@@ -1,4 +1,4 @@
-"""Libraries of others use the real program: authlib gets and verifies tokens, readers of server-sent events follow it."""
+"""Third-party libraries use the real program: authlib gets and verifies tokens, readers of server-sent events follow it."""
 
 import concurrent.futures
 import contextlib
@@ -26,12 +26,12 @@ from joserfc.jwk import KeySet
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/tillgate"
 
-# How long all of it may take.
+# The longest time for everything.
 DEADLINE_S = 120
 
 
 def late(*_):
-    """Ends whatever is waited for: the traceback says what that is."""
+    """Ends the current wait: the traceback shows which it is."""
     raise TimeoutError(f"not within {DEADLINE_S} s")
 
 
@@ -96,7 +96,7 @@ def set_rate(client, shop, value):
 
 
 def told(data):
-    """What a message says of that rate: the shop and the value; None for a message of the demo's own rates."""
+    """The content of a message about that rate: the shop and the value; None for a message about the demo's own rates."""
     data = json.loads(data)["data"]
     rates = data.get("createdRates", []) + data.get("updatedRates", [])
     of = [rate for rate in rates if rate["exchangeRateType"] == "INTERCOMPANY" and rate["targetCurrencyCode"] == "EUR"]
@@ -104,7 +104,7 @@ def told(data):
 
 
 def all_told(events, last):
-    """What events say of that rate until the last. Each event is a message, and has an id."""
+    """The content of the events about that rate up to the last. Each event is a message, and has an id."""
     said = []
     for event in events:
         assert event.id and event.event == "message", event
@@ -115,14 +115,14 @@ def all_told(events, last):
 
 
 def readers_of_events_see_the_messages_and_nothing_else(client):
-    """httpx-sse yields an event at each empty line once it knows an id, whatever the standard says."""
+    """httpx-sse yields an event at each empty line once it knows an id, unlike the standard."""
     def stream(query=None, last=None):
         headers = {"Last-Event-ID": last} if last else {}
         return connect_sse(client, "GET", TOPIC, params=query or {}, headers=headers)
 
     last = (HERE, 0.0067)
     with contextlib.ExitStack() as streams:
-        # A stream that nobody reads is ended after a while.
+        # The host ends a stream that nobody reads after a while.
         read = streams.enter_context(concurrent.futures.ThreadPoolExecutor()).submit
         everywhere, here = (streams.enter_context(stream(query)) for query in ({}, {"businessUnitId": HERE}))
         catalog = streams.enter_context(connect_sse(client, "GET", CATALOG_CHANGES)).iter_sse()
@@ -135,7 +135,7 @@ def readers_of_events_see_the_messages_and_nothing_else(client):
         everywhere, here, plain = (read(all_told, of_stream, last) for of_stream in events)
         set_rate(client, HERE, 0.00668)
         set_rate(client, ELSEWHERE, 0.00669)
-        # The others began before it, so they have had a heartbeat as well.
+        # The others began earlier, so they have had a heartbeat too.
         assert any(line == ":heartbeat" for line in raw.iter_lines())
         set_rate(client, HERE, 0.0067)
         client.put("/api/v1/entity-conditions/httpx-sse", json={"rule": "LICENSE_REQUIREMENT", "condition_value": {}})
@@ -164,7 +164,7 @@ IN_THE_DEMO = [readers_of_events_see_the_messages_and_nothing_else]
 
 @contextlib.contextmanager
 def running(*arguments):
-    """The program, until it is not needed any more; its address."""
+    """Runs the program while it is needed; yields its address."""
     with subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True) as program:
         try:
             yield program.stdout.readline().removeprefix("listening on ").strip()

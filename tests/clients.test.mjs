@@ -1,4 +1,4 @@
-// Libraries of others use the real program: of OAuth, which get tokens and verify them, and one that follows server-sent
+// Third-party libraries use the real program: OAuth libraries, which get and verify tokens, and one that follows server-sent
 // events.
 
 import assert from "node:assert/strict";
@@ -108,7 +108,7 @@ test("jose refuses a token for another audience and one that was changed", async
 
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
-/** What a message says of the rate to EUR: the shop and the value. */
+/** The content of a message about the rate to EUR: the shop and the value. */
 function told({ data }) {
   const { businessUnitId, createdRates = [], updatedRates = [] } = JSON.parse(data).data;
   const of = [...createdRates, ...updatedRates].find(({ targetCurrencyCode }) => targetCurrencyCode === "EUR");

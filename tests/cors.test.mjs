@@ -1,4 +1,4 @@
-// Pages of other origins in Chromium: what one that is configured may send and read, and that another one may not.
+// Pages of other origins in Chromium: what a configured one may send and read, and that others may not.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -23,7 +23,7 @@ after(async () => {
   other.end();
 });
 
-/** What a page that is given the host and its operator's credentials gets there. */
+/** The result in a page that has the host and its operator's credentials. */
 async function call({ url, clientId, clientSecret, audience }) {
   const basic = `Basic ${btoa(`${clientId}:${clientSecret}`)}`;
   const body = new URLSearchParams({ grant_type: "client_credentials", audience });

@@ -1,5 +1,5 @@
-// What the page reads and writes as CSV: RFC 4180, the delimiters of spreadsheets, their encodings, formulas that must not
-// run, and input that is hostile or broken.
+// Reading and writing CSV in the page: RFC 4180, the delimiters of spreadsheets, their encodings, formulas that must not run,
+// and hostile or broken input.
 //
 //     node --test tests/csv.test.mjs
 

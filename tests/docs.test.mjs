@@ -16,12 +16,12 @@ const root = new URL("../", import.meta.url);
 const MINUTE_MS = 60_000;
 const { PYTHON, TESTS_LONG } = process.env;
 
-/** Each document is pasted once; by `tests/run --long` twice into one shell, since a reader may go through it again. */
+/** Each document is pasted once; `tests/run --long` pastes it twice into one shell, because a reader may repeat it. */
 const TIMES = TESTS_LONG ? ["the first time", "the second time"] : ["the first time"];
 
 /**
- * What is pasted: where its shell is, how many blocks it has at least that print something to compare, what the page shows
- * to those who sign in, and a command before the last block, which cleans up, with what it must print.
+ * The pasted documents: the folder of the shell, the least number of blocks with output to compare, the text that the page
+ * shows after signing in, and a command before the last block, which cleans up, with its expected output.
  */
 const DOCUMENTS = {
   "README.md": { compared: 9, page: /Live · demo/, atEnd: ["tillgate keys list", /signing/] },
@@ -38,18 +38,18 @@ const DOCUMENTS = {
   "js/README.md": { compared: 1, within: "js" },
 };
 
-/** Others, whose links are looked at. */
+/** Other documents, whose links are checked. */
 const PAGES = ["host/docs/migration.md", "host/docs/security.md", "host/docs/sizing.md", "host/store/src/embedded/README.md", "host/store/src/redis/README.md", "tests/vectors/README.md", "tests/receiver/README.md", "CHANGELOG.md"];
 
-/** What tests check elsewhere: the documentation tests of Rust, and `package*.test.mjs`. */
+/** Languages tested elsewhere: by Rust's documentation tests, and `package*.test.mjs`. */
 const ELSEWHERE = ["rust", "js", "html"];
-/** What is only to be read. */
+/** Languages that are only read. */
 const SAMPLES = ["text", "yaml"];
 
-/** Programs that not every machine has, and what the text before their first block says is needed. */
+/** Programs that not every machine has, and the word for them in the text before their first block. */
 const NEEDED = { node: "Node", npm: "npm", openssl: "openssl", prometheus: "Prometheus", python3: "Python", "redis-server": "Redis", sqlite3: "sqlite3" };
 
-/** How the parts of programs in TypeScript are compiled, beside the installed package: with what their readers have already. */
+/** Compiles the parts of TypeScript programs beside the installed package, with the names that their readers have already. */
 const TSC = `'${new URL("tests/node_modules/", root).pathname}typescript/bin/tsc' --noEmit --strict --target es2022 --lib es2022,dom --module nodenext`;
 const ALREADY = `
   import { Catalog, calculate, compare, convert, findings, oppositeRate, rateWithMarkup } from "tillgate";
@@ -68,10 +68,10 @@ function blocks(file) {
   return [...found].map(([, language, text]) => ({ language, text }));
 }
 
-/** A sample without what is different each time. */
+/** A sample without the parts that differ each time. */
 const lasting = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").replace(/\d+ ms/g, "N ms").replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "ID").trim();
 
-/** Signs in to the page with what a block has printed, as its reader does, and waits until they see what is expected. */
+/** Signs in to the page with the output of a block, as its reader does, and waits for the expected text. */
 async function seen([, url, clientId, clientSecret], expected) {
   const context = await browser();
   try {
@@ -85,7 +85,7 @@ async function seen([, url, clientId, clientSecret], expected) {
   }
 }
 
-/** Whether a configuration is one that the program reads. */
+/** True if the program reads a configuration. */
 function configured(text) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-docs-`);
   try {

@@ -1,4 +1,4 @@
-// The folders of the page and of the package: which may import which, and that no import leads back to where it began.
+// The folders of the page and of the package: the allowed imports, and that imports have no cycle.
 //
 //     node --test tests/layout.test.mjs
 
@@ -14,7 +14,7 @@ const SUBJECTS = ["js/src/catalog", "js/src/rates", "js/src/webhook"];
 /** All of the package. */
 const PACKAGE = ["js/src/shared", ...SUBJECTS, "js/src", "js/src/runtime"];
 
-/** What each folder may import beside its own files. `js/engine` is written by the build. */
+/** The folders that each folder may import. `js/engine` is written by the build. */
 const MAY_IMPORT = {
   www: ["www/shared", "www/rules", "www/rates", "www/webhooks", "www/platform", ...PACKAGE],
   "www/shared": ["www/vendor", ...PACKAGE],
@@ -36,7 +36,7 @@ const folderOf = (file) => file.replace(/\/[^/]*$/, "");
 
 const filesIn = (folder) => readdirSync(new URL(folder, root), { recursive: true }).map((name) => `${folder}/${name}`).filter((name) => /\.(js|d\.c?ts)$/.test(name));
 
-/** The files that a file imports, now or later. Types are imported by the name of the file that they declare. */
+/** The files that a file imports, statically or dynamically. Types are imported by the name of the file that they declare. */
 function importsOf(file) {
   const text = readFileSync(new URL(file, root), "utf8");
   const found = [...text.matchAll(/(?:^(?:import|export)\b[^;(]*?|\bimport\()"(\.[^"]+)"/gm)].map(([, path]) => new URL(path, new URL(file, root)).href.slice(root.href.length));
@@ -63,7 +63,7 @@ test("no import leads back to its file", () => {
 });
 
 test("the page writes its numbers in one place", () => {
-  // The marks of a chart of rates are rounded texts of their own, and a date is no number.
+  // The marks of a chart of rates are rounded texts with their own form, and a date is no number.
   const written = filesIn("www").filter((file) => !file.startsWith("www/vendor/") && /\.toLocaleString\(|Intl\.NumberFormat/.test(readFileSync(new URL(file, root), "utf8")));
   assert.deepEqual(written, ["www/shared/locale.js"]);
 });

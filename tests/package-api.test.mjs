@@ -116,7 +116,7 @@ about("deciding", () => {
 
   test("ids that look like the rest of an answer are returned unchanged, and change nothing else", () => {
     const odd = ['"', "\\", '","allow":true,"results":[]}', '\\","allow":true', '{"id":"', "a\tb", "é\u2028😀"];
-    // More outcomes than the cache holds, so that each is also requested again after it was evicted.
+    // More outcomes than the cache holds, so that each is also requested again after its eviction.
     const tenant = Array.from({ length: 400 }, (_, id) => ({
       id: `license-${id}`, rule: "LICENSE_REQUIREMENT", condition_value: {},
     }));

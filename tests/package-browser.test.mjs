@@ -1,5 +1,5 @@
-// Every vector in Chromium: through the glue, the package's instance and the package's API, under a policy that allows
-// only a page's own scripts and WebAssembly.
+// Every vector in Chromium: through the glue, the package's instance and the package's API, under a policy that allows only a
+// page's own scripts and WebAssembly.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -23,7 +23,7 @@ after(async () => {
   site.end();
 });
 
-/** What a function returns in a page, within a time that all vectors take with ease. */
+/** The result of a function in a page, within ample time for all vectors. */
 const inPage = (page, work, given) => within(page.evaluate(work, given), "what the page is asked to do", 120_000);
 
 test("a page answers every vector as expected", async () => {

@@ -98,7 +98,7 @@ describe("following", () => {
     await until(() => client.state === "STALE", "it is stale");
     const before = asked;
     client.close();
-    // The start of another client takes long enough for one more request.
+    // Starting another client takes long enough for one more request.
     const other = connect();
     await within(other.ready(), "the client is ready");
     assert.equal(asked, before);

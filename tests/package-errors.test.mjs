@@ -1,5 +1,5 @@
-// What a user of the package is told: of options that are wrong, of an address that is not a host's, and of connections that
-// end. A server stands for what answers; what a host answers is in `package-client.test.mjs`.
+// The package's errors: for wrong options, for an address that is not a host's, and for connections that end. A server stands
+// in for the host; real answers are tested in `package-client.test.mjs`.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -20,7 +20,7 @@ afterEach(() => {
   for (const end of open.splice(0)) end();
 });
 
-/** Starts a server that answers so; returns its address. */
+/** Starts a server with this answer; returns its address. */
 async function server(answer) {
   const started = createServer(answer);
   await new Promise((resolve) => started.listen(0, "127.0.0.1", resolve));
@@ -179,7 +179,7 @@ describe("waiting for a host that does not answer", () => {
 });
 
 describe("what fails on the way", () => {
-  /** The first error that a client tells of. */
+  /** The first error that a client reports. */
   const errorOf = (client) => within(new Promise((resolve) => client.addEventListener("error", ({ error }) => resolve(error), { once: true })), "an error of the client");
 
   test("a stream that is cut is an error with a code", async () => {

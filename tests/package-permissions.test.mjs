@@ -1,5 +1,5 @@
-// What the clients of the package may do: the permissions that `js/README.md` names are enough, and a fleet of tills that is
-// set up as `host/README.md` says has them all.
+// The permissions of the package's clients: those that `js/README.md` names suffice, and a fleet of tills set up as in
+// `host/README.md` has them all.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -45,14 +45,14 @@ async function ready(client) {
   return client;
 }
 
-/** Waits for the rates of the first shop: without `exr.rate.read`, a client only knows after a while that it has all. */
+/** Waits for the rates of the first shop: without `exr.rate.read`, a client knows only after a while that it has all. */
 async function hasRates(client) {
   open.push(client);
   const changed = new Promise((resolve) => client.addEventListener("change", resolve, { once: true }));
   await within(Promise.race([client.ready(), changed]), "the client has rates");
 }
 
-/** What each client of the table does, by what the table calls it. */
+/** The actions of each client in the table, by their names there. */
 const USES = {
   CatalogClient: (options) => ready(new CatalogClient(options)),
   "CatalogClient that may ask the host, and Host": (options) => new Host(options).evaluateCondition("beer", REQUEST),

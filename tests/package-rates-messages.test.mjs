@@ -1,5 +1,5 @@
-// `tillgate/rates` and what messages may be (`given.md`, 6.1): in any order, repeated, with odd numbers and texts, in
-// pieces. The host is scripted; ordinary use is in `package-rates.test.mjs`.
+// `tillgate/rates` and unusual messages (`given.md`, 6.1): in any order, repeated, with odd numbers and texts, in pieces. The
+// host is scripted; ordinary use is in `package-rates.test.mjs`.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -205,7 +205,7 @@ describe("held rates", () => {
   });
 });
 
-/** Whole numbers below a limit, the same for every seed. */
+/** Whole numbers below a limit, the same sequence for each seed. */
 function random(seed) {
   let state = seed;
   return (limit) => {

@@ -1,5 +1,5 @@
-// `tillgate/rates` and what may happen to a connection (`given.md`, 6.1): cut at any moment, resets, refused tokens,
-// initial states, restarts. The host is scripted; ordinary use is in `package-rates.test.mjs`.
+// `tillgate/rates` and broken connections (`given.md`, 6.1): cut at any moment, resets, refused tokens, initial states,
+// restarts. The host is scripted; ordinary use is in `package-rates.test.mjs`.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, mock, test } from "node:test";

@@ -1,6 +1,5 @@
-// `tillgate/rates` against a host: following its rates, losing the connection, starting again, converting. Nothing here
-// depends on which host it is: what only a scripted one can do is in `package-rates-messages.test.mjs` and
-// `package-rates-topic.test.mjs`.
+// `tillgate/rates` against a host: following its rates, losing the connection, restarting, converting. All of it holds for any
+// host: tests that need a scripted one are in `package-rates-messages.test.mjs` and `package-rates-topic.test.mjs`.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -20,7 +19,7 @@ async function program() {
   return { ...client, end: host.end };
 }
 
-/** What is answered; units and rates are put for the first time, or again. */
+/** The answers; units and rates are put for the first time, or again. */
 const STATUSES = { GET: [200], POST: [200], PUT: [201, 200], DELETE: [204] };
 
 const COMPANY = "test-company";
@@ -75,7 +74,7 @@ for (const [name, start] of HOSTS) {
       }
     };
 
-    /** Whether a client's rates are those that the host lists. */
+    /** True if a client's rates equal the host's list. */
     const isAsListed = async (client, shop) => {
       const listed = await send("GET", `/api/v1/exchange-rates?businessUnit=${shop}`);
       const held = client.rates({ businessUnitId: shop });

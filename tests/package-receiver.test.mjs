@@ -1,4 +1,4 @@
-// The receivers in `js/examples/receiver`, started as their first lines say, and those of the README, with a sender and its
+// The receivers in `js/examples/receiver`, started as in their first lines, and those of the README, with a sender and its
 // certificates.
 
 import assert from "node:assert/strict";
@@ -36,7 +36,7 @@ async function start(file, settings) {
 const receiver = (settings, file = "receiver.js") =>
   start(file, { CALLBACK_URL, ISSUER, SENDER_EMAIL: EMAIL, CERTIFICATES_URL: certificates.url, SHARED_KEY, ...settings });
 
-/** Sends a request and returns `{ status, headers }`. A header may be there several times: `[value, value]`. */
+/** Sends a request and returns `{ status, headers }`. An array sends a header several times: `[value, value]`. */
 function send(url, { headers, body, method = "POST", path = "/hook" }) {
   const answered = new Promise((resolve, reject) => {
     const sent = request(new URL(path, url), { method, headers }, (response) => {
@@ -107,7 +107,7 @@ describe("the receiver", () => {
       sent = request(new URL("/hook", url), { method: "POST", headers: { ...headers, "content-length": body.length, expect: "100-continue" } }, resolve);
       sent.on("error", reject);
     });
-    // The receiver has read the headers when it asks for the body.
+    // The receiver has read the headers once it asks for the body.
     await within(new Promise((resolve) => sent.once("continue", resolve).flushHeaders()), "the receiver asks for the body");
     program.kill("SIGTERM");
     sent.end(body);
@@ -117,7 +117,7 @@ describe("the receiver", () => {
   });
 });
 
-/** What the README has said before, as a program of its own. */
+/** The earlier parts of the README, as one program. */
 const BEFORE = `
   import { WebhookError, WebhookVerifier } from "tillgate/webhook";
   const { CALLBACK_URL, ISSUER, SENDER_EMAIL, CERTIFICATES_URL, SHARED_KEY } = process.env;
@@ -128,7 +128,7 @@ const BEFORE = `
   const handle = async ({ id, data }) => console.log(id, JSON.stringify(data));
 `;
 
-/** For each framework of which the README has a receiver, how it listens. */
+/** The listening code for each framework with a receiver in the README. */
 const FRAMEWORKS = {
   express: 'const server = app.listen(0, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${server.address().port}`));',
   fastify: 'console.log(`listening on ${await app.listen({ port: 0, host: "127.0.0.1" })}`);',

@@ -1,4 +1,4 @@
-// `tillgate/client` with `report` against the real program: what is decided here is on record there, once, and nothing of the
+// `tillgate/client` with `report` against the real program: local decisions are recorded there, once, and no data of the
 // customer is sent.
 
 import assert from "node:assert/strict";
@@ -38,7 +38,7 @@ async function connect(report, options) {
 
 const aged = (id, customer_age) => ({ item: { id }, context: { customer: { customer_age, licenses: ["1984-07-07"] } } });
 
-/** What a till has on record. */
+/** The records of a till. */
 async function onRecord(till) {
   const { code, stdout } = await host.run("decisions", "decisions.jsonl", "--format", "json");
   assert.equal(code, 0);
@@ -46,7 +46,7 @@ async function onRecord(till) {
   return lines.filter((line) => line.till === till);
 }
 
-/** Requests that hand in decisions, as `answer` lets them be answered. */
+/** Requests that hand in decisions, answered by `answer`. */
 const handingIn = (answer) => (url, options) => (String(url).endsWith(PATH) ? answer(url, options) : fetch(url, options));
 
 describe("decisions on record", () => {

@@ -1,4 +1,4 @@
-// The installed package in services that are bundled into one file, in other runtimes than Node, and in Web Workers.
+// The installed package in services bundled into one file, in runtimes other than Node, and in Web Workers.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -46,7 +46,7 @@ after(async () => {
   end();
 });
 
-/** A folder in the place where the package is installed, with a program. */
+/** A folder with a program, where the package is installed. */
 function project(name, files) {
   const folder = join(home, name);
   for (const [file, text] of Object.entries(files)) {
@@ -122,7 +122,7 @@ test("tests in Jest, in Node and in simulated pages, as the README says", { skip
     "page.cjs": block("js", "TestEnvironment"),
     "node.test.js": DECIDES,
     "page.test.js": `/** @jest-environment ./page.cjs */${DECIDES}`,
-    // What a page lacks is missed when it is used, and not before.
+    // Missing features of a page matter on use, not before.
     "bare.test.js": `/** @jest-environment jsdom */
       test("imports", () => {
         expect(typeof TextEncoder).toBe("undefined");

@@ -32,7 +32,7 @@ afterEach(() => {
   gate.end();
 });
 
-/** A storage of text, as a file is; `texts` are all that it was given. */
+/** A storage of text, like a file; `texts` are all that it was given. */
 function storage(...texts) {
   return { texts, get: async () => JSON.parse(texts.at(-1) ?? "null"), set: async (snapshot) => texts.push(JSON.stringify(snapshot)) };
 }
@@ -45,7 +45,7 @@ function connect(options) {
   return client;
 }
 
-/** What a client has kept that was ready once; the host cannot be reached afterwards. */
+/** The snapshot of a client that was ready once; the host cannot be reached afterwards. */
 async function kept() {
   const snapshot = storage();
   const client = connect({ snapshot });

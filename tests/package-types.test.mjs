@@ -1,5 +1,5 @@
-// The types of the installed package: programs compile against them, as ES modules and as CommonJS, and every resolution
-// finds those of what it loads.
+// The types of the installed package: programs compile against them, as ES modules and as CommonJS, and every resolution finds
+// the types of the file that it loads.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The certificates of `tillgate/webhook`: when they are fetched from their address, how long they are kept, and what
-// happens while it cannot be reached or answers nonsense.
+// The certificates of `tillgate/webhook`: when they are fetched, how long they are kept, and the behavior if the address
+// cannot be reached or answers nonsense.
 
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
@@ -48,10 +48,10 @@ const verifier = (options) =>
 
 let tokens = 0;
 
-/** A delivery with a token of its own, so that none was accepted before. */
+/** A delivery with its own token, so that none was accepted before. */
 const by = (identity, header) => delivery({ authorization: `Bearer ${token(identity, { header, now, claims: { jti: String((tokens += 1)) } })}` });
 
-/** The code of the error with which a delivery is refused; "accepted" if it is not. */
+/** The code of the error for a refused delivery; "accepted" without one. */
 const outcome = (receiver, request) => receiver.verify(request).then(() => "accepted", ({ code }) => code);
 
 const fail = (response) => response.writeHead(503).end();
@@ -200,14 +200,14 @@ describe("while the address is down", () => {
     fetch = () => Promise.reject(new Error("refused"));
     now += 2 * HOUR_MS;
     assert.equal(await outcome(receiver, by(ours)), "accepted");
-    // From here on it does not answer, and the time to wait for it does not pass.
+    // From here on it does not answer, and the timeout never ends.
     const hangs = mock.fn(() => new Promise(() => {}));
     fetch = hangs;
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
       now += 31 * SECOND_MS;
       assert.equal(await outcome(receiver, by(ours)), "accepted");
-      // Nor is it asked again while it is being asked, even if the clock is set forward.
+      // It is not asked again during a request either, even if the clock is set forward.
       now += 31 * SECOND_MS;
       assert.equal(await outcome(receiver, by(ours)), "accepted");
       assert.equal(hangs.mock.callCount(), 1);

@@ -1,4 +1,4 @@
-// `tillgate/webhook` answers every delivery of `tests/receiver` as written there, as the Rust receiver does.
+// `tillgate/webhook` answers every delivery of `tests/receiver` as written there, like the Rust receiver.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ async function answerOf(verifier, delivery) {
 for (const delivery of deliveries) {
   test(`${delivery.name} (${delivery.answer.code ?? "accepted"})`, async () => {
     const verifier = verifierOf(delivery);
-    // Again, when a token that was accepted is remembered.
+    // Twice, because an accepted token is remembered.
     for (const _ of [1, 2]) assert.deepEqual(await answerOf(verifier, delivery), delivery.answer);
   });
 }

@@ -1,5 +1,5 @@
-// `tillgate/webhook` and the headers of Standard Webhooks, as runtimes hand them over. What is accepted and refused otherwise
-// is in `receiver/deliveries.json`.
+// `tillgate/webhook` and the headers of Standard Webhooks, in the forms of different runtimes. Other acceptances and refusals
+// are in `receiver/deliveries.json`.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const OLD_KEY = "the key that is being replaced";
 
 const verifier = (options) => new WebhookVerifier({ scheme: "BASIC", username: "till", password: "pw", sharedKey: SHARED_KEY, now: () => NOW, ...options });
 
-/** A delivery during a rotation, `ageS` seconds ago: what holds one signature is under the old key. */
+/** A delivery during a rotation, `ageS` seconds old: headers with one signature use the old key. */
 function sent({ ageS = 0, ...changes } = {}) {
   const made = delivery({ authorization: `Basic ${btoa("till:pw")}`, now: NOW, key: OLD_KEY });
   const standard = standardHeaders({ t: NOW / 1000 - ageS, body: made.body.toString(), keys: [SHARED_KEY, OLD_KEY] });

@@ -1,5 +1,5 @@
-// `tillgate/webhook`: what a receiver accepts, and everything that it refuses, each with its own code. Certificates are
-// tested in `package-webhook-certificates.test.mjs`.
+// `tillgate/webhook`: what a receiver accepts, and everything that it refuses, each with its own code. Certificates are tested
+// in `package-webhook-certificates.test.mjs`.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -56,7 +56,7 @@ const basic = (options) => new WebhookVerifier({ scheme: "BASIC", username: "til
 const bearer = (options) => `Bearer ${token(options?.by ?? ours, { now: NOW, ...options })}`;
 const asBasic = (text) => `Basic ${Buffer.from(text).toString("base64")}`;
 
-/** A delivery that is accepted, unless something in it is replaced. */
+/** An accepted delivery, unless something in it is replaced. */
 function sent({ headers, body, event, key, ...options } = {}) {
   const made = delivery({ authorization: bearer(options), event, key, now: NOW });
   return { headers: { ...made.headers, ...headers }, body: body ?? made.body };

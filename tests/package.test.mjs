@@ -1,4 +1,4 @@
-// The content of the tarball, and how it works once installed: Node, a page, Vite, esbuild, a worker, TypeScript.
+// The content of the tarball, and the installed package in Node, a page, Vite, esbuild, a worker and TypeScript.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -60,7 +60,7 @@ describe("the tarball", () => {
     const anchors = [...README.matchAll(/^#+ (.*)$/gm)].map(([, title]) => `#${title.toLowerCase().replaceAll(" ", "-")}`);
     const files = [...README.matchAll(/`((?:src|examples|engine)\/[\w./-]+)`/g)].map(([, name]) => name);
     const missing = [...links, ...files].filter((name) => !anchors.includes(name) && !existsSync(join(packed, name)));
-    // These are of the repository, as the README says.
+    // These belong to the repository, as the README says.
     assert.deepEqual([...new Set(missing)], ["engine/README.md", "engine/tillgate.js"]);
     assert.ok(links.length > 0 && files.length > 3);
   });
@@ -297,7 +297,7 @@ describe("examples", () => {
   });
 });
 
-/** Writes the module beside the worker in a folder, as the example says. */
+/** Writes the module beside the worker in a folder, as in the example. */
 function writeModule(folder) {
   const [, command] = /^\/\/ +(node .*)$/m.exec(readFileSync(`${ROOT}/js/examples/worker/worker.js`, "utf8"));
   run("bash", ["-euc", command], folder);

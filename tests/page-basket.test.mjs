@@ -1,4 +1,4 @@
-// Items and baskets on a project: typed properties, what is asked and what is not.
+// Items and baskets on a project: typed properties, and which questions are asked.
 //
 //     cargo build && node --test tests/page-basket.test.mjs
 
@@ -20,7 +20,7 @@ const on = onDemo(async (host) => {
 
 const property = (scope, name) => scope.getByRole("group", { name: `Property ${name}` });
 
-/** Waits until what the host is asked fits a pattern. */
+/** Waits until the request to the host fits a pattern. */
 const asks = async (page, pattern) => {
   const request = page.getByLabel("Request", { exact: true });
   if (!(await request.isVisible())) await page.getByText("Request and response, for developers").click();

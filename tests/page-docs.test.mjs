@@ -14,12 +14,12 @@ import { UNREACHABLE, downloaded, expected, hasCount, hasFocus, hasValue, onHost
 import { clientWith, demo } from "./support/program.mjs";
 import { eventually, until } from "./support/wait.mjs";
 
-/** Documents with every construct that a document may have; the paths of conditions are those of the host. */
+/** Documents with every possible construct; the paths of conditions are the host's. */
 const SAMPLES = new Map(["openapi.json", "asyncapi.json"].map((name) => [name, readFileSync(new URL(`page/${name}`, import.meta.url), "utf8")]));
 
 const on = onHost(demo, { permissions: ["clipboard-read", "clipboard-write"] });
 
-/** Answers requests of a document in place of the host. */
+/** Answers requests for a document in place of the host. */
 const answering = (context, name, answer) => context.route(`**/${name}`, (route) => answer(route));
 
 const sample = (name) => (route) => route.fulfill({ contentType: "application/json", body: SAMPLES.get(name) });
@@ -58,11 +58,11 @@ const send = (page) => tryIt(page).getByRole("button", { name: "Send", exact: tr
 const command = (page) => page.getByLabel("The curl command", { exact: true });
 const body = (page) => answer(page).getByLabel("The body", { exact: true });
 
-/** A row of a tree, by the name of what it is about. */
+/** A row of a tree, by the name of its subject. */
 const row = (within, name) => within.locator("li").filter({ has: within.page().locator("> .member > .name").getByText(name, { exact: true }) }).last();
 const section = (page, name) => page.getByRole("region", { name, exact: true });
 
-/** The words of a row, without those of what is in it. */
+/** The words of a row, without those of its content. */
 const words = (locator) => locator.evaluate((element) => [...element.children].filter(({ id }) => !id.startsWith("inside")).map(({ innerText }) => innerText).join(" ").replace(/\s+/g, " ").trim());
 
 const says = (locator, text) => eventually(async () => assert.equal(await words(locator), text));
@@ -188,7 +188,7 @@ describe("with documents that have every construct", () => {
   });
 
   describe("a schema", () => {
-    /** What a row says of each of these members. */
+    /** The text of the row of each of these members. */
     const MEMBERS = {
       loop: "loop any value",
       missing: "missing any value",
@@ -441,13 +441,13 @@ describe("with documents that have every construct", () => {
       await hasValue(tryIt(page).getByLabel("conditionId"), "cider");
       assert.match(await tryIt(page).getByLabel("Body").inputValue(), /LICENSE_REQUIREMENT/);
       await eventually(async () => assert.equal(await page.evaluate(() => scrollY), 300));
-      // Not as a pointer does it, for which the page would be scrolled to where the link is.
+      // Not by a pointer, which would scroll the page to the link.
       await page.getByRole("link", { name: "All operations" }).evaluate((link) => link.click());
       await shown(title(page), "A sample of an API");
       await goes("#putCondition", "Create or replace a condition");
       await hasValue(tryIt(page).getByLabel("conditionId"), "cider");
       await eventually(async () => assert.equal(await page.evaluate(() => scrollY), 300));
-      // Who signs in meanwhile sends it.
+      // The user who signs in meanwhile sends it.
       await goes("#getCondition", "Read a condition");
       await entered(page);
       await goes("#putCondition", "Create or replace a condition");
@@ -465,7 +465,7 @@ describe("with documents that have every construct", () => {
       await send(page);
       await answer(page).getByText(/^200 OK/).waitFor();
       assert.deepEqual([...new Set(bearers)], [new URL(on.host.url).origin]);
-      // An answer that leads elsewhere is not followed.
+      // A redirecting answer is not followed.
       await page.route("**/api/v1/entity-conditions/alcohol", (route) => route.fulfill({ status: 307, headers: { Location: "http://127.0.0.1:9/stolen" } }));
       await send(page);
       await answer(page).getByText("There was no answer:").waitFor();
@@ -803,7 +803,7 @@ test("the page of the rules leads there, where developers look, and whoever is s
   await page.getByLabel("Client id").waitFor();
   await send(docs);
   await answer(docs).getByText("It was not sent: nobody is signed in on the page that has opened this one.").waitFor();
-  // Who signs in next is somebody else, also to what is open already.
+  // The next user is somebody else, also for pages that are open already.
   await signIn(page, await clientWith(on.host, ["ecs.viewer", "ecs.evaluator"]));
   await page.getByRole("heading", { level: 1, name: "Preview" }).waitFor();
   await docs.evaluate(() => (location.hash = "listProjects"));

@@ -1,4 +1,4 @@
-// Drafts: what Preview shows of a rule that is not saved, and what becomes of what was typed.
+// Drafts: Preview of an unsaved rule, and what becomes of unsaved input.
 //
 //     cargo build && node --test tests/page-drafts.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -123,7 +123,7 @@ describe("nothing that was typed is lost silently", () => {
   }));
 
   test("a basket survives switching, and other views", () => visit(on, "#/preview/basket", async (page) => {
-    // The host is asked as well about a line that has no id yet.
+    // The host is also asked about a line without an id.
     expected(page, 400);
     await page.getByLabel("Item id").first().fill("salt");
     await pressButton(page, "Add a line");

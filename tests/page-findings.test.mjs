@@ -1,4 +1,4 @@
-// Findings in the editors: what the module finds wrong with a rule is said while it is typed, at the line that it is about.
+// Findings in the editors: the module's findings about a rule appear while it is typed, at the lines that they are about.
 //
 //     cargo build && node --test tests/page-findings.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -27,7 +27,7 @@ const values = (page) => dialog(page).getByLabel("Values, one per line");
 
 const closed = [list("WHITELIST", "brand", ["acme"]), { type: "BLACKLISTEDITEMS", itemIds: ["foam-0815"], exclusive: false }, list("WHITELIST", "productGroup", [])];
 
-/** Stores the project for which nothing may be bought as it was. */
+/** Restores the project for which nothing may be bought. */
 const close = async () => assert.equal((await on.host.api("PUT", `/api/v1/projects/${CLOSED}`, { name: "Closed site", restrictions: closed })).status, 200);
 
 test("“This rule forbids everything: which line is it?”", () => visit(on, "", async (page) => {
@@ -38,7 +38,7 @@ test("“This rule forbids everything: which line is it?”", () => visit(on, ""
   await dialog(page).getByRole("heading", { name: "1 thing to look at" }).waitFor();
   await dialog(page).getByText("Nothing can be bought: a list of allowed values of productGroup is empty.").first().waitFor();
   await dialog(page).getByRole("button", { name: "Rule 3: productGroup must be one of" }).click();
-  // Typing goes on in that line.
+  // Typing continues in that line.
   await hasFocus(page, "Type of rule");
   await tabTo(page, "Values, one per line");
   await page.keyboard.type("timber");
@@ -102,7 +102,7 @@ describe("while typing", () => {
     await values(page).first().fill("timber\nfasteners\ninsulation");
     await hasCount(summary(page), 0, "nothing is wrong at first");
     await dialog(page).getByRole("button", { name: "Add a rule" }).click();
-    // The new line is not complete yet: it changes nothing of what is said.
+    // The new line is incomplete: it does not change the findings.
     await hasCount(summary(page), 0);
     await line(page, 2).getByLabel("Type of rule").selectOption("A property must not be one of");
     await line(page, 2).getByLabel("Property", { exact: true }).fill("productGroup");

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 let host;
 let browser;
-/** The page that all views are shown on: signing in takes most of the time. */
+/** The page for all views: signing in takes most of the time. */
 let signed;
 
 before(async () => {
@@ -128,7 +128,7 @@ test("the history of a rate is a chart that is read with the keyboard", visit("#
   const last = await value();
   await page.keyboard.press("Home");
   await eventually(async () => assert.notEqual(await value(), last));
-  // A click picks a value, and the arrow keys go on from there.
+  // A click picks a value, and the arrow keys continue from there.
   await page.evaluate(() => document.activeElement.blur());
   const plot = await page.$(".plot-area").then((area) => area.boundingBox());
   await page.mouse.click(plot.x + plot.width / 2, plot.y + plot.height / 2);

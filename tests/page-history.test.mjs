@@ -1,4 +1,4 @@
-// The history of rules: who changed what and when, and putting it back, by the words and labels that a rule owner sees.
+// The history of rules: who changed what and when, and restoring it, by the words and labels that a rule owner sees.
 //
 //     cargo build && node --test tests/page-history.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -208,7 +208,7 @@ test("the keyboard alone opens it, chooses a version, and comes back to where it
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
     await hasFocus(page, "History of keys");
-    // The address is of the list again a moment after the dialog has closed.
+    // The address is the list's again a moment after the dialog has closed.
     await page.waitForURL(/#\/conditions$/);
     await page.keyboard.press("Enter");
     await restore(page, "Customers must be 16 or older").focus();

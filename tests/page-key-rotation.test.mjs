@@ -29,7 +29,7 @@ after(() => endpoint?.end());
 
 let names = 0;
 
-/** Creates a webhook with a name and an event type of its own. */
+/** Creates a webhook with its own name and event type. */
 async function webhook(changes) {
   names += 1;
   const settings = { name: `Webhook ${names}`, callbackUrl: `${endpoint.url}/hook`, eventTypes: [`test-${names}.events.v1`], authentication: { type: "BEARER" }, sharedKey: OLD_KEY };
@@ -40,7 +40,7 @@ async function webhook(changes) {
 
 const read = async ({ id }) => (await on.host.api("GET", `/api/v1/webhooks/${id}`)).json();
 
-/** What arrives of an event that is published now. */
+/** The delivery of an event that is published now. */
 async function delivered({ eventTypes: [type] }) {
   const count = endpoint.got.length;
   assert.equal((await on.host.api("POST", "/api/v1/events", { type, data: {} })).status, 202);
@@ -53,7 +53,7 @@ const press = (page, name) => pressButton(dialog(page).last(), name);
 const card = (page, { name }) => page.locator(".webhook").filter({ has: page.getByRole("heading", { name, exact: true }) });
 const ask = (page, { name }) => page.getByRole("button", { name: `New key for ${name}` }).click();
 
-/** The key that is shown, with its secret. */
+/** The shown key, with its secret. */
 async function shownKey(page) {
   const [key, secret] = ["Shared key", "Secret for libraries of Standard Webhooks"].map((name) => dialog(page).getByLabel(name));
   await eventually(async () => assert.match(await key.inputValue(), /^.{16,128}$/));
@@ -83,7 +83,7 @@ test("the old key keeps working for as long as is chosen, and its end is shown",
     const delivery = await delivered(made);
     assert.equal(delivery.headers["webhook-signature"], `${signature(key, delivery)} ${signature(OLD_KEY, delivery)}`);
 
-    // Replaced once more: of two old keys, the older ends.
+    // After another replacement the older of two old keys ends.
     await ask(page, made);
     await dialog(page).getByText("A key that was replaced before still works. That one ends at once.").waitFor();
     await dialog(page).getByRole("radio", { name: "Nothing" }).check();

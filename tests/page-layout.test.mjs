@@ -14,11 +14,11 @@ import { eventually } from "./support/wait.mjs";
 const LONG = "5f0f1a2b-0000-4000-8000-000000000005";
 const ARABIC = "5f0f1a2b-0000-4000-8000-000000000006";
 const MIXED = "5f0f1a2b-0000-4000-8000-000000000008";
-/** Names from right to left with numbers and signs, which sentences around them must not take apart. */
+/** Names from right to left with numbers and signs, which sentences around them must not break up. */
 const NAMES = ["مدرسة 12", "الصنف 3", "خشب 5", "زجاج (2)", "פריט-7", "متجر 9", "خطاف 4"];
 const MANY = "5f0f1a2b-0000-4000-8000-000000000007";
 const TESTED = "fireworks-with-a-test";
-/** Wide letters, so that one line has no room for them. */
+/** Wide letters that do not fit on one line. */
 const WIDE = "w".repeat(64);
 const SHOP = "W".repeat(100);
 
@@ -44,12 +44,12 @@ const on = onDemo(async (host) => {
   await put(`/api/v1/entity-conditions/${TESTED}`, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 }, tests: [test] });
 });
 
-/** Whether the element that has the focus is covered, entirely, by something else. */
+/** True if something else covers the focused element entirely. */
 const covered = (page) =>
   page.evaluate(() => {
     const focused = document.activeElement;
     if (focused === document.body) return undefined;
-    // What is clicked or drawn may be the label around a control that is transparent.
+    // The clicked or drawn element may be the label around a transparent control.
     const shown = focused.closest("label, [role=treeitem]") ?? focused;
     const box = shown.getBoundingClientRect();
     const points = [0.02, 0.25, 0.5, 0.75, 0.98].flatMap((x) => [0.1, 0.5, 0.9].map((y) => [box.left + box.width * x, box.top + box.height * y]));
@@ -60,7 +60,7 @@ const covered = (page) =>
     return isSeen ? undefined : `${focused.tagName} ${focused.getAttribute("aria-label") ?? focused.labels?.[0]?.textContent ?? focused.textContent}`.trim().slice(0, 60);
   });
 
-/** The same once nothing moves any more: the browser may scroll after it has moved the focus, and the page after that. */
+/** The same once nothing moves: the browser may scroll after it has moved the focus, and the page after that. */
 async function staysCovered(page) {
   let found = await covered(page);
   for (let look = 0; look < 20 && found !== undefined; look += 1) {
@@ -148,7 +148,7 @@ test("long ids, names and properties do not push the page wide", () => visit(on,
   });
 }));
 
-/** The long words that reach beyond the page, or beyond what cuts them off. */
+/** The long words that reach beyond the page, or are cut off. */
 const cutWords = (page) =>
   page.evaluate(() => {
     const found = [];
@@ -228,7 +228,9 @@ test("Arabic runs from right to left, in lists, forms and decisions", () => visi
   await page.screenshot({ path: `${OUTPUT}arabic.png` });
 }));
 
-/** The texts with a name from right to left that neither stands by itself in its own direction nor is isolated in a sentence. */
+/**
+ * The texts with a name from right to left that neither has an element with its own direction nor is isolated in a sentence.
+ */
 const misplaced = (page) =>
   page.evaluate((names) => {
     const plain = (text) => text.replace(/[\u2068\u2069]/g, "").trim();
@@ -281,7 +283,7 @@ test("names from right to left keep their order beside English words, ids and nu
   await isOrdered("a webhook", dialog(page));
 }));
 
-/** How many elements there are while the browser prints, and afterwards. */
+/** The number of elements while the browser prints, and afterwards. */
 const printed = (page, selector) =>
   page.evaluate((rows) => ["beforeprint", "afterprint"].map((type) => (dispatchEvent(new Event(type)), document.querySelectorAll(rows).length)), selector);
 
@@ -398,7 +400,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
       await on.host.api("PUT", "/api/v1/entity-conditions/collision", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 13 } });
       await save(page);
       await dialog(page).getByText("What they changed").waitFor();
-      // The page may ask about the rule before it hears that it is gone.
+      // The page may ask about the rule before it learns that it is gone.
       expected(page, 404);
       await on.host.api("DELETE", "/api/v1/entity-conditions/collision");
     }],

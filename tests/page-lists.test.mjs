@@ -17,7 +17,7 @@ import { Rules } from "../www/shared/rules.js";
 
 const COUNTS = { conditions: 5000, projects: 2000, webhooks: 300 };
 
-/** So many rows a list draws at most, and so many elements the page has at most. */
+/** The most rows that a list draws, and the most elements of the page. */
 const MAX_ROWS = 100;
 const MAX_ELEMENTS = 6000;
 
@@ -98,7 +98,7 @@ describe("with 5,000 conditions, 2,000 projects and 300 webhooks", () => {
   const on = onHost(() => hostWithMany(COUNTS));
   const rows = (page) => page.locator(".rows > li, .webhook-rows > li");
 
-  /** Waits until the list has as many rows as it draws, which are few. */
+  /** Waits until the list has drawn all its rows, which are few. */
   const isSettled = async (page) => {
     await eventually(async () => assert.ok((await rows(page).count()) >= 60));
     assert.ok((await rows(page).count()) <= MAX_ROWS, `${await rows(page).count()} rows`);
@@ -187,7 +187,7 @@ describe("with 5,000 conditions, 2,000 projects and 300 webhooks", () => {
     const readsBefore = await reads();
     await on.host.api("PUT", path, { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 98 } });
     await eventually(async () => assert.ok((await reads()) > readsBefore));
-    // The answer is read and shown in tasks of their own.
+    // The answer is read and shown in separate tasks.
     await within(page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))), "a frame");
     await page.mouse.up();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();

@@ -1,4 +1,4 @@
-// Before there is a session: what is loaded, how much that is, and signing in while the host is unavailable.
+// Before there is a session: the loaded files and their size, and signing in while the host is unavailable.
 //
 //     cargo build && node --test tests/page-loading.test.mjs
 
@@ -9,10 +9,10 @@ import { browser, fillIn, open } from "./support/browser.mjs";
 import { decision, hasCount, hasValue, onDemo, shown } from "./support/page.mjs";
 import { until } from "./support/wait.mjs";
 
-/** What the page may weigh: the sum of all bytes that are sent for the first view. */
+/** The size limit of the page: all bytes sent for the first view. */
 const MAX_BYTES = 185 * 1024;
 
-/** The same of the page of the API's documents, without the documents; and of the files that it alone has. */
+/** The limit of the page of the API's documents, without the documents; and of the files that only this page has. */
 const MAX_DOCS_BYTES = 50 * 1024;
 const MAX_OWN_DOCS_BYTES = 32 * 1024;
 
@@ -39,7 +39,7 @@ test("the form is visible before the module arrives, and what is typed there is 
   await page.close();
 });
 
-/** The files that are sent to a browser which has none yet, by their paths, with how many bytes each takes over the wire. */
+/** The files sent to a browser with an empty cache, by path, with the bytes of each over the wire. */
 async function sent(work) {
   const own = await browser();
   try {
@@ -138,7 +138,7 @@ test("the page of the API's documents weighs at most 50 KB over the wire, of whi
 describe("while the host is unavailable, signing in says so and goes on by itself", () => {
   const unavailable = {
     "and cannot be reached": (route) => route.abort(),
-    // It accepts the connection and never answers.
+    // Accepts the connection and never answers.
     "and does not answer": () => {},
   };
   for (const [name, handle] of Object.entries(unavailable)) {

@@ -1,4 +1,4 @@
-// Writes whose answer is lost: the page never says that nothing was changed, but looks, and says what it finds.
+// Writes whose answer is lost: the page never claims that nothing was changed, but checks, and says what it finds.
 //
 //     cargo build && node --test tests/page-lost-answers.test.mjs
 
@@ -33,7 +33,7 @@ const withCondition = (id, work) =>
     await on.host.api("DELETE", condition(id));
   });
 
-/** Has a page wait for half a second only where it waits for 40. */
+/** Shortens a wait of 40 seconds in a page to half a second. */
 const makeImpatient = (page) =>
   page.evaluate(() => {
     const { setTimeout } = window;

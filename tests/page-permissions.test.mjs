@@ -1,4 +1,4 @@
-// What the page offers to whom, and what it says when the host does not answer or refuses.
+// What the page offers each user, and what it says if the host does not answer or refuses.
 //
 //     cargo build && node --test tests/page-permissions.test.mjs
 
@@ -84,7 +84,7 @@ describe("global rules", () => {
       await eventually(async () => assert.deepEqual((await stored()).condition_value, { minimum_age: 16 }));
 
       await go(page, "#/conditions");
-      // The preview that was left may still ask the host about it.
+      // The previous preview may still ask the host about it.
       page.expected.push("404 (Not Found)");
       await page.getByRole("button", { name: "Delete fireworks" }).click();
       await dialog(page).getByText(/^It is in force for all \d+ tenants\. None of their own tests fails then\. Tills that ask for it get an error/).waitFor();

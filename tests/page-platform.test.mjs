@@ -1,4 +1,4 @@
-// Platform: what an operator does there, and what the administrator of a tenant sees of it. By labels and words alone.
+// Platform: the actions of an operator, and the view of a tenant's administrator, by labels and words alone.
 //
 //     cargo build && node --test tests/page-platform.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -22,7 +22,7 @@ let operator;
 
 const on = onHost(platform, { permissions: ["clipboard-read", "clipboard-write"] });
 
-/** A host with two tenants, a template of one of them, and an operator who may do nothing but run the platform. */
+/** A host with two tenants, a template of one of them, and an operator who may only run the platform. */
 async function platform() {
   host = await emptyHost({ TILLGATE_TOKENS__REGISTRATIONS_PER_MINUTE: "1000" });
   const { permissions } = await ok("GET", "/v1/roles/platform.operator");
@@ -37,10 +37,10 @@ async function platform() {
   return host;
 }
 
-/** Runs a test on a page that is signed in as that operator. */
+/** Runs a test on a page signed in as that operator. */
 const asOperator = (hash, work) => visit({ ...on, host: operator }, hash, work);
 
-/** Asks the host, which must do it; returns what it answers. */
+/** Sends a request that must succeed; returns the answer. */
 async function ok(method, path, body) {
   const answer = await host.api(method, path, body);
   const text = await answer.text();
@@ -48,7 +48,7 @@ async function ok(method, path, body) {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-/** Registers a till of a tenant, as it does itself. */
+/** Registers a till of a tenant, as the till does. */
 const register = (device_name, tenantId = "acme") => ok("POST", "/v1/registration", { ...TILL, usingGlobalTemplate: false, tenantId, claims: { store_number: "0042", device_name } });
 
 /** The same, let in. */
@@ -70,7 +70,7 @@ async function signsIn({ clientId, clientSecret }) {
 const tab = (page, name) => page.getByRole("navigation", { name: "About the platform" }).getByRole("link", { name, exact: true }).click();
 const act = (page, text, name) => page.getByRole("button", { name: `${text}: ${name}`, exact: true }).click();
 const press = (page, name) => pressButton(dialog(page).last(), name);
-/** The names of the rows that a pattern finds, in their order. */
+/** The names of the rows that match a pattern, in order. */
 const names = (page, pattern) => page.getByRole("heading", { level: 3, name: pattern }).allTextContents();
 const says = (page, text) => dialog(page).last().getByText(text).waitFor();
 const notice = (page, text) => page.locator("#notices").getByText(text, { exact: true }).waitFor();
@@ -176,7 +176,7 @@ describe("an operator", () => {
   test("finds the row of a client where it was a moment ago", () => asOperator("#/platform/clients/acme", async (page) => {
     await till("Steady till");
     const button = await page.getByRole("button", { name: "Revoke: Steady till", exact: true }).elementHandle();
-    // Some seconds later the list is drawn again.
+    // Some seconds later the list is redrawn.
     await page.evaluate(() => {
       const now = Date.now;
       Date.now = () => now() + 7_000;
@@ -228,7 +228,7 @@ describe("an operator", () => {
     await ok("PUT", `${pathOf(refused)}/revoke`);
     await press(page, "Let in");
     await notice(page, "Refused till was not let in. It was revoked in the meantime. Delete it, and it can register again.");
-    // The list is read again: what is pressed next stays where it is.
+    // The list is read again: the next button to press stays in place.
     await page.getByRole("button", { name: "Let in: Refused till", exact: true }).waitFor({ state: "detached" });
     await loseAnswers(page, "**/authorize");
     await act(page, "Let in", "Lost till");
@@ -282,7 +282,7 @@ describe("an operator", () => {
     await box("See conditions").check();
     await press(page, "Review");
     await dialog(page).getByText("added: see conditions").waitFor();
-    // Another user changes it meanwhile, so that the difference is another one.
+    // Another user changes it meanwhile, so the difference changes.
     await ok("PUT", "/v1/roles/shop-desk", { permissions: ["exr.rate.read", "exr.rate.write", "pos.drawer.open"] });
     await press(page, "Save");
     await dialog(page).getByText("tillgate-operator 1 changed this while you were editing").waitFor();

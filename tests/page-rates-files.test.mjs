@@ -1,5 +1,5 @@
-// What comes into the Rates view from elsewhere: tables of business units, and files of the European Central Bank. A real
-// Chromium against the real program.
+// Imports into the Rates view: tables of business units, and files of the European Central Bank. A real Chromium against the
+// real program.
 //
 //     cargo build && node --test tests/page-rates-files.test.mjs
 
@@ -12,7 +12,7 @@ import { eventually } from "./support/wait.mjs";
 
 const unit = (id) => `/api/v1/business-units/${id}`;
 
-/** Two groups with shops, of which one has its own rate. */
+/** Two groups with shops, one of which has its own rate. */
 const on = onDemo(async (host) => {
   const put = async (path, body) => assert.equal((await host.api("PUT", path, body)).status, 201, path);
   const set = (id, currencyIdFrom, rateValue) => put(`${unit(id)}/exchange-rates/SALES/${currencyIdFrom}/EUR`, { rateValue });
@@ -58,7 +58,7 @@ test("a table of units is corrected row by row, created after the units above th
   await dialog(page).getByText(/^Correct the \d+ rows that are marked, or remove them\.$/).waitFor();
   await looksRight(page, "rates-paste-units");
 
-  // The shop of the demo is another one: it is named, and nothing is created before that is mended.
+  // The demo's shop is a different one: the table names it, and nothing is created until that is corrected.
   const existing = await read(unit("SE-001"));
   await rows.fill(good.join("\n"));
   await dialog(page).getByText(`Shop “Stockholm City”`).or(dialog(page).getByText("Another business unit has this id.")).waitFor();
@@ -66,7 +66,7 @@ test("a table of units is corrected row by row, created after the units above th
   await rows.fill(same);
   await dialog(page).getByText("4 rows, all readable, 1 there already").waitFor();
 
-  // One of them is refused by the host for a while; the others are created, and the rows say why it was not.
+  // The host refuses one of them for a while; the others are created, and the rows say why it was not.
   await page.route(`**${unit("PT-002")}`, (route) => (route.request().method() === "PUT" ? route.fulfill({ status: 409, contentType: "application/problem+json", body: JSON.stringify({ statusCode: 409, message: ["the quota of business units is used up"] }) }) : route.fallback()));
   await press(page, "Review");
   await dialog(page).getByText("New: 1 group, 2 shops").waitFor();
@@ -100,7 +100,7 @@ test("a table of units is corrected row by row, created after the units above th
   await page.getByLabel("Search business units").fill("PT-002");
   await page.getByText("1 match").waitFor();
 
-  // All of it once more changes nothing.
+  // Pasting everything again changes nothing.
   await page.getByRole("button", { name: "Paste units" }).click();
   await hasValue(rows, "");
   await rows.fill(same);
@@ -139,14 +139,14 @@ test("“Load today’s ECB file and say what it changes first”", () => visit(
   const change = (pair) => dialog(page).locator(".effect-changes li").filter({ hasText: pair });
   await change("Sales: 1 EUR in USD").getByText("after: 1.15 USD").waitFor();
   await change("Sales: 1 EUR in PLN").getByText("before: 4.25 PLN").waitFor();
-  // The demo lets rates move by 20 % at most.
+  // The demo lets rates move by at most 20 %.
   const leftOut = dialog(page).getByRole("region", { name: "Left out" });
   await leftOut.getByText(/^Sales: 1 EUR = 241 CZK instead of 24\.1 \(900(\.0+)? %\)$/).waitFor();
   await looksRight(page, "rates-file-review");
   const before = await read(`${unit("PL")}/exchange-rates`);
   assert.deepEqual(before.map(({ rateValue }) => rateValue), [24.1, 4.25], "nothing is set before it was reviewed");
 
-  // What was left out is loaded on demand, and asks once more.
+  // The omitted rates are loaded on demand, after another question.
   await press(page, "Back");
   await dialog(page).getByLabel("Also rates that move further than they may").check();
   await press(page, "Review");
@@ -163,7 +163,7 @@ test("“Load today’s ECB file and say what it changes first”", () => visit(
   const after = await read(`${unit("PL")}/exchange-rates`);
   assert.deepEqual(after.map(({ currencyIdFrom, rateValue, reference }) => [currencyIdFrom, rateValue, reference?.date]), [["CZK", 24.1, undefined], ["PLN", 4.3125, date], ["USD", 1.15, date]]);
 
-  // The same file once more changes nothing, and an earlier one only fills the history.
+  // Loading the same file again changes nothing, and an earlier one only fills the history.
   await page.getByRole("button", { name: "Load an ECB file" }).click();
   await file.setInputFiles(named("daily.csv", "Date, PLN, USD, \n2 January 2026, 4.2, 1.1, \n"));
   await press(page, "Review");

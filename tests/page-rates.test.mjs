@@ -36,7 +36,7 @@ const row = (page, pair, type = "Sales") => page.getByRole("table", { name: type
 const item = (page, name) => page.getByRole("treeitem", { name });
 const press = (page, name) => pressButton(dialog(page), name);
 
-/** Fills the form of a rate and shows what it would do. */
+/** Fills in the form of a rate and shows its effect. */
 async function enter(page, { rate, to }) {
   await dialog(page).getByLabel("is worth").fill(rate);
   if (to) await dialog(page).getByLabel("in", { exact: true }).fill(to);
@@ -345,7 +345,7 @@ describe("changing rates", () => {
     await page.getByRole("button", { name: "Set a rate" }).click();
     await enter(page, { rate: step, to: "SEK" });
     await dialog(page).getByRole("button", { name: "Save", exact: true }).waitFor();
-    // Meanwhile no more than 3 % are allowed here.
+    // Meanwhile at most 3 % are allowed here.
     const { id, ...before } = await (await on.host.api("GET", unit("NO-003"))).json();
     await on.host.api("PUT", unit("NO-003"), { ...before, tolerancePercentage: 3 });
     await press(page, "Save");
@@ -501,7 +501,7 @@ describe("changing rates", () => {
     await page.getByRole("button", { name: "Edit or move" }).click();
     await dialog(page).getByLabel("Name").fill("Half a name");
     await on.host.api("PUT", `/v1/tenants/demo/clients/${editor.clientId}/revoke`);
-    // What the page asks next is refused.
+    // The page's next request is refused.
     await press(page, "Review");
     await page.getByText("Your session has expired. Sign in again. Your drafts are kept.").waitFor();
     assert.equal(await page.getByText("FI-010").count(), 0);
@@ -690,7 +690,7 @@ describe("messages", () => {
     await press(page, "Send");
     const done = page.locator(".progress-list").getByText(/^Done: sent to all \d+ shops\.$/);
     const [shops] = /\d+/.exec(await done.textContent());
-    // Each message that comes stands above those that are there.
+    // Each new message stands above the existing ones.
     await page.getByText(`${shops} messages received`).waitFor();
     const message = page.locator(".messages > li").first();
     await message.locator("summary").first().click();

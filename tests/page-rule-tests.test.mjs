@@ -1,5 +1,5 @@
-// Tests beside a rule: what Preview shows is kept as one, the editors run them while one types, and saving a rule that fails
-// one is never silent.
+// Tests of a rule: Preview keeps a decision as one, the editors run them during typing, and saving a rule that fails one is
+// never silent.
 //
 //     cargo build && node --test tests/page-rule-tests.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -20,7 +20,7 @@ const on = onDemo();
 
 const stored = async (path) => (await on.host.api("GET", path)).json();
 
-/** Puts a rule as a test needs it: with the tests that it names, and no others. */
+/** Puts a rule in the form that a test needs: with the tests that it names, and no others. */
 const put = async (path, body) => {
   const { status } = await on.host.api("PUT", path, { tests: [], ...body });
   assert.ok(status === 200 || status === 201, `${path}: ${status}`);
@@ -394,7 +394,7 @@ describe("a global rule", () => {
   test("tells the operator who changes it how many tests of tenants would fail, and how many fail since", () => visit(platform, "#/conditions", async (page) => {
     const path = "/api/v1/global-entity-conditions/fireworks";
     const off = { rule: "AGE_RESTRICTION", enabled: false, condition_value: { minimum_age: 18 } };
-    // The tenant's own was there first, and is off: the global one decides its test.
+    // The tenant's own came first, and is off: the global one decides its test.
     const shop = await clientWith(platform.host, ["ecs.editor"], "shop");
     const own = await shop.api("PUT", "/api/v1/entity-conditions/fireworks?failingTests=accept", { ...off, tests: [aged("seventeen may not", 17, "HARD_DENY")] });
     assert.equal(own.status, 201);

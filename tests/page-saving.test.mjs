@@ -1,4 +1,4 @@
-// Saving rules: what a save changes, two people who change the same thing, ids that exist, and faults at their fields.
+// Saving rules: what a save changes, two people who change the same thing, existing ids, and faults at their fields.
 //
 //     cargo build && node --test tests/page-saving.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -14,14 +14,14 @@ const ODD = "5f0f1a2b-0000-4000-8000-000000000001";
 
 const on = onDemo();
 
-/** Puts something new, 201, or something instead of what is there, 200. */
+/** Puts something new, 201, or replaces something, 200. */
 const put = async (status, path, body) => assert.equal((await on.host.api("PUT", path, body)).status, status, path);
 const project = (id) => `/api/v1/projects/${id}`;
 const condition = (id) => `/api/v1/entity-conditions/${id}`;
 const stored = async (path) => (await on.host.api("GET", path)).json();
 const review = (page) => pressButton(dialog(page), "Review");
 
-/** Counts the requests of a page that write. */
+/** Counts the writing requests of a page. */
 const writes = (page) => {
   const seen = [];
   page.on("request", (request) => ["PUT", "DELETE"].includes(request.method()) && seen.push(request.url()));
@@ -98,7 +98,7 @@ describe("two people change the same thing", () => {
     const has = (side, changes) => eventually(async () => assert.deepEqual(await side.locator("ins, del").allTextContents(), changes));
     await has(theirs, ["−removed: glass", "+added: paint"]);
     await has(mine, ["−removed: paint", "+added: glass", "+added: steel"]);
-    // The form cannot drift from what is shown.
+    // The form cannot deviate from what is shown.
     await dialog(page).getByLabel("Values, one per line").waitFor({ state: "hidden" });
     await page.screenshot({ path: `${OUTPUT}collision.png` });
     await dialog(page).getByRole("button", { name: "Save mine instead" }).click();

@@ -1,4 +1,4 @@
-// How people sign in to the page at their identity provider, a real one, and out again; and the demo's link.
+// People sign in to the page at a real identity provider, and out again; and the demo's link.
 //
 //     cargo build && node --test tests/page-sign-in.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -42,19 +42,19 @@ const alert = (page, text) => page.getByRole("alert").getByText(text).waitFor();
 const live = (page) => page.getByText(`Live · shop · ${PERSON}`).waitFor();
 const age = (page) => page.getByLabel("Customer’s age", { exact: true });
 
-/** What this tab and this browser keep of the page, apart from the theme. */
+/** The page's data in this tab and this browser, apart from the theme. */
 const kept = (page) => page.evaluate(() => [...Object.keys(sessionStorage), ...Object.keys(localStorage)].filter((key) => key !== "theme"));
 
-/** What is kept by someone who has signed in at the provider: that they have. */
+/** The stored data of someone who signed in at the provider: only that fact. */
 const AT_PROVIDER = ["tillgate-at-provider"];
 
-/** What stands in the address after the path. */
+/** The address after the path. */
 const rest = (page) => {
   const { search, hash } = new URL(page.url());
   return search + hash;
 };
 
-/** Opens the page and signs in at the provider, which asks who it is. */
+/** Opens the page and signs in at the provider, which asks for the name. */
 async function signInAt({ context, host }, hash) {
   const page = await open(context, `${host.url}/${hash}`);
   await atProvider(page).click();
@@ -63,7 +63,7 @@ async function signInAt({ context, host }, hash) {
   return page;
 }
 
-/** A browser of its own, in which a test signs in and out as nobody else does. */
+/** A separate browser, in which a test signs in and out without others. */
 async function inOwnBrowser(on, work) {
   const context = await browser();
   try {
@@ -130,7 +130,7 @@ describe("who has signed in at the provider stays so until they sign out", () =>
     await hasCount(page.getByRole("alert").filter({ hasText: /./ }), 0);
     expected(page, "Failed to load resource");
     await page.unroute(`${own.provider.issuer}/**`);
-    // It leads back to the page, and says nothing.
+    // It leads back to the page, without a message.
     await page.route(`${own.provider.issuer}/auth?*`, (route) => route.fulfill({ status: 302, headers: { Location: `${own.host.url}/` } }));
     await page.reload();
     await atProvider(page).waitFor();
@@ -152,7 +152,7 @@ describe("who has signed in at the provider stays so until they sign out", () =>
       await page.getByRole("button", { name: "Sign out here" }).click();
       await atProvider(page).click();
       await accept(page).waitFor();
-      // This provider lets choose, which the page learns when it is back.
+      // This provider offers a choice, which the page learns when it is back.
       await page.route(`${own.provider.issuer}/.well-known/openid-configuration`, async (route) => {
         const response = await route.fetch();
         return route.fulfill({ response, json: { ...(await response.json()), prompt_values_supported: ["none", "login", "select_account"] } });
@@ -215,7 +215,7 @@ describe("the credentials of a client, or a token, are kept in the tab by choice
       // The tab is elsewhere when access is withdrawn.
       await page.goto("about:blank");
       await on.host.api("PUT", `/v1/tenants/demo/clients/${client.clientId}/revoke`);
-      // Hosts look a client up at most a second later.
+      // Hosts look up a client at most a second later.
       await until(async () => (await client.api("GET", "/api/v1/caller")).status === 401, "the client is refused");
       await page.goto(`${on.host.url}/#/conditions`);
       await alert(page, reason);
@@ -289,7 +289,7 @@ describe("a provider that gives none", () => {
     expected(page, 401);
     const refusal = { statusCode: 401, code: "unauthenticated", error: "Unauthorized", message: "the token has expired" };
     await page.route("**/api/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/problem+json", json: refusal }));
-    // A draft is decided in the page alone, and is in the address: elsewhere the host is asked, and the draft is in memory only.
+    // The page alone decides a draft, and it is in the address: elsewhere the host is asked, and the draft is in memory only.
     await page.evaluate(() => (location.hash = "#/preview/condition/fireworks"));
     await alert(page, "Your session has expired. Sign in again. Your drafts are kept.");
     await page.unroute("**/api/v1/**");
@@ -325,7 +325,7 @@ describe("a provider that gives none", () => {
     await alert(page, strange);
     assert.equal(rest(page), "");
     assert.deepEqual(await kept(page), []);
-    // What belonged to that sign-in is gone: its own state is of no use any more.
+    // The data of that sign-in is gone: its state is no longer of use.
     await page.goto(`${on.host.url}/?code=a&state=${sent.get("state")}&iss=${issuer}`);
     await alert(page, strange);
     assert.equal(on.provider.requests.length, asked, "no code was sent");

@@ -1,4 +1,4 @@
-// What the page's signature check decides, without a browser: tokens, user names, signatures, and what is pasted.
+// The decisions of the page's signature check, without a browser: tokens, user names, signatures, and pasted text.
 //
 //     cargo build && node --test tests/page-signature.test.mjs     needs openssl, which makes the certificates
 
@@ -18,7 +18,7 @@ import { curlOf } from "../www/shared/curl.js";
 import { dataText } from "../www/webhooks/event-data.js";
 import { readHeaders, splitRequest } from "../www/webhooks/pasted-request.js";
 
-/** Whole seconds, as the times in tokens and signatures. */
+/** Whole seconds, like the times in tokens and signatures. */
 const NOW = Math.floor(Date.now() / 1000) * 1000;
 const DAY_MS = 86_400_000;
 const SHARED_KEY = "0123456789abcdef-shared";
@@ -41,7 +41,7 @@ const CLAIMS = {
 
 const part = (value) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** A token as the sender makes it, except for what is given. */
+/** The sender's token, with the given changes. */
 function token({ header = {}, claims = {}, key = ours.key } = {}) {
   const signed = `${part({ alg: "RS256", kid: "key-1", typ: "JWT", ...header })}.${part({ ...CLAIMS, ...claims })}`;
   return `${signed}.${sign("sha256", Buffer.from(signed), key).toString("base64url")}`;
@@ -51,7 +51,7 @@ const hmac = (text, key = SHARED_KEY) => `HS256=${createHmac("sha256", key).upda
 const data = Buffer.from('{"orderId":"1001"}').toString("base64");
 const BODY = JSON.stringify({ id: "event-1", time: "2026-11-21T11:59:00.000Z", type: "orders.events.v1", data, dataencoding: "base64", specversion: "1.0" });
 
-/** The headers of a delivery, except for what is given; undefined leaves one out. */
+/** The headers of a delivery, with the given changes; undefined leaves one out. */
 function headersOf(changes = {}) {
   const t = NOW / 1000 - 60;
   const all = {
@@ -63,14 +63,14 @@ function headersOf(changes = {}) {
   return new Map(Object.entries(all).filter(([, value]) => value !== undefined).map(([name, value]) => [name, [value].flat()]));
 }
 
-/** The headers of Standard Webhooks of the same delivery. */
+/** The headers of Standard Webhooks for the same delivery. */
 function standard(key = SHARED_KEY) {
   const t = NOW / 1000 - 60;
   const signed = createHmac("sha256", key).update(`event-1.${t}.${BODY}`).digest("base64");
   return { "webhook-id": "event-1", "webhook-timestamp": String(t), "webhook-signature": `v1,${signed}` };
 }
 
-/** The checks of a request, each by its title. */
+/** The checks of a request, by title. */
 async function checked({ headers, body = BODY, known = {}, now = NOW } = {}) {
   const checks = await check({ headers: headersOf(headers), body }, { ...expected, ...known }, now);
   const of = (title) => checks.find((each) => each.title === title) ?? { state: "not made" };

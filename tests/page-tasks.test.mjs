@@ -1,4 +1,4 @@
-// Tasks as people say them, each done by the labels and words that they see.
+// Tasks in people's words, each done by the labels and words that they see.
 //
 //     cargo build && node --test tests/page-tasks.test.mjs
 

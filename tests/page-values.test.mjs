@@ -1,5 +1,5 @@
-// The values of a rule as a long list: searched, counted, pasted, read from files and written to them, and nothing of them is
-// lost on the way.
+// The values of a rule as a long list: searched, counted, pasted, read from files and written to them, with no loss on the
+// way.
 //
 //     cargo build && node --test tests/page-values.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -13,7 +13,7 @@ import { UNREACHABLE, dialog, downloaded, expected, hasCount, hasFocus, onHost, 
 const ODD = [" padded ", "A", "a", "", "two\nlines", "=cmd()", "true", true, "a,b;c", "ä"];
 const MANY = 300;
 
-/** The values of the project: the odd ones first, then many, and one of them twice. */
+/** The values of the project: the odd ones first, then many, one of them twice. */
 const VALUES = [...ODD, ...Array.from({ length: MANY }, (_, at) => `item-${at}`), "item-7"];
 
 let projects = 0;
@@ -21,7 +21,7 @@ const idOf = (at) => `5f0f1a2b-0000-4000-8000-0000000010${String(at).padStart(2,
 
 const on = onHost(demo, { permissions: ["clipboard-read", "clipboard-write"], acceptDownloads: true });
 
-/** Runs a test in the form of a project of its own whose one rule has these values; `stored` reads what is stored then. */
+/** Runs a test in the form of its own project whose one rule has these values; `stored` then reads the stored values. */
 const inForm = (values, work) => async () => {
   const id = idOf((projects += 1));
   const name = `Shop ${projects} ${id.slice(-2)}`;

@@ -1,4 +1,4 @@
-// The filter of a webhook in the page: in plain words, tried on recent events, and decided as the host does.
+// The filter of a webhook in the page: in plain words, tried on recent events, and decided as on the host.
 //
 //     cargo build && node --test tests/page-webhook-filters.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 
@@ -27,7 +27,7 @@ after(() => endpoint?.end());
 
 let names = 0;
 
-/** Creates a webhook with a name and an event type of its own. */
+/** Creates a webhook with its own name and event type. */
 async function webhook(changes = {}) {
   names += 1;
   const body = { name: `Webhook ${names}`, callbackUrl: `${endpoint.url}/hook`, eventTypes: [`x.test-${names}.v1`], authentication: { type: "BEARER" }, ...changes };
@@ -36,13 +36,13 @@ async function webhook(changes = {}) {
   return answer.json();
 }
 
-/** The filter that is stored, as the host writes it. */
+/** The stored filter, as the host writes it. */
 async function stored({ id }) {
   const answer = await (await on.host.api("GET", `${WEBHOOKS}/${id}`)).text();
   return /"filter":(\[.*?\}\])/.exec(answer)?.[1];
 }
 
-/** Publishes an event; returns how many webhooks get it. */
+/** Publishes an event; returns the number of webhooks that get it. */
 async function publish(type, data) {
   const answer = await on.host.api("POST", "/api/v1/events", { type, data });
   assert.equal(answer.status, 202);
@@ -86,7 +86,7 @@ test("a webhook is narrowed to some shops after the form has said how many recen
     assert.equal(await publish(type, { businessUnitId: "DE-001" }), 0);
     assert.equal(await publish(type, { businessUnitId: "SE-001" }), 1);
 
-    // What is not changed is saved as it was, and a condition that is removed is gone.
+    // Unchanged conditions are saved as they were, and a removed one is gone.
     await edit(page, made);
     await hasValue(where(page), "businessUnitId");
     await dialog(page).getByLabel("Name", { exact: true }).fill("Narrowed");

@@ -16,8 +16,8 @@ import { receiver } from "./support/receiver.mjs";
 import { DEADLINE_MS, eventually, until } from "./support/wait.mjs";
 
 /**
- * Endpoints on loopback, which is closed otherwise, and retries that a test can wait for: all attempts of a delivery fail
- * before there are so many that the webhook is paused.
+ * Endpoints on loopback, which is closed by default, and retries that a test can wait for: all attempts of a delivery fail
+ * before there are enough to pause the webhook.
  */
 const SETTINGS = {
   TILLGATE_WEBHOOKS__ALLOW_HTTP: "true",
@@ -26,7 +26,7 @@ const SETTINGS = {
 };
 const SHARED_KEY = "0123456789abcdef-shared";
 
-/** A client of the tenant, as whom the tests sign in, and `operator`, who made it. */
+/** The tenant's client that the tests sign in as, and `operator`, who made it. */
 async function integrator() {
   const operator = await emptyHost(SETTINGS);
   const client = await clientWith(operator, ["exe.editor", "exe.publisher"]);
@@ -43,7 +43,7 @@ const WEBHOOKS = "/api/v1/webhooks";
 
 let names = 0;
 
-/** Creates a webhook of the endpoint, which works, with a name and an event type of its own. */
+/** Creates a working webhook for the endpoint, with its own name and event type. */
 async function webhook(changes = {}) {
   endpoint.answer(204);
   names += 1;
@@ -60,7 +60,7 @@ async function publish(type, data) {
   assert.ok((await answer.json()).deliveries > 0, `no webhook gets ${type}`);
 }
 
-/** All deliveries that a filter finds. */
+/** All deliveries of a filter. */
 async function deliveries(query) {
   const found = [];
   for (let cursor; ; ) {
@@ -75,7 +75,7 @@ async function deliveries(query) {
 const PATIENCE = 60_000;
 const delivered = ({ id }, status) => until(async () => (await deliveries({ webhookId: id })).find((each) => each.status === status), `a delivery is ${status}`, PATIENCE);
 
-/** What arrived last of an event type: attempts of other webhooks may come at any time. */
+/** The last delivery of an event type: attempts of other webhooks may come at any time. */
 const last = (type) => endpoint.got.findLast(({ body }) => JSON.parse(body).type === type);
 
 const press = (page, name) => pressButton(dialog(page).last(), name);
@@ -143,7 +143,7 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   await page.getByText('"total": 12.5').waitFor();
   await page.screenshot({ path: `${OUTPUT}webhooks-failed.png`, fullPage: true });
 
-  // It is mended, and the delivery is sent again.
+  // The endpoint is repaired, and the delivery is sent again.
   endpoint.answer(200, "thank you");
   await page.getByRole("button", { name: "Send again" }).click();
   await page.getByText("Delivered: the endpoint answered 200.").waitFor();
@@ -151,7 +151,7 @@ test("an integrator sets a webhook up, breaks the endpoint, sees why deliveries 
   const got = last("orders.events.v1");
   assert.equal(atob(JSON.parse(got.body).data), '{"orderId":"1001","total":12.5}');
 
-  // What arrived passes every check with what the receiver knows.
+  // The received request passes every check with the receiver's knowledge.
   await page.getByRole("link", { name: "Check a signature" }).click();
   await page.getByLabel("Headers, or the whole request").fill(`${got.head}\n${got.body}`);
   await hasValue(page.getByLabel("Body", { exact: true }), got.body, "a whole request is taken apart");
@@ -394,7 +394,7 @@ describe("webhooks", () => {
       await publish(made.eventTypes[0], { at: "later" });
       await card(page, made.name).getByRole("link", { name: `Deliveries of ${made.name}` }).click();
       await rows(page).first().getByText(/^Its webhook is paused( until \d\d:\d\d:\d\d)?, because one attempt after another failed\./).waitFor();
-      // It still fails, so that the button stays until it is pressed.
+      // It still fails, so the button stays until it is pressed.
       await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
       await card(page, made.name).getByRole("button", { name: `Resume now: ${made.name}` }).waitFor();
       await still(page);

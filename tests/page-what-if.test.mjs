@@ -1,5 +1,5 @@
-// What a draft would change, said before it is saved: by sentences, over ages, and for a list of items or customers, which may
-// be long, odd or hostile.
+// The effects of a draft, shown before saving: in sentences, by age, and for a list of items or customers, which may be long,
+// odd or hostile.
 //
 //     cargo build && node --test tests/page-what-if.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 

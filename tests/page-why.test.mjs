@@ -1,5 +1,5 @@
-// Why a decision is as it is, and what would change it: in a sentence with its numbers, with buttons that fill in the form, the
-// way to the rule, and the command that asks the host.
+// Why a decision is as it is, and what would change it: in a sentence with its numbers, with buttons that fill in the form,
+// the way to the rule, and the command that asks the host.
 //
 //     cargo build && node --test tests/page-why.test.mjs     TESTS_LONG=1 keeps screenshots in tests/output/
 

@@ -87,7 +87,7 @@ describe("signing in", () => {
 });
 
 describe("permissions", () => {
-  /** A page that is signed in as a client of the demo's tenant with these roles. */
+  /** A page signed in as a client of the demo's tenant with these roles. */
   const as = async (...roles) => {
     const client = await clientWith(on.host, roles);
     return { client, page: await signedIn(on.context, client) };
@@ -143,7 +143,7 @@ describe("previewing a condition", () => {
   test("the decision changes after each keystroke, in the page, and the host agrees", () => visit(on, "", async (page) => {
     await shown(decision(page), "Must not be sold");
     await agrees(page);
-    // The page decides even when the host cannot be reached.
+    // The page decides even if the host cannot be reached.
     await page.route("**/evaluate", (route) => route.abort());
     const age = page.getByLabel("Customer’s age", { exact: true });
     await age.fill("18");
@@ -236,7 +236,7 @@ describe("previewing a condition", () => {
 test("who follows a link right after a change gets there, and the address stays that of the link", () => visit(on, "", async (page) => {
   await shown(decision(page), "Must not be sold");
   await page.getByLabel("Customer’s age", { exact: true }).evaluate((age) => {
-    // The page is busy until the change is about to be named in the address.
+    // The page is busy until shortly before it puts the change into the address.
     new MutationObserver((_, observer) => {
       if (!document.querySelector("main").innerText.includes("May be sold")) return;
       observer.disconnect();
@@ -286,7 +286,7 @@ test("a rule or project that is not there decides nothing, from an address or on
   await page.getByRole("button", { name: "Show another project" }).click();
   await shown(decision(page), "Must not be sold");
 
-  // The page may ask the host about the rule between its deletion and hearing of it.
+  // The page may ask the host about the rule after its deletion, before it learns of it.
   expected(page, 404);
   const own = "/api/v1/entity-conditions/cider";
   const rule = { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 16 } };
@@ -300,7 +300,7 @@ test("a rule or project that is not there decides nothing, from an address or on
   await on.host.api("PUT", own, rule);
   await shown(decision(page), "May be sold");
   await on.host.api("DELETE", own);
-  // The draft in an address becomes that of a new rule: it is no other rule's.
+  // The draft in an address becomes that of a new rule, because no other rule owns it.
   const draft = { id: "cider", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 21 } };
   await go(page, `#/preview/condition/cider?age=30&draft=${encodeURIComponent(JSON.stringify(draft))}`);
   await page.getByText("Tills that ask for it get an error.").waitFor();

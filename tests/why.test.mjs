@@ -1,4 +1,4 @@
-// What the page says about an explained decision, and what it offers to try, without a page.
+// The page's text about an explained decision, and the changes that it offers to try, without a page.
 //
 //     node --test tests/why.test.mjs
 

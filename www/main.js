@@ -1,6 +1,6 @@
 /**
- * The page: signing in and out, the view that is shown, and the connection. Each view is a module; all but Preview are loaded
- * when they are first shown.
+ * The page: signing in and out, the current view, and the connection. Each view is a module; all but Preview are loaded when
+ * first shown.
  */
 
 import { init } from "../js/src/index.js";
@@ -15,7 +15,7 @@ import { Session } from "./shared/session.js";
 import { arrival } from "./shared/sign-in-address.js";
 import { signInView } from "./shared/sign-in.js";
 
-/** Each view: its title, the view or how it is loaded, and which changes it follows. */
+/** Each view: its title, the view or how to load it, and the changes that it follows. */
 const VIEWS = {
   preview: { title: "Preview", open: preview, watched: "rules" },
   conditions: { title: "Conditions", load: async () => (await import("./rules/conditions.js")).conditions, watched: "rules" },
@@ -54,7 +54,7 @@ function style(path) {
   return loaded;
 }
 
-/** Whether the user may see what a view shows. */
+/** True if the user may see what a view shows. */
 const SEEN = {
   rules: ({ seesRules }) => seesRules,
   rates: ({ seesRates }) => seesRates,
@@ -62,7 +62,7 @@ const SEEN = {
   settings: ({ seesPlatform }) => seesPlatform,
 };
 
-/** How long a connection is interrupted before the page says so: changing views interrupts it for a moment. */
+/** How long a connection must be interrupted before the page says so: changing views interrupts it briefly. */
 const STALE_AFTER_MS = 500;
 
 let session;
@@ -75,7 +75,7 @@ const nav = h("nav", { "aria-label": "Views", hidden: true });
 const connection = h("p", { class: "connection", role: "status" });
 const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => leave() });
 
-/** The documents of the API, which ask this page for a token. */
+/** The link to the API's documents, which ask this page for a token. */
 const docs = h("a", { class: "button plain", href: "docs", target: "_blank", rel: "opener", title: "The documents of the API, in another tab", hidden: true }, "API");
 
 /** The views that the user may see. */
@@ -85,7 +85,7 @@ function navLinks() {
   return seen().map(([name, { title }]) => h("a", { href: `#/${name}`, "data-view": name }, title));
 }
 
-/** Shows the view that the address names. A view that stays is only told the rest of the address. */
+/** Shows the view that the address names. If it is shown already, it only gets the rest of the address. */
 async function show() {
   if (!session || seen().length === 0) return;
   const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
@@ -110,7 +110,7 @@ async function show() {
   showConnection();
 }
 
-/** A part of the address, decoded; a malformed one is taken as it is. */
+/** Decodes a part of the address; a malformed one is taken as is. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -139,7 +139,7 @@ function signIn(opened) {
 
 const showDrafts = async (opened) => (await import("./shared/kept-drafts.js")).showKeptDrafts(opened);
 
-/** Says who has signed in and what they need, as there is no view that they may see. */
+/** Says who has signed in and which roles they need, because there is no view that they may see. */
 async function showWithoutRoles() {
   const opened = session;
   const { withoutRoles } = await import("./shared/without-roles.js");
@@ -148,7 +148,7 @@ async function showWithoutRoles() {
   main.querySelector("h1").focus();
 }
 
-/** Signs out, to sign in as somebody else: at the provider, where a person has signed in. */
+/** Signs out, to sign in as somebody else; a person does that at the provider. */
 function useAnother() {
   const { person } = session;
   forgetSignIn();
@@ -156,7 +156,7 @@ function useAnother() {
   signOut(undefined, person && { method: "provider", credentials: asAnother });
 }
 
-/** Signs out on demand. What was typed is forgotten then, which is asked first. */
+/** Signs out on demand. Unsaved input is lost, so the page asks first. */
 async function leave() {
   const drafts = draftCount();
   const question = [`Sign out and discard ${counted(drafts, "draft")}?`, "What you entered has not been saved.", "Sign out"];
@@ -170,11 +170,11 @@ async function leave() {
 }
 
 /**
- * Ends the session; `reason` says why, unless the user wanted it. Drafts are kept for when they sign in again: at once with what
- * the address has brought, `arriving`.
+ * Ends the session; `reason` says why, unless the user asked for it. Drafts are kept for the next sign-in: at once, with the
+ * credentials in the address, if `arriving`.
  */
 function signOut(reason, arriving) {
-  // What is shown only once stays until it is noted.
+  // A secret that is shown only once stays until it is noted.
   const dialogs = [...document.querySelectorAll("dialog[open]:not([data-once])")];
   const keepsDrafts = draftCount() > 0 || dialogs.some(({ dataset }) => "keeps" in dataset);
   for (const dialog of dialogs) dialog.close("kept");
@@ -197,7 +197,7 @@ function signOut(reason, arriving) {
   if (!arriving) ask();
 }
 
-/** Shows whether the rules or rates on the page are those in force. */
+/** Shows if the rules or rates on the page are current. */
 function showConnection() {
   if (!session || !shown) return;
   const who = [session.tenant, session.person?.name].filter(Boolean).join(" · ");
@@ -209,7 +209,7 @@ function showConnection() {
   if (isStale) connection.append(button("Reconnect", { class: "plain", onclick: () => session?.retry() }));
 }
 
-/** Calls `run` at once while changes are received, and otherwise only when that lasts. */
+/** Calls `run` at once while changes are received; otherwise only if that lasts. */
 function debounceStale(run) {
   let timer;
   return () => {
@@ -225,7 +225,7 @@ addEventListener("message", async (event) => event.origin === location.origin &&
 document.addEventListener("visibilitychange", () => session?.follow({ isVisible: !document.hidden }));
 addEventListener("beforeunload", (event) => draftCount() > 0 && event.preventDefault());
 
-// The form is there before the module, which is large.
+// The form appears before the module, which is large, is loaded.
 const ready = init(new URL("../js/engine/tillgate_bg.wasm", import.meta.url));
 signOut(undefined, arrival());
 ready.catch((error) => {

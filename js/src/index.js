@@ -1,4 +1,4 @@
-/** The exports of every entry, wherever it loads the module from. */
+/** The exports of every entry, wherever that loads the module from. */
 
 import { current } from "./shared/engine.js";
 
@@ -10,5 +10,5 @@ export { TillgateError } from "./shared/error.js";
 export { init, initSync } from "./shared/load.js";
 export { calculate, convert, oppositeRate, rateWithMarkup } from "./rates/math.js";
 
-/** A sentence for the cashier about a reason; undefined when the reason is unknown. */
+/** Returns a sentence for the cashier about a reason; undefined if the reason is unknown. */
 export const describe = (reason) => current().describe(String(reason));

@@ -1,4 +1,4 @@
-"""Generates a client of /openapi.json with openapi-python-client, and has it make the calls of an evening against a host: token,
+"""Generates a client of /openapi.json with openapi-python-client, which then makes the calls of an evening to a host: token,
 condition, decision, basket, project, business unit, rate, conversion, import, webhook, event, deliveries.
 
     python tests/generated/clients.py [--program target/debug/tillgate]
@@ -20,12 +20,12 @@ from run import Host, finish
 PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90"
 DAY = "Date, USD, SEK, \n20 November 2026, 1.0842, 11.05, \n"
 
-# What the generator cannot have a client send. The form of the same route is left.
+# A body that generated clients cannot send. The form of the same route remains.
 UNSUPPORTED = {f"Unsupported content type {kind}" for kind in ("application/xml", "application/zip", "text/csv")}
 
 
 def generate(host, folder):
-    """Generates the client; answers whether the generator has understood all."""
+    """Generates the client; returns True if the generator understood everything."""
     (Path(folder) / "openapi.json").write_bytes(host.get("/openapi.json"))
     command = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", "openapi.json", "--output-path", "client"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -42,7 +42,7 @@ class Evening:
         self.results = []
 
     def ask(self, tag, operation, wanted, *path, holds=lambda answer: True, **rest):
-        """Makes a call; answers what the generated code has made of the answer."""
+        """Makes a call; returns the answer as the generated code parsed it."""
         module = importlib.import_module(f"tillgate_client.api.{tag}.{operation}")
         answer = module.sync_detailed(*path, client=self.client, **rest)
         is_right = answer.status_code == wanted and holds(answer.parsed)

@@ -1,5 +1,5 @@
-// The documents of the API, read by others: a generator of TypeScript makes types of /openapi.json, with which a client asks a
-// host; the parser of AsyncAPI finds no fault in /asyncapi.json.
+// Third-party tools read the documents of the API: a TypeScript generator makes types of /openapi.json, and a client with
+// these types calls a host; the parser of AsyncAPI finds no fault in /asyncapi.json.
 //
 //     cargo build && node --test tests/generated/documents.test.mjs
 
@@ -31,7 +31,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Ten calls of a client whose paths, parameters, bodies and answers are checked by the types. */
+/** Ten calls of a client. The types check their paths, parameters, bodies and answers. */
 const CALLS = `
 import createClient from "openapi-fetch";
 import type { paths } from "./api.js";
@@ -82,7 +82,7 @@ test("the package has a type for each problem code", async () => {
 
 test("the parser of AsyncAPI finds no error and no warning, and every channel has a message", async () => {
   const { document, diagnostics } = await new Parser().parse(await (await fetch(`${host.url}/asyncapi.json`)).text());
-  // From 2 on they are advice, such as that there is a later version of AsyncAPI.
+  // Severities from 2 on are advice, for example that there is a later version of AsyncAPI.
   assert.deepEqual(diagnostics.filter(({ severity }) => severity < 2), []);
   const channels = document.channels().all();
   assert.deepEqual(channels.map((channel) => [channel.address(), channel.messages().all().length]), [

@@ -1,4 +1,4 @@
-"""What generated requests need beside the document."""
+"""Additions to the document that generated requests need."""
 
 import os
 
@@ -8,21 +8,21 @@ from schemathesis.generation import GenerationMode
 
 @schemathesis.serializer("application/zip")
 def as_bytes(context, value):
-    """Any text stands for an archive: it must be refused as none."""
+    """Sends any text as an archive: it must be refused."""
     return value if isinstance(value, bytes) else str(value).encode()
 
 
 @schemathesis.hook
 def filter_case(context, case):
-    """The client that asks is not removed or revoked half-way, by itself."""
+    """Keeps the client from removing or revoking itself half-way."""
     own = os.environ["OWN_CLIENT"]
     named = [str(value) for value in (case.path_parameters or {}).values()]
     return own not in named and not _is_only_taken(case)
 
 
 def _is_only_taken(case):
-    """Whether a body that must be refused has null where a member may be left out. The documents do not say that null is taken for
-    that, since generators of clients do not understand members that may be null."""
+    """True if a body that must be refused has null for an optional member. The host accepts that, but the documents do not say so,
+    because generators of clients do not understand members that may be null."""
     meta = case.meta
     return meta is not None and meta.generation.mode == GenerationMode.NEGATIVE and _has_null(case.body)
 

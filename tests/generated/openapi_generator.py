@@ -1,10 +1,10 @@
-"""Generates clients of /openapi.json with openapi-generator, in Python and in TypeScript (typescript-fetch), and has each make the
-calls of an evening against a host.
+"""Generates clients of /openapi.json with openapi-generator, in Python and in TypeScript (typescript-fetch), each of which
+then makes the calls of an evening to a host.
 
     python tests/generated/openapi_generator.py [--program target/debug/tillgate]
 
 The last line is "N passed, N failed": for each language one for its generator and one for each call, and in TypeScript one for the
-compiler. The generator is a Java program; its package on PyPI comes with what runs it.
+compiler. The generator is a Java program; its package on PyPI includes the Java runtime.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Sends requests that are generated from /openapi.json to a host (schemathesis, all checks): as a client that may do everything, and
-as one that may do nothing.
+"""Sends requests generated from /openapi.json to a host (schemathesis, all checks): as a client that may do everything, and as one
+that may do nothing.
 
     python tests/generated/run.py [--program target/debug/tillgate] [--seed N] [--examples N]
 
-No answer may be a 500, have a status or a body that the document does not have, or take what its schema forbids. The last line is
+No answer may be a 500, have a status or a body that the document does not have, or accept a request that its schema forbids. The last line is
 "N passed, N failed": one for each client, and one for the number of requests.
 """
 
@@ -31,7 +31,7 @@ class Host:
         self.operator_file = Path(folder, "operator.json")
         arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", self.operator_file]
         self.log = open(Path(folder, "log"), "w+")
-        # Without a record, what is handed in for it is refused with 503.
+        # Without a decision log, decisions that are handed in are refused with 503.
         environment = {**os.environ, "TILLGATE_DECISIONS__LOG": "decisions.jsonl", **settings}
         self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd=folder, env=environment)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
@@ -71,11 +71,11 @@ class Host:
 
 
 def generate(host, who, client_id, token, seed, examples):
-    """Runs schemathesis; answers whether all checks hold, and how many requests it made."""
+    """Runs schemathesis; returns True if all checks hold, and the number of requests."""
     print(f"== {who}", flush=True)
     command = [Path(sys.executable).with_name("st"), "--config-file", HERE / "schemathesis.toml", "run", f"{host.url}/openapi.json"]
     command += ["--header", f"Authorization: Bearer {token}", "--checks", "all", "--no-color", "--max-examples", examples, "--seed", seed]
-    # Its data base of earlier runs is not wanted where tests run.
+    # Its database of earlier runs must not be where tests run.
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "OWN_CLIENT": client_id, "PYTHONPATH": str(HERE)}
     run = subprocess.run([str(part) for part in command], env=environment, cwd=HERE, capture_output=True, text=True)
     made = re.search(r"([\d,]+) generated", run.stdout)
@@ -110,7 +110,7 @@ def main():
                 holds, count = generate(host, who, client_id, token, arguments.seed, arguments.examples)
                 results.append(holds)
                 made += count
-            # The token that asked last is good until the end, so what was asked was answered to an operator.
+            # The last token is valid until the end, so an operator got all answers.
             host.call("GET", "/v1/tenants", operator)
             print(f"{made} requests in all, at least {LEAST} wanted")
             results.append(made >= LEAST)

@@ -1,12 +1,12 @@
-// The process of an attack. It is told what to do by its parent: `files` to say what is to be in the host's folder,
-// `prepare` with the host, then `attack`.
+// The process of an attack. Its parent sends commands: `files` to get the files of the host's folder, `prepare` with the host,
+// then `attack`.
 
 import { attackOf } from "./attacks.mjs";
 import { administrator } from "./host.mjs";
 import { schedule } from "./schedule.mjs";
 import { Tally } from "./wire.mjs";
 
-// It stands for one on another machine: the host need not wait until it lets go of a processor.
+// The attacker stands for another machine: the host need not wait until it releases a processor.
 schedule(["--idle"], 0);
 
 const attack = attackOf(process.argv[2]);
@@ -18,7 +18,7 @@ const steps = {
     shop.host = host;
     shop.admin = await administrator(host);
     Object.assign(shop, await attack.prepare?.(shop));
-    // What came back until now is not what the attack got.
+    // Answers until now do not belong to the attack.
     shop.tally = new Tally();
   },
   attack: async () => {

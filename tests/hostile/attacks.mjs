@@ -17,17 +17,17 @@ import * as webhooks from "./webhooks.mjs";
 
 const GROUPS = [registrations, decisions, readers, bodies, tenants, connections, tokens, streams, rates, rooms, webhooks];
 
-/** What is measured when nobody attacks: how far the figures of this machine can be trusted. */
+/** The measurement without an attack, which shows how far this machine's figures can be trusted. */
 const NOTHING = { name: "nothing", run: (_, until) => sleep(until - performance.now()) };
 
 /**
- * An attack: `{ name, seconds, openFiles, isOfTenant, files(), prepare(shop), run(shop, until) }`. One that is of the good
- * tenant itself may keep it waiting a little. `files` returns what is in the
- * host's folder, such as its configuration; `prepare` returns what `run` finds in the shop beside `{ host, admin, tally }`.
+ * An attack: `{ name, seconds, openFiles, isOfTenant, files(), prepare(shop), run(shop, until) }`. An attack by the good
+ * tenant itself may delay that tenant a little. `files` returns the contents of the host's folder, such as its configuration;
+ * `prepare` returns what `run` finds in the shop beside `{ host, admin, tally }`.
  */
 export const attacks = [NOTHING, ...GROUPS.flatMap((group) => group.attacks)];
 
-/** A check of what is answered, whatever time it takes: `{ name, openFiles, files(), waits, run(shop) }`; it throws. */
+/** A check of answers, whatever time they take: `{ name, openFiles, files(), waits, run(shop) }`; it throws. */
 export const checks = [...GROUPS, fuzz].flatMap((group) => group.checks ?? []);
 
 export const attackOf = (name) => attacks.find((attack) => attack.name === name);

@@ -1,4 +1,4 @@
-// Large bodies: as large as they may be, compressed, and uploads that stop.
+// Large bodies: of the maximum size, compressed, and uploads that stop.
 
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
@@ -9,10 +9,10 @@ import { DROP_PATIENCE_MS, MAX_ERROR, ask, flood, freshAddress, haveEnded, head,
 const MEBIBYTE = 1 << 20;
 const MAX_PROJECT = 32 * MEBIBYTE;
 
-/** How long a body may make no progress, and some time more for a busy machine. */
+/** How long a body may make no progress, plus some time for a busy machine. */
 const DROPPED_AFTER_S = 15;
 
-/** 32 MiB of which nothing counts. */
+/** 32 MiB of ignored data. */
 function largeProject() {
   const [before, after] = ['{"restrictions":[],"x":[0', "]}"];
   const zeros = Math.floor((MAX_PROJECT - before.length - after.length) / 2);
@@ -21,13 +21,13 @@ function largeProject() {
 
 const path = `/api/v1/projects/${projectId(1)}`;
 
-/** An upload that announces a body, of which it has the beginning. */
+/** An upload that announces a body and sends only its beginning. */
 const upload = (line, length, beginning, headers = {}) =>
   Buffer.concat([Buffer.from(head(line, { "Content-Type": "application/json", "Content-Length": length, ...headers })), Buffer.from(beginning)]);
 
 const projectUpload = ({ token }, beginning) => upload(`PUT ${path}`, MAX_PROJECT, beginning, { Authorization: `Bearer ${token}` });
 
-/** Opens uploads from each of some addresses; all of them stop. */
+/** Opens uploads from each of several addresses; all of them stop. */
 function stalled({ host }, addresses, ofEach, bytes) {
   return Array.from({ length: addresses }, () => freshAddress()).flatMap((from) =>
     Array.from({ length: ofEach }, () => {
@@ -38,7 +38,7 @@ function stalled({ host }, addresses, ofEach, bytes) {
   );
 }
 
-/** Counts the uploads that are answered or dropped within a time; the others are ended, and counted as never dropped. */
+/** Counts the uploads that are answered or dropped in time; the others are ended, and counted as never dropped. */
 async function countDropped(uploads, tally, ms) {
   const states = await haveEnded(uploads, ms);
   uploads.forEach(({ received }, at) => {
@@ -73,7 +73,7 @@ export const attacks = [
   uploading("projects-large", {}, largeProject),
   uploading("projects-gzip", { "content-encoding": "gzip" }, () => gzipSync(largeProject(), { level: 9 })),
   stalling("uploads-stalled", { ofEach: 200, bytes: (shop) => projectUpload(shop, "x".repeat(1_000)) }),
-  // All but the end: each takes as much memory as it may.
+  // All but the end: each takes the most memory that it may.
   stalling("uploads-almost", { ofEach: 64, bytes: (shop) => projectUpload(shop, largeProject().subarray(0, -1_000)), seconds: 2 * DROPPED_AFTER_S }),
   stalling("uploads-evaluations", {
     ofEach: 900,

@@ -1,4 +1,4 @@
-// What anyone can do to connections and to the heads of requests.
+// Attacks that anyone can make with connections and heads of requests.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -10,10 +10,10 @@ import { DROP_PATIENCE_MS, ask, exchange, flood, freshAddress, haveEnded, head, 
 const CLOSE = { Connection: "close" };
 const IN_TURN = 20_000;
 
-/** How long a head may take, and some time more for a busy machine. */
+/** How long a head may take, plus some time for a busy machine. */
 const DROPPED_AFTER_S = 15;
 
-/** Requests whose head is more than a host should read. */
+/** Requests with a larger head than a host should read. */
 const BOMBS = {
   "a long header": head("GET /healthz", { ...CLOSE, X: "x".repeat(20 << 10) }),
   "many headers": head("GET /healthz", { ...CLOSE, ...Object.fromEntries(Array.from({ length: 140 }, (_, at) => [`X-${at}`, "x"])) }),
@@ -21,12 +21,12 @@ const BOMBS = {
   "a head without end": `GET /healthz HTTP/1.1\r\nHost: x\r\n${"X: x\r\n".repeat(10_000)}`,
 };
 
-/** What is no request. */
+/** Not a request. */
 const garbage = () => [randomBytes(2_000), "\0".repeat(2_000), "\r\n".repeat(1_000), "GET\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"];
 
 const deep = (depth, [opening, inner, closing]) => opening.repeat(depth) + inner + closing.repeat(depth);
 
-/** JSON that is nested as deeply as a body has room for. */
+/** JSON nested as deeply as a body has room for. */
 const NESTED = [
   ["[", "1", "]"],
   ['{"a":', "1", "}"],
@@ -36,7 +36,7 @@ const NESTED = [
 /** Queries that are long, or have very many parameters. */
 const QUERIES = ["x".repeat(15_000), "a=1&".repeat(3_700), "%41=%42&".repeat(1_800), "businessUnit=a&".repeat(1_000)];
 
-/** Sends heads that never end, a byte a second. */
+/** Sends heads that never end, one byte per second. */
 async function slowHeads({ host, tally }, from, count, until) {
   const connections = Array.from({ length: count }, () => open(host, { from }));
   for (const { socket } of connections) socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nX: ");
@@ -51,7 +51,7 @@ async function slowHeads({ host, tally }, from, count, until) {
   for (const { socket } of connections) socket.destroy();
 }
 
-/** Asks the same without a token from some connections. */
+/** Sends one request without a token repeatedly, on several connections. */
 const anonymous = (name, request) => ({
   name,
   run: ({ host, tally }, until) => {

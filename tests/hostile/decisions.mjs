@@ -1,5 +1,5 @@
-// Decisions and catalogs that cost much: names that grow when they are escaped, bodies as large as they may be, as many
-// results as there may be, answers to be compressed, and projects that are prepared in turn.
+// Expensive decisions and catalogs: names that grow when escaped, bodies of the maximum size, the most results, compressed
+// answers, and projects that are prepared in turn.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -26,16 +26,16 @@ const basket = (body) => ({ method: "POST", path: "/api/v1/evaluations", body })
 
 const shoutingBasket = () => basket({ items: items(800), projectId: projectId(1), context: {} });
 
-/** Has what is not known in a body ignored, so that it is read to its end. */
+/** Makes the host ignore unknown members of a body, so that it reads to the end. */
 const headers = { prefer: "handling=lenient" };
 
-/** A body of as many bytes as one may have. */
+/** A body of the maximum size. */
 const large = (body) => {
   const text = JSON.stringify(body);
   return `${text.slice(0, -1)},"x":"${"x".repeat(MEBIBYTE - text.length - 8)}"}`;
 };
 
-/** The same, of many small members: what a parser likes least. */
+/** The same, with many small members: the worst case for a parser. */
 const manySmall = (body) => {
   const text = JSON.stringify(body);
   const member = (at) => `,"m${at}":[{}]`;
@@ -50,7 +50,7 @@ export async function decider({ host, admin }) {
   const { token } = await admin.client(TENANT, ["ecs.editor", "ecs.evaluator"]);
   const must = async (request) => {
     let answer;
-    // Uploads of the same tenant that stopped may have all of its room until they are dropped.
+    // Stopped uploads of the same tenant may take all of its room until they are dropped.
     do answer = await ask(host, { ...request, token });
     while (answer.status === 503);
     if (![200, 201].includes(answer.status)) throw new Error(`${answer.what}: ${answer.status} ${answer.body.toString().slice(0, 200)}`);
@@ -76,7 +76,7 @@ async function manyConditions(shop, count) {
   return { token };
 }
 
-/** Asks the same from many connections, and throws away what is answered. */
+/** Repeats a request on many connections, and discards the answers. */
 const repeated = (workers, request) => ({ host, token, tally }, until) => {
   const agents = Array.from({ length: workers }, () => keepAlive());
   const asked = { ...request(), token, keeps: LITTLE };

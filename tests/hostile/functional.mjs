@@ -1,5 +1,5 @@
-// The checks of what is answered: statuses, sizes, connections that are dropped. Those that need no host of their own
-// share one, and those that only wait do so together.
+// The checks of answers: statuses, sizes, dropped connections. Checks that need no host of their own share one, and those that
+// only wait run at the same time.
 
 import { administrator, startHost } from "./host.mjs";
 import { Tally } from "./wire.mjs";

@@ -1,5 +1,5 @@
-// Starts the program with its default limits on an empty store in a folder of its own, and creates tenants and clients
-// through its routes.
+// Starts the program with its default limits on an empty store in its own folder, and creates tenants and clients through its
+// routes.
 
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,8 +11,8 @@ import { ask, freshAddress, json } from "./wire.mjs";
 const AUDIENCE = "https://api.tillgate.example";
 
 /**
- * Starts a host; `openFiles` limits its open files, `files` are put in its folder, `store` is the URL of its store. Returns `{ port, pid,
- * operator, log, memory, peak, forgetPeak, end }`, where memory is in MiB.
+ * Starts a host; `openFiles` limits its open files, `files` are put into its folder, `store` is the URL of its store. Returns
+ * `{ port, pid, operator, log, memory, peak, forgetPeak, end }`, where memory is in MiB.
  */
 export async function startHost(program, { openFiles, files, store } = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-hostile-`);
@@ -22,7 +22,7 @@ export async function startHost(program, { openFiles, files, store } = {}) {
   const limit = openFiles ? `ulimit -n ${openFiles}; ` : "";
   const child = spawn("bash", ["-c", `${limit}exec "$@"`, "bash", ...serve], { cwd: folder, stdio: ["ignore", "pipe", log] });
   closeSync(log);
-  // Not that of whoever measures.
+  // The host must not inherit the priority of the measuring process.
   setPriority(child.pid, 0);
   const kill = () => {
     child.kill("SIGKILL");
@@ -45,14 +45,14 @@ export async function startHost(program, { openFiles, files, store } = {}) {
   return {
     port,
     pid: child.pid,
-    /** Not on a store that another host has used. */
+    /** Undefined on a store that another host has used. */
     operator: existsSync(`${folder}/operator.json`) ? JSON.parse(readFileSync(`${folder}/operator.json`, "utf8")) : undefined,
     log: logged,
     memory: () => status("VmRSS"),
     peak: () => status("VmHWM"),
-    /** The peak counts from now on. */
+    /** Resets the peak. */
     forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, "5"),
-    /** Ends the host; returns what it ended with, 0 when all is well. */
+    /** Ends the host; returns its exit code, 0 if all is well. */
     end: async () => {
       child.kill("SIGTERM");
       const code = await ended;
@@ -70,7 +70,7 @@ export async function tokenOf(host, { clientId, clientSecret }) {
   return json(answer).access_token;
 }
 
-/** A request for a token, as `ask` takes it. */
+/** A request for a token, in the form that `ask` takes. */
 export function tokenRequest({ clientId, clientSecret }, from = freshAddress()) {
   return {
     method: "POST",
@@ -81,19 +81,19 @@ export function tokenRequest({ clientId, clientSecret }, from = freshAddress()) 
   };
 }
 
-/** What creates tenants, templates and clients, with the operator's token. */
+/** The functions that create tenants, templates and clients, with the operator's token. */
 export async function administrator(host) {
   const token = await tokenOf(host, host.operator);
   let clients = 0;
 
-  /** Sends a request with the operator's token; any other status than this one is an error. */
+  /** Sends a request with the operator's token; any other status is an error. */
   const must = async (status, request) => {
     const answer = await ask(host, { token, ...request });
     if (answer.status !== status) throw new Error(`${answer.what}: ${answer.status} ${answer.body.toString().slice(0, 300)}`);
     return answer;
   };
 
-  /** Creates a template of a tenant, which is created too; returns the answer, whatever it is. */
+  /** Creates a template and its tenant; returns the answer, whatever it is. */
   const template = (tenant, softwareId, claimsSchema, roles = []) => {
     const body = { softwareId, softwareVersion: "1", name: softwareId, claimsSchema, roles: roles.map((roleId) => ({ roleId })) };
     return ask(host, { method: "POST", path: `/v1/tenants/${tenant}/templates`, body, token });
@@ -114,13 +114,13 @@ export async function administrator(host) {
   return { token, must, template, client };
 }
 
-/** A registration, as `ask` takes it: without a token, from an address of its own. */
+/** A registration in the form that `ask` takes: without a token, from its own address. */
 export function registration(tenantId, softwareId, claims, from = freshAddress()) {
   const body = { softwareId, softwareVersion: "1", usingGlobalTemplate: false, tenantId, claims };
   return { method: "POST", path: "/v1/registration", body, from, token: undefined };
 }
 
-/** Puts a condition that allows customers of 18 and more. */
+/** Puts a condition that allows customers from a minimum age on. */
 export const ageCondition = (id, minimum_age = 18) => ({
   method: "PUT",
   path: `/api/v1/entity-conditions/${id}`,

@@ -1,4 +1,4 @@
-// Identity providers that the host trusts: one whose keys are in a file, and one that never answers.
+// Identity providers that the host trusts: one with its keys in a file, and one that never answers.
 
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer } from "node:net";
@@ -8,7 +8,7 @@ const KID = "known";
 
 const base64url = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Starts a server that takes every connection and answers none; `dialled()` says how many there were. */
+/** Starts a server that accepts every connection and answers none; `dialled()` returns their number. */
 export async function silentServer() {
   let count = 0;
   const server = createServer((socket) => {
@@ -20,7 +20,7 @@ export async function silentServer() {
   return { port: server.address().port, dialled: () => count };
 }
 
-/** Returns the files of a host that trusts two issuers, and what makes tokens of theirs. */
+/** Returns the files of a host that trusts two issuers, and functions that make their tokens. */
 export async function issuers() {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const jwk = { ...publicKey.export({ format: "jwk" }), kid: KID, alg: "ES256", use: "sig" };
@@ -48,7 +48,7 @@ groups = { "shop" = ["ecs.editor", "ecs.evaluator"] }
       const signature = sign("sha256", Buffer.from(signed), { key: privateKey, dsaEncoding: "ieee-p1363" });
       return `${signed}.${signature.toString("base64url")}`;
     },
-    /** A token of a key that nobody knows. */
+    /** A token of an unknown key. */
     unknownKey: (issuer) => {
       const kid = createHash("sha256").update(randomUUID()).digest("hex");
       const header = base64url({ alg: "ES256", typ: "JWT", kid });

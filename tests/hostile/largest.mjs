@@ -1,10 +1,10 @@
-// How long a change at the top of a large tenant takes until it has reached all shops.
+// Measures how long a change at the top of a large tenant takes to reach all shops.
 //
 //   node tests/hostile/largest.mjs [--shops N] [--groups N] [--program PATH]
 //
-// The company sets 10,000 rates, and so does each group below it, of other keys: a shop uses 20,000, and shops of different
-// groups use different ones. Then one rate of the company is set, and after that a hundred. Each time it prints how long it
-// took until all shops had it, the memory of the host before and at most, and the latencies of another tenant's decisions.
+// The company sets 10,000 rates, and so does each group below it, with other keys: a shop uses 20,000, and shops of different
+// groups use different ones. Then the company sets one rate, and after that a hundred. Each time it prints the time until all
+// shops had it, the memory of the host before and at most, and the latencies of another tenant's decisions.
 
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,10 +18,10 @@ import { ask, json, keepAlive } from "./wire.mjs";
 
 const TENANT = "exchange";
 
-/** How many rates are set in one request. */
+/** The rates per request. */
 const AT_ONCE = 1_000;
 
-/** How often it is asked whether all shops have a change. */
+/** The interval of asking if all shops have a change. */
 const POLL_MS = 50;
 
 const { values } = parseArgs({
@@ -37,7 +37,7 @@ const [shops, groups] = [Number(values.shops), Number(values.groups)];
 const MORE_CURRENCIES = "MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MZN NAD NGN NIO NPR OMR PAB PEN PGK PKR PYG QAR RSD RWF SAR SCR".split(" ");
 const ALL_CURRENCIES = [...MANY_CURRENCIES, ...MORE_CURRENCIES];
 
-/** So many rates of keys from a place on, both ways of a pair next to each other; their values depend on the seed. */
+/** Rates with keys from a place on, both directions of a pair in a row; their values depend on the seed. */
 function ratesOf(from, count, seed) {
   const keys = [];
   for (const exchangeRateType of ["SALES", "PURCHASE", "INTERCOMPANY"]) {
@@ -64,7 +64,7 @@ try {
     if (![200, 201].includes(answer.status)) throw new Error(`${answer.what}: ${answer.status} ${answer.body.toString().slice(0, 200)}`);
     return answer;
   };
-  /** Until no change has shops left to visit; a change is named in the answer that made it. */
+  /** Waits until no change has shops left to visit; the answer that made a change names it. */
   const settled = async (answer) => {
     const id = json(answer).correlationId;
     for (;;) {

@@ -1,4 +1,4 @@
-// One attack on a host of its own: idle, during, and a while after.
+// One attack on its own host: idle, during, and a while after.
 
 import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,21 +9,21 @@ import { hasGivenBack } from "./report.mjs";
 import { schedule } from "./schedule.mjs";
 import { Watch } from "./watch.mjs";
 
-/** How long the good tenant asks before it is measured, so that all is loaded. */
+/** How long the good tenant asks before it is measured, so that everything is loaded. */
 const WARM_UP_MS = 2_000;
 
-/** How often it is looked at whether the host has given memory back. */
+/** The interval of checking if the host has released memory. */
 const SETTLE_STEP_MS = 2_000;
 
 /**
- * Lets the good tenant ask in time while the host keeps all processors busy, where that is permitted: it stands for one on
- * another machine. The attacker and the host are begun afterwards and go on like everybody else (`--reset-on-fork`).
+ * Gives the good tenant priority while the host keeps all processors busy, if permitted, because it stands for another
+ * machine. The attacker and the host are started afterwards with ordinary priority (`--reset-on-fork`).
  */
 function goFirst() {
   schedule(["--reset-on-fork", "--fifo"], 10);
 }
 
-/** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. With `onRedis` the store is a Redis of its own. */
+/** Returns `{ idle, during, memory: { idle, peak, after }, counts, faults }`. With `onRedis` the store is its own Redis. */
 export async function measure(program, attack, { idleSeconds, settleSeconds, onRedis }) {
   goFirst();
   const attacker = new Attacker(attack.name);
@@ -62,7 +62,7 @@ export async function measure(program, attack, { idleSeconds, settleSeconds, onR
     return { idle, during, memory, counts, faults, isOfTenant: attack.isOfTenant };
   } finally {
     attacker.end();
-    // Once more does no harm.
+    // Ending it twice does no harm.
     await host?.end();
     redis?.end();
   }

@@ -1,4 +1,4 @@
-// Changes of exchange rates that reach very many shops, large documents, and plans of what would change.
+// Changes of exchange rates that reach very many shops, large documents, and dry runs.
 
 import assert from "node:assert/strict";
 
@@ -17,7 +17,7 @@ const TYPES = ["SALES", "PURCHASE", "INTERCOMPANY"];
 
 export const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
 
-/** So many rates, each of a key of its own. */
+/** This number of rates, each with its own key. */
 export function manyRates(count, seed = 0) {
   const rates = [];
   for (const exchangeRateType of TYPES) {
@@ -57,7 +57,7 @@ async function manyRatesEach(shop, groups) {
   return { token, groups };
 }
 
-/** A company of 10,000 rates, and groups below it that are not alike. */
+/** A company with 10,000 rates, and different groups below it. */
 async function mostRates(shop, groups) {
   const { token } = await shop.admin.client(TENANT, ["exr.editor"]);
   await put(shop, token, unit("company", "COMPANY"));
@@ -69,7 +69,7 @@ async function mostRates(shop, groups) {
   return { token, groups };
 }
 
-/** Levels of 10,000 rates, each below the other. */
+/** Levels of 10,000 rates, each below the one before. */
 async function deep(shop, levels) {
   const { token } = await shop.admin.client(TENANT, ["exr.editor"]);
   for (let level = 0; level < levels; level += 1) {
@@ -99,7 +99,7 @@ const converting = (businessUnitId) => ({
   body: { businessUnitId, exchangeRateType: "SALES", from: "EUR", to: "SEK", amount: 100, withMarkup: false },
 });
 
-/** Every way to read rates, of one unit after the other. */
+/** All ways to read rates, of one unit after another. */
 function reading({ groups }, number) {
   const id = `group-${number % groups}`;
   const ways = [
@@ -119,7 +119,7 @@ export const rate = (id, rateValue, query = "") => ({
   body: { rateValue },
 });
 
-/** A company with shops, and who may change its rates. */
+/** A company with shops, and a client that may change its rates. */
 export async function company(shop, shops) {
   const { token } = await shop.admin.client(TENANT, ["exr.editor", "exr.subscriber"]);
   await put(shop, token, unit("company", "COMPANY"));
@@ -135,7 +135,7 @@ export async function company(shop, shops) {
   return { token };
 }
 
-/** Reference rates of all days since there are any. */
+/** Reference rates of all days since the first. */
 function longHistory() {
   const rows = [`Date,${CURRENCIES.join(",")},`];
   const rateOf = (day, at) => `${1 + ((day * 7 + at) % 900)}.${1_000 + ((day * 13 + at) % 8_999)}`;
@@ -154,7 +154,7 @@ const importing = (body) => ({
   body,
 });
 
-/** An attack that asks from some connections, each in its turn. */
+/** An attack that asks on several connections, each in turn. */
 const asking = (name, workers, prepare, request) => ({
   name,
   prepare,

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { largeCatalog } from "./decisions.mjs";
 import { DROP_PATIENCE_MS, ask, freshAddress, head, open } from "./wire.mjs";
 
-/** How long the answers may take to fill what buffers there are, and then make no progress, on a busy machine. */
+/** The time for answers to fill all buffers and then make no progress, on a busy machine. */
 const DROPPED_AFTER_S = 30;
 
 /** The sockets that others open and close meanwhile. */
@@ -15,7 +15,7 @@ const OTHERS = 5;
 
 const addresses = (count) => Array.from({ length: count }, () => freshAddress());
 
-/** Opens connections from some addresses that ask several times and do not read. */
+/** Opens connections from several addresses that ask repeatedly and do not read. */
 function neverRead({ host }, from, connectionsOfEach, request, times = 50) {
   const asked = request.repeat(times);
   return from.flatMap((address) =>
@@ -27,7 +27,7 @@ function neverRead({ host }, from, connectionsOfEach, request, times = 50) {
   );
 }
 
-/** The sockets that the host has open: whoever does not read learns nothing of the end of a connection. */
+/** The host's open sockets: a client that does not read never learns that a connection ended. */
 const socketsOf = ({ pid }) => {
   const folder = `/proc/${pid}/fd`;
   const isSocket = (name) => {
@@ -40,7 +40,7 @@ const socketsOf = ({ pid }) => {
   return readdirSync(folder).filter(isSocket).length;
 };
 
-/** Waits until the host has as few sockets as before, at most until a time; returns how many there are more. */
+/** Waits until the host has as few sockets as before, for a limited time; returns the number of additional ones. */
 async function untilDropped(host, before, until) {
   for (;;) {
     const more = socketsOf(host) - before;
@@ -61,7 +61,7 @@ const attack = (name, { openFiles, addressCount, connectionsOfEach, prepare, req
     const { host, tally } = shop;
     const before = socketsOf(host);
     const readers = neverRead(shop, addresses(addressCount), connectionsOfEach, request(shop), times);
-    // What is too many is refused at once, the others are taken.
+    // Excess requests are refused at once, the others accepted.
     await sleep(2_000);
     tally.count("taken", Math.max(0, socketsOf(host) - before));
     const kept = await untilDropped(host, before, until);
@@ -72,7 +72,7 @@ const attack = (name, { openFiles, addressCount, connectionsOfEach, prepare, req
 
 const CONDITIONS = Array.from({ length: 64 }, (_, at) => `condition-${at}`);
 
-/** A basket with as many results as there may be, none of which is in force: no condition need exist. */
+/** A basket with the most results, none in force: no condition need exist. */
 function basketRequest({ token }) {
   const items = Array.from({ length: 1_000 }, (_, at) => ({ id: `item-${at}`, conditionIds: CONDITIONS }));
   const body = JSON.stringify({ items, context: {} });

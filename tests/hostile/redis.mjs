@@ -1,4 +1,4 @@
-// A Redis of its own for a run, on a free port.
+// A Redis for one run, on a free port.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -14,11 +14,11 @@ const answers = (port) =>
     socket.on("close", () => {}).end();
   });
 
-/** What it writes to disk before it answers, as a host asks of it; or nothing. */
+/** The options for writing to disk before it answers, as a host requires; or none. */
 const DURABLE = ["--appendonly", "yes", "--appendfsync", "always", "--aof-load-truncated", "no", "--save", ""];
 const VOLATILE = ["--appendonly", "no", "--save", ""];
 
-/** Starts a server: `{ url, bytes(), memory(), end() }`, which takes so many bytes of its disk and of memory. */
+/** Starts a server: `{ url, bytes(), memory(), end() }`, the bytes that it takes on disk and in memory. */
 export async function startRedis({ isDurable = false } = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-redis-`);
   const port = await freePort();

@@ -1,5 +1,5 @@
-// Anyone may register, and administrators of tenants say what is accepted: schemas and patterns that cost much to check
-// or to compile, and places of pending clients that are taken away.
+// Anyone may register, and administrators of tenants define what is accepted: schemas and patterns that are expensive to check
+// or compile, and taking all places of pending clients.
 
 import assert from "node:assert/strict";
 
@@ -8,7 +8,7 @@ import { MAX_ERROR, ask, flood, freshAddress, json } from "./wire.mjs";
 
 const TENANT = "registrar";
 
-/** Some names are required as often as a list refers to them. */
+/** Requires some names once per reference in a list. */
 const requiring = (names, references) => ({
   definitions: { all: { required: Array.from({ length: names }, (_, at) => `name${at}`) } },
   allOf: Array.from({ length: references }, () => ({ $ref: "#/definitions/all" })),
@@ -17,7 +17,7 @@ const requiring = (names, references) => ({
 /** 52 KB: 4,000 names, 600 times. */
 const LARGE = requiring(4_000, 600);
 
-/** Creates the heaviest template of that kind that is taken; returns its name. */
+/** Creates the heaviest accepted template of that kind; returns its name. */
 async function heaviest(admin) {
   const make = async (names, references) => {
     const name = `heavy-${names}-${references}`;
@@ -36,14 +36,14 @@ async function heaviest(admin) {
   return best;
 }
 
-/** Patterns that compile to almost as much as one may. */
+/** Patterns that compile to almost the allowed size. */
 const patterned = (count, pattern) => ({
   properties: Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: "string", pattern: `${pattern}${at}` }])),
 });
 
 const BACKTRACKING = patterned(32, "(?:x{0,500}){0,20}y");
 
-/** Templates whose patterns take long to compile; returns their names. */
+/** Templates with patterns that take long to compile; returns their names. */
 async function patternedTemplates(admin, count) {
   const sizes = [1_500, 1_000, 700, 500];
   const made = [];

@@ -1,7 +1,7 @@
-// What was measured, as a row of a table, and the bounds that it breaks.
+// The measurements as a row of a table, and the bounds that they break.
 
 const MAX_P99_MS = 25;
-/** Of small and of large requests, where one of the tenant itself attacks. */
+/** For small and large requests, during an attack by the tenant itself. */
 const MAX_OWN_MS = 100;
 const MAX_PEAK_MIB = 512;
 const MAX_AFTER_MIB = 128;
@@ -40,10 +40,10 @@ export function row(name, { idle, during, memory, counts }) {
   ]);
 }
 
-/** Whether the host has given back the memory that an attack took. */
+/** True if the host has released the memory that an attack took. */
 export const hasGivenBack = ({ idle, after }) => after - idle <= MAX_AFTER_MIB;
 
-/** The bounds that are broken, in sentences. */
+/** The broken bounds, in sentences. */
 export function brokenBounds({ during, memory, faults, isOfTenant }) {
   const broken = [...faults];
   const now = during.quantile(0.99);

@@ -1,5 +1,5 @@
-// Requests that read much more than they send: dry runs, histories, lists. What they read must be bounded however many ask
-// at once, and nothing is begun for those who have gone. And what a tenant notices of a viewer of its own.
+// Requests that read much more than they send: dry runs, histories, lists. Their reading must be bounded, however many ask at
+// once, and nothing may start for clients that have gone. Also the effect of a tenant's own viewer on it.
 
 import { decider, project, projectId } from "./decisions.mjs";
 import { ageCondition } from "./host.mjs";
@@ -9,7 +9,7 @@ import { LITTLE, ask, flood, head, keepAlive, open } from "./wire.mjs";
 const TENANT = "exchange";
 const CALLERS = 200;
 
-/** Asks from many connections at once, and throws away what is answered. */
+/** Asks on many connections at once, and discards the answers. */
 const asking = (request) => ({ host, token, tally }, until) => {
   const agents = Array.from({ length: CALLERS }, () => keepAlive());
   return flood(CALLERS, until, async (worker, round) => {
@@ -60,7 +60,7 @@ async function templates({ admin }) {
   return { token };
 }
 
-/** A rule that takes long to look through. */
+/** A rule that takes long to analyze. */
 const complicated = (number) =>
   project(number, Array.from({ length: 400 }, (_, at) => ({ type: "BLACKLIST", propertyName: `p${at % 20}`, deniedValues: Array.from({ length: 50 }, (_, value) => `v${(at * 7 + value) % 900}`) })));
 
@@ -78,7 +78,7 @@ async function askAndGo({ host, token, tally }, until, connections) {
 
 const history = () => ({ path: `/api/v1/projects/${projectId(1)}/history?limit=1000` });
 
-/** A tenant whose own viewer asks for all that costs much. */
+/** A tenant whose own viewer makes all expensive requests. */
 async function goodTenant(shop) {
   const { token } = await shop.admin.client("good", ["ecs.editor"]);
   const must = async (request) => {

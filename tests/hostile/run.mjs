@@ -1,16 +1,16 @@
-// Attacks the program, and says whether a tenant that behaves well notices.
+// Attacks the program, and reports if a well-behaved tenant notices.
 //
 //   node tests/hostile/run.mjs [--only NAME ...] [--program PATH] [--idle SECONDS] [--settle SECONDS] [--store redis]
 //   node tests/hostile/run.mjs --functional [--only NAME ...] [--program PATH]
 //   node tests/hostile/run.mjs --fuzz bodies|trees|race [--minutes N] [--seed N] [--program PATH]
 //   node tests/hostile/run.mjs --list
 //
-// Each attack has a host of its own, with the default limits. It comes from a process that has only the processor time that
-// the others leave, and the good tenant's goes first, as if both were on other machines. The table has the latencies of
-// the good tenant before and during it, and the host's memory before, at most during, and afterwards: once it has been
-// given back, or when SECONDS are over. It exits with 1 if a bound is broken. With `--functional` only statuses, sizes and
-// dropped connections are checked, on one host, and no time is measured; the fuzzers look for some seconds each. With `--fuzz`
-// one of them looks for minutes (`fuzz/README.md`).
+// Each attack has its own host, with the default limits. It runs in a process with only the processor time that the others
+// leave, and the good tenant's process goes first, as if both were on other machines. The table has the latencies of the good
+// tenant before and during it, and the host's memory before, at most during, and afterwards: once it is released, or after
+// SECONDS. Exits with 1 if a bound is broken. With `--functional` only statuses, sizes and dropped connections are checked, on
+// one host, and no time is measured; the fuzzers run for some seconds each. With `--fuzz` one of them runs for minutes
+// (`fuzz/README.md`).
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";

@@ -1,9 +1,9 @@
-// When a process gets a processor. Whoever measures must know that this was refused: latencies then include the wait for
-// a processor that others have on the same machine.
+// Sets a process's scheduling. The measuring process must know if this was refused: latencies then include the wait for a
+// processor that others use on the same machine.
 
 import { spawnSync } from "node:child_process";
 
-/** Has this process scheduled by a policy of `chrt` from now on; says so when that cannot be. */
+/** Schedules this process by a policy of `chrt` from now on; says so if this is impossible. */
 export function schedule(policy, priority) {
   const { status, error, stderr } = spawnSync("chrt", [...policy, "--pid", String(priority), String(process.pid)], { encoding: "utf8" });
   if (status === 0) return;

@@ -1,4 +1,4 @@
-// Answers that do not end: hundreds of listeners of changes, and of a topic.
+// Answers without end: hundreds of listeners to changes, and to a topic.
 
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { ask, flood, freshAddress, head, keepAlive, open } from "./wire.mjs";
 const CHANGES = "/api/v1/catalog/changes";
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1?after=earliest";
 
-/** How much of a stream is kept: all of them together would keep this machine busy. */
+/** How much of a stream is kept: keeping all of them would keep this machine busy. */
 const KEEPS = 64 << 10;
 
 /** Opens streams, and reads them. */
@@ -23,7 +23,7 @@ function follow({ host, token }, path, from, count) {
   });
 }
 
-/** An attack by many streams, which get something again and again. */
+/** An attack by many streams that get something repeatedly. */
 const streaming = (name, { addresses, path, prepare, change, everyMs }) => ({
   name,
   seconds: 20,

@@ -1,4 +1,4 @@
-// One tenant that has very much, and very many tenants that have nothing.
+// One tenant with very much data, and very many tenants without any.
 
 import assert from "node:assert/strict";
 
@@ -10,7 +10,7 @@ const MANY_CONDITIONS = 20_000;
 const MANY_TENANTS = 4_000;
 const WRITERS = 32;
 
-/** What refuses one more condition. */
+/** The statuses that refuse one more condition. */
 const FULL = [409, 413, 429];
 
 async function editor({ admin }) {
@@ -18,7 +18,7 @@ async function editor({ admin }) {
   return { token };
 }
 
-/** Writes conditions until there are as many, or no more are taken; returns how many there are. */
+/** Writes conditions up to a number, or until no more are accepted; returns their number. */
 async function writeConditions({ host, token, tally }, count, until = Infinity) {
   const agents = Array.from({ length: WRITERS }, () => keepAlive());
   let [next, written, isFull] = [0, 0, false];
@@ -44,7 +44,7 @@ const trusting = async () => {
 
 const tenantOf = (number) => `named-${number}`;
 
-/** Users of one tenant after the other, each with a token of its own. When all tenants have asked, they ask again. */
+/** Users of one tenant after another, each with its own token. After the last tenant they start again. */
 const naming = (name, tenants, seconds, requests) => ({
   name,
   seconds,

@@ -1,4 +1,4 @@
-// The token service: tokens for the asking, wrong secrets, and forged tokens.
+// The token service: unlimited requests for tokens, wrong secrets, and forged tokens.
 
 import assert from "node:assert/strict";
 
@@ -11,7 +11,7 @@ async function client({ admin }) {
   return { client: await admin.client(TENANT, ["ecs.evaluator"]) };
 }
 
-/** A token whose signature is another one's. */
+/** A token with the signature of another. */
 function forged(token, number) {
   const [header, , signature] = token.split(".");
   const claims = { ...JSON.parse(Buffer.from(token.split(".")[1], "base64url")), jti: `forged-${number}` };

@@ -1,6 +1,6 @@
-// The tenant that behaves well: it evaluates ten times a second on one connection, and once a second on a new one. Twice a
-// second it sends a request that is too large to be decided by the threads that serve. A request is due by the clock, and
-// its latency counts from then on, whatever the requests before it took.
+// The well-behaved tenant: it evaluates ten times a second on one connection, and once a second on a new one. Twice a second
+// it sends a request that is too large for the serving threads to decide. A request is due by the clock, and its latency
+// counts from then on, however long the requests before it took.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -15,10 +15,10 @@ const LARGE_EVERY_MS = 500;
 /** Requests of more than 16 KiB need a permit on the host. */
 const LARGE = "x".repeat(20 << 10);
 
-/** A request that was not answered within this time is lost. */
+/** A request without an answer within this time is lost. */
 const PATIENCE_MS = 10_000;
 
-/** Watches a host from the point of view of a tenant; each phase has its own figures. */
+/** Watches a host from a tenant's point of view; each phase has its own figures. */
 export class Watch {
   #host;
   #token;
@@ -27,7 +27,7 @@ export class Watch {
   #running = [];
   #stopped = false;
 
-  /** Creates the tenant and its condition, and begins to ask. */
+  /** Creates the tenant and its condition, and starts asking. */
   static async begin(host, admin) {
     const watch = new Watch();
     watch.#host = host;
@@ -40,7 +40,7 @@ export class Watch {
     return watch;
   }
 
-  /** Begins a phase; returns its figures, complete when `end` of them is. */
+  /** Starts a phase; returns its figures, complete once their `end` resolves. */
   phase() {
     this.#phase = new Phase();
     return this.#phase;
@@ -70,7 +70,7 @@ export class Watch {
     await Promise.all(begun);
   }
 
-  /** Asks on the one connection; when that was dropped, on another. */
+  /** Asks on the one connection; if that was dropped, on a new one. */
   async #decide(due, phase) {
     while (performance.now() - due < PATIENCE_MS) {
       const answer = await ask(this.#host, { ...evaluation(CONDITION), token: this.#token, agent: this.#agent, patience: PATIENCE_MS });
@@ -85,7 +85,7 @@ export class Watch {
     phase.latencies.push(PATIENCE_MS);
   }
 
-  /** Asks with a large request, on a connection of its own. */
+  /** Asks with a large request, on its own connection. */
   async #decideLarge(due, phase) {
     const small = evaluation(CONDITION);
     const body = { ...small.body, note: LARGE };
@@ -96,7 +96,7 @@ export class Watch {
     phase.slowestLarge = Math.max(phase.slowestLarge, performance.now() - due);
   }
 
-  /** Asks on a new connection, from an address that nobody has used. */
+  /** Asks on a new connection, from an unused address. */
   async #arrive(due, phase) {
     const answer = await ask(this.#host, { ...evaluation(CONDITION), token: this.#token, from: freshAddress(200), patience: PATIENCE_MS });
     phase.newcomers += 1;
@@ -123,14 +123,14 @@ class Phase {
     if (status !== 200) this.failed.push(status);
   }
 
-  /** Ready when all requests that were due in the phase are answered. */
+  /** Resolves once all requests due in the phase are answered. */
   async end() {
     await Promise.all(this.open);
     this.latencies.sort((a, b) => a - b);
     return this;
   }
 
-  /** The latency that this part of the requests had at most, in milliseconds. */
+  /** The latency that this part of the requests did not exceed, in milliseconds. */
   quantile(part) {
     return this.latencies[Math.max(0, Math.ceil(part * this.latencies.length) - 1)] ?? NaN;
   }

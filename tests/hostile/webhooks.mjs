@@ -1,4 +1,4 @@
-// Webhooks whose receivers never answer, and a journal that is read again and again.
+// Webhooks with receivers that never answer, and a journal that is read repeatedly.
 
 import assert from "node:assert/strict";
 
@@ -19,7 +19,7 @@ const webhook = (callbackUrl) => ({ name: "silent", callbackUrl, eventTypes: [TY
 const event = (bytes) => ({ method: "POST", path: "/api/v1/events", body: { type: TYPE, data: { text: "x".repeat(bytes) } } });
 const ping = (callbackUrl) => ({ method: "POST", path: "/api/v1/webhooks/ping", body: webhook(callbackUrl) });
 
-/** Webhooks whose receiver takes every connection and answers none. */
+/** Webhooks with a receiver that accepts every connection and answers none. */
 async function silentWebhooks({ host, admin }, count) {
   const { token } = await admin.client(TENANT, ["exe.editor", "exe.publisher"]);
   const { port } = await silentServer();
@@ -31,7 +31,7 @@ async function silentWebhooks({ host, admin }, count) {
   return { token, callback };
 }
 
-/** Webhooks with filters that let nothing through, and an event of as many members as fit. */
+/** Webhooks with filters that let nothing through, and an event with as many members as fit. */
 async function filtered({ host, admin }, count) {
   const { token } = await admin.client(TENANT, ["exe.editor", "exe.publisher"]);
   for (let at = 0; at < count; at += 1) {
@@ -44,7 +44,7 @@ async function filtered({ host, admin }, count) {
   return { token, large: { type: TYPE, data } };
 }
 
-/** The same with deliveries, of which there are as many as webhooks for each event. */
+/** The same with deliveries: as many as webhooks for each event. */
 async function withJournal(shop, webhooks, events) {
   const prepared = await silentWebhooks(shop, webhooks);
   const agent = keepAlive();
@@ -52,7 +52,7 @@ async function withJournal(shop, webhooks, events) {
   return prepared;
 }
 
-/** Turns the pages of the journal with a filter that finds nothing: each looks at as many deliveries as a page may. */
+/** Turns the pages of the journal with a filter that finds nothing: each examines the most deliveries of a page. */
 async function turnPages({ host, token, tally }, until) {
   const agent = keepAlive();
   let cursor = "";
@@ -64,7 +64,7 @@ async function turnPages({ host, token, tally }, until) {
   }
 }
 
-/** Asks the same from some connections, each from an address of its own. */
+/** Repeats a request on several connections, each from its own address. */
 const asking = (workers, request) => (shop, until) => {
   const { host, token, tally } = shop;
   const agents = Array.from({ length: workers }, () => keepAlive(1, freshAddress()));

@@ -1,23 +1,22 @@
-// What attackers and checks send: requests from any address of 127.0.0.0/8, raw connections, and the count of what came
-// back.
+// The requests of attackers and checks: from any address of 127.0.0.0/8, raw connections, and the count of answers.
 
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long an answer is waited for. */
+/** The longest wait for an answer. */
 const PATIENCE_MS = 60_000;
 
 let addresses = 0;
 
-/** An address of 127.0.0.0/8 that was not used before; `net` keeps those of processes apart. */
+/** An unused address of 127.0.0.0/8; `net` separates those of processes. */
 export function freshAddress(net = 1 + (process.pid % 100)) {
   addresses += 1;
   return `127.${net}.${(addresses >> 8) & 255}.${1 + (addresses % 250)}`;
 }
 
-/** Connections that are used again, all from one address. */
+/** Reusable connections, all from one address. */
 export const keepAlive = (connections = 1, from = freshAddress()) => new Agent({ keepAlive: true, maxSockets: connections, localAddress: from });
 
 /** Keeps what a stream receives: all, or at least the first `keeps` bytes. */
@@ -33,9 +32,9 @@ function received(stream, keeps) {
 }
 
 /**
- * Sends a request: `{ method, path, headers, body, token, agent, from, keeps }`, where `keeps` is how much of the body is
- * wanted. Returns `{ status, headers, body, what }`, with status 0 and `why` when the connection ended without an answer. Of
- * a stream of events, which has no end, the head is the answer.
+ * Sends a request: `{ method, path, headers, body, token, agent, from, keeps }`, where `keeps` is the wanted length of the
+ * body. Returns `{ status, headers, body, what }`, with status 0 and `why` if the connection ended without an answer. For a
+ * stream of events, which has no end, the head is the answer.
  */
 export function ask(host, { method = "GET", path, headers = {}, body, token, agent = false, from, patience = PATIENCE_MS, keeps = Infinity }) {
   const what = `${method} ${path.slice(0, 80)}`;
@@ -70,8 +69,8 @@ export function ask(host, { method = "GET", path, headers = {}, body, token, age
 export const json = (answer) => JSON.parse(answer.body.toString());
 
 /**
- * A connection on which anything can be written; `ended` is ready when it is closed, with what was received: all, or at
- * least the first `keeps` bytes.
+ * A connection that accepts any bytes; `ended` resolves when it is closed, with the received bytes: all, or at least the first
+ * `keeps`.
  */
 export function open(host, { from = freshAddress(), reads = true, keeps = Infinity } = {}) {
   const socket = connect({ host: "127.0.0.1", port: host.port, localAddress: from, noDelay: true });
@@ -80,13 +79,13 @@ export function open(host, { from = freshAddress(), reads = true, keeps = Infini
   const ended = new Promise((resolve) => {
     socket.on("close", () => resolve(text()));
   });
-  // A connection that is refused or dropped is an answer, too.
+  // A refused or dropped connection is an answer too.
   socket.on("error", () => {});
   if (!reads) socket.pause();
   return { socket, ended, received: text };
 }
 
-/** Writes bytes on a new connection and returns what is answered until it is closed. */
+/** Writes bytes on a new connection and returns the answer until it is closed. */
 export async function exchange(host, bytes, options) {
   const connection = open(host, options);
   connection.socket.write(bytes);
@@ -96,13 +95,13 @@ export async function exchange(host, bytes, options) {
   return text;
 }
 
-/** The statuses in what was received on a connection. */
+/** The statuses in the bytes received on a connection. */
 export const statuses = (text) => [...text.matchAll(/HTTP\/1\.[01] (\d{3})/g)].map(([, status]) => Number(status));
 
-/** How long a check waits for connections to be dropped, which takes 10 seconds and no longer. */
+/** How long a check waits for connections to be dropped, which takes at most 10 seconds. */
 export const DROP_PATIENCE_MS = 30_000;
 
-/** Whether each of these connections has ended when all have, or after a while. */
+/** Tells for each connection if it has ended, once all have, or after a while. */
 export async function haveEnded(connections, ms) {
   const states = connections.map(() => false);
   const all = connections.map(({ ended }, at) => ended.then(() => (states[at] = true)));
@@ -119,10 +118,10 @@ export function head(line, headers = {}) {
 /** The largest body of an error. */
 export const MAX_ERROR = 64 << 10;
 
-/** What is kept of answers that nobody looks at: enough to see an error that is too large. */
+/** The kept part of ignored answers: enough to see an error that is too large. */
 export const LITTLE = 2 * MAX_ERROR;
 
-/** Counts what an attacker got, and names what nobody should get. */
+/** Counts the answers to an attacker, and names those that nobody should get. */
 export class Tally {
   counts = {};
   faults = new Map();
@@ -160,7 +159,7 @@ export class Tally {
   }
 }
 
-/** Runs `workers` loops of a step until a time, each with its number and those of its rounds. */
+/** Runs `workers` loops of a step until a time, each with its number and its round's. */
 export async function flood(workers, until, step) {
   const work = async (worker) => {
     for (let round = 0; performance.now() < until; round += 1) await step(worker, round);

@@ -1,9 +1,9 @@
-"""Writes `deliveries.json`: deliveries as a sender makes them, and as it never would, with what a receiver answers.
+"""Writes `deliveries.json`: deliveries that a sender makes, and some that it never would, with the receiver's answers.
 
     python3 tests/receiver/write.py
 
-Certificates and RSA signatures are openssl's, the rest is Python's own: nothing of the engine or the package is used. The
-keys are made anew and thrown away, so every token and the time change with each run.
+Certificates and RSA signatures are openssl's, the rest is Python's own: no part of the engine or the package is used. Each
+run makes new keys and discards them, so every token and the time change.
 """
 
 import base64
@@ -47,7 +47,7 @@ def openssl(*arguments, stdin=b""):
 
 
 def certificate(name, new="rsa:2048", days=30):
-    """Makes a key and answers its certificate."""
+    """Makes a key and returns its certificate."""
     key, out = FOLDER / f"{name}.key", FOLDER / f"{name}.pem"
     openssl("req", "-x509", "-nodes", "-newkey", new, "-subj", "/CN=webhooks", "-days", str(days), "-keyout", key, "-out", out)
     return out.read_text()
@@ -67,7 +67,7 @@ def base64url(content):
 
 
 def changed(members, changes):
-    """Members with others in their place; `None` removes one."""
+    """Members with replacements; `None` removes one."""
     return {name: value for name, value in {**members, **changes}.items() if value is not None}
 
 
@@ -119,7 +119,7 @@ def envelope(changes={}):
 
 
 def delivery(headers={}, body=None, event={}, key=KEY, now=NOW, authorization=None, **options):
-    """A delivery that is accepted, unless something in it is replaced. `body` is not what was signed."""
+    """An accepted delivery, unless something in it is replaced. `body` replaces the signed one."""
     sent = envelope(event)
     text = compact(sent)
     usual = {
@@ -165,7 +165,7 @@ TEXT = compact(envelope())
 
 
 def with_standard(changes={}, body=None, headers={}, **options):
-    """A delivery with the headers of Standard Webhooks. `body` is not what was signed."""
+    """A delivery with the headers of Standard Webhooks. `body` replaces the signed one."""
     return delivery(body=body, headers={**headers, **changed(standard(TEXT, **options), changes)})
 
 

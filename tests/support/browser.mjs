@@ -1,14 +1,17 @@
-// A real browser: Debian's Chromium, driven by playwright-core. The tests of a file share one; each context is as good as a
-// browser of its own, with no cookie and no storage of another.
+// A real browser: Debian's Chromium, driven by playwright-core. The tests of a file share one; each context acts as a separate
+// browser, without the cookies and storage of others.
 
 import { existsSync, mkdirSync } from "node:fs";
 
 import { chromium } from "playwright-core";
 
-/** Chromium without windows, menus and extensions, which are a third of the processor time of a visit; the pages are shown by the same engine. */
+/**
+ * Chromium without windows, menus and extensions, which take a third of the processor time of a visit; the same engine shows
+ * the pages.
+ */
 const WITHOUT_WINDOWS = "/usr/bin/chromium-headless-shell";
 
-/** How Chromium is started. */
+/** The options for starting Chromium. */
 const LAUNCH = {
   executablePath: process.env.CHROMIUM ?? (existsSync(WITHOUT_WINDOWS) ? WITHOUT_WINDOWS : "/usr/bin/chromium"),
   headless: true,
@@ -28,7 +31,7 @@ export async function browser(options = {}) {
   shared ??= chromium.launch(LAUNCH);
   const used = await shared;
   const context = await used.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  // A window that stays, in which pages open as tabs: a window for each page costs twice the processor time.
+  // A window that stays, in which pages open as tabs: a window per page costs twice the processor time.
   await context.newPage();
   const close = context.close.bind(context);
   context.close = async () => {
@@ -42,16 +45,19 @@ export async function browser(options = {}) {
   return context;
 }
 
-/** Opens a page and collects its errors in `page.faults`, but for those that have a text of `page.expected` in them. `prepare` gets it first. */
+/**
+ * Opens a page and collects its errors in `page.faults`, except those that contain a text of `page.expected`. `prepare` gets
+ * the page first.
+ */
 export async function open(context, url, prepare) {
   const page = await context.newPage();
-  // What people see: a screen reader is told the same in an element of its own, some of it a moment later.
+  // The text that people see: screen readers get the same text in a separate element, some of it a moment later.
   const byText = page.getByText.bind(page);
   page.getByText = (...said) => byText(...said).and(page.locator(":not(.visually-hidden)"));
   page.faults = [];
   page.expected = [];
   const note = (fault) => page.expected.some((text) => fault.includes(text)) || page.faults.push(fault);
-  // A page asks on its own, also while it is closed: what then answers in its place may fail.
+  // A page makes requests by itself, even while it is closed: answering in place of the host may then fail.
   const close = page.close.bind(page);
   page.close = async (options) => {
     if (!page.isClosed()) await page.unrouteAll({ behavior: "ignoreErrors" });
@@ -64,7 +70,7 @@ export async function open(context, url, prepare) {
   return page;
 }
 
-/** Fills in the form for signing in. */
+/** Fills in the sign-in form. */
 export async function fillIn(page, { clientId, clientSecret }) {
   await page.getByLabel("Client id").fill(clientId);
   await page.getByLabel("Secret", { exact: true }).fill(clientSecret);
@@ -85,7 +91,7 @@ function tokenOf({ url, clientId, token }) {
   return tokens.get(key);
 }
 
-/** Opens a page that is signed in already, as one is that was reloaded by someone who has chosen to stay signed in. */
+/** Opens a page that is signed in already, like a reloaded page of someone who chose to stay signed in. */
 export async function signedIn(context, host, hash = "") {
   const kept = JSON.stringify({ token: await tokenOf(host) });
   const page = await open(context, `${host.url}/${hash}`, (page) =>

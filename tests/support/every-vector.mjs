@@ -1,6 +1,6 @@
 // Every vector in a page: through the glue, the package's instance and the package's API.
 
-/** Answers the vectors of these files; returns how many there were and the names of those that are wrong. */
+/** Answers the vectors of these files; returns their number and the names of the wrong ones. */
 export async function answerAll(files) {
   const glue = await import("/js/engine/tillgate.js");
   const tillgate = await import("/js/src/runtime/browser.js");

@@ -1,4 +1,4 @@
-// Starts the receivers of `js/examples/receiver` as their first lines say, and those in Python of the documents.
+// Starts the receivers of `js/examples/receiver` as in their first lines, and the Python receivers of the documents.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,10 +11,13 @@ const root = new URL("../../", import.meta.url);
 
 export const FOLDER = fileURLToPath(new URL("js/examples/receiver/", root));
 
-/** Starts a program of that folder, or another. Returns, when it listens, `{ url, line, logged, process }`: the next lines that it prints, and logs. */
+/**
+ * Starts a program of that folder, or another. Once it listens, returns `{ url, line, logged, process }`: `line` returns its
+ * next output, `logged` its log.
+ */
 export const startExample = (file, settings) => start(file, [process.execPath, resolve(FOLDER, file)], settings);
 
-/** The same with a program in Python that a document has its reader write to a file. */
+/** The same for a Python program that a document's reader writes to a file. */
 export function startDocumented(document, file, settings) {
   const [, program] = readFileSync(new URL(document, root), "utf8").split(`cat > ${file} <<'END'\n`);
   return start(file, [process.env.PYTHON, "-c", program.split("\nEND\n")[0]], settings);

@@ -1,5 +1,5 @@
 // The vectors of filters (`tests/webhooks/filters.json`) as texts with all digits of their numbers: each filter, and the
-// envelope in which its event is sent.
+// envelope of its event.
 
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
@@ -9,7 +9,7 @@ import { parseExactly } from "../../www/webhooks/exact-json.js";
 
 const FILE = new URL("../webhooks/filters.json", import.meta.url);
 
-/** Runs what needs `JSON.rawJSON`, which Node 20 has behind a flag, for contexts that are made from then on. */
+/** Runs code that needs `JSON.rawJSON`, which Node 20 has behind a flag, for contexts made from then on. */
 export function exactly(run) {
   const own = JSON;
   if (own.rawJSON === undefined) {
@@ -23,7 +23,7 @@ export function exactly(run) {
   }
 }
 
-/** The envelope of an event that is published. A text with a media type of its own is sent as it is. */
+/** The envelope of a published event. A text with its own media type is sent unchanged. */
 function envelopeOf({ type, id = "made by the host", datacontenttype, data }) {
   const sent = datacontenttype !== undefined && typeof data === "string" ? data : JSON.stringify(data);
   const base64 = Buffer.from(sent).toString("base64");

@@ -1,5 +1,5 @@
-// A second browser engine: Debian's Firefox, driven over WebDriver BiDi by puppeteer-core. What puppeteer has for waiting makes
-// functions of texts in the page, which the page's policy forbids in some versions, so here the page is asked again and again.
+// A second browser engine: Debian's Firefox, driven over WebDriver BiDi by puppeteer-core. Puppeteer's waiting compiles
+// functions from text in the page, which the page's policy forbids in some versions, so these tests poll the page instead.
 
 import assert from "node:assert/strict";
 
@@ -7,7 +7,7 @@ import puppeteer from "puppeteer-core";
 
 import { eventually } from "./wait.mjs";
 
-/** Starts Firefox with a profile of its own; returns puppeteer's browser. */
+/** Starts Firefox with its own profile; returns puppeteer's browser. */
 export const firefox = () =>
   puppeteer.launch({
     browser: "firefox",
@@ -26,7 +26,7 @@ export async function open(browser, url) {
   return page;
 }
 
-/** What a selector finds, once it is shown: `{ wait, click, fill }`. */
+/** The element of a selector, once it is shown: `{ wait, click, fill }`. */
 export function found(page, selector) {
   const wait = async () => {
     let handle;

@@ -1,4 +1,4 @@
-// An identity provider for tests of the page: `oidc-provider` on a free port, with one public client, and pages of its own on
+// An identity provider for tests of the page: `oidc-provider` on a free port, with one public client, and its own pages on
 // which a person signs in, declines, and signs out.
 
 import { createServer } from "node:http";
@@ -11,7 +11,7 @@ export const PERSON = "Ada Lovelace";
 
 export const CLIENT_ID = "tillgate-page";
 
-/** What its tokens are for. */
+/** The audience of its tokens. */
 export const RESOURCE = "https://till.example/api";
 
 const KID = "one";
@@ -21,10 +21,9 @@ const page = (title, body) => `<!doctype html><html lang="en"><title>${title}</t
 const form = (action, text) => `<form method="post" action="${action}"><button>${text}</button></form>`;
 
 /**
- * Starts the provider. `claims` are those of its access tokens beside the usual ones, which last for `seconds`; with
- * `refreshes` it gives refresh tokens. Returns `{ issuer, settings, register, requests, end }`: `settings` is the
- * configuration of a host that trusts it, `register` tells it the address of the page, and `requests` are the bodies that
- * its token endpoint got.
+ * Starts the provider. `claims` are added to the usual ones of its access tokens, which last for `seconds`; with `refreshes`
+ * it gives refresh tokens. Returns `{ issuer, settings, register, requests, end }`: `settings` is the configuration of a host
+ * that trusts it, `register` tells it the address of the page, and `requests` are the bodies that its token endpoint received.
  */
 export async function identityProvider({ claims, refreshes = false, seconds = 600 }) {
   const { publicKey, privateKey } = await jose.generateKeyPair("ES256", { extractable: true });
@@ -44,7 +43,7 @@ export async function identityProvider({ claims, refreshes = false, seconds = 60
     return provider.callback()(request, response);
   }
 
-  /** The request, whose body is noted as it is read. */
+  /** The request, whose body is recorded as it is read. */
   function noted(request) {
     const chunks = [];
     const { emit } = request;
@@ -76,7 +75,7 @@ export async function identityProvider({ claims, refreshes = false, seconds = 60
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${server.address().port}`;
 
-  /** Has people who sign in come back to the page at an address. */
+  /** Makes people who sign in come back to the page at an address. */
   function register(url) {
     const address = `${url}/`;
     const client = {
@@ -124,7 +123,7 @@ function configuration({ client, own, claims, refreshes, seconds }) {
     issueRefreshToken: () => refreshes,
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     pkce: { required: () => true },
-    // Its own needs a newer Node.
+    // Its own option needs a newer Node.
     clientBasedCORS: (_, origin, { redirectUris }) => redirectUris.includes(`${origin}/`),
     features: {
       devInteractions: { enabled: false },

@@ -1,4 +1,4 @@
-// The real module with a limit to its memory, to test how it behaves when memory runs out.
+// The real module with a memory limit, to test its behavior without memory.
 
 /** The module's bytes with a maximum, in pages of 64 KiB, in its memory section. */
 export function limited(bytes, maximum) {

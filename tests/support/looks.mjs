@@ -1,6 +1,6 @@
-// How a state of the page looks: nothing is too wide at each width and at 200 %, and axe finds nothing, in the light theme where
-// the page is narrow and in the dark one where it is wide. With TESTS_LONG it is all of that in both themes at each width, and
-// screenshots are kept.
+// Checks the look of a page's state: nothing is too wide at each width and at 200 %, and axe finds nothing, in the light theme
+// on narrow pages and in the dark one on wide pages. With TESTS_LONG it checks all of that in both themes at each width, and
+// keeps screenshots.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const LONG = Boolean(process.env.TESTS_LONG);
 /** 1280 × 800 at 200 %. */
 const [ZOOMED_WIDTH, ZOOMED_HEIGHT] = [640, 400];
 
-/** Makes a page narrow, where everything has to be within reach, and still, so that colours are not in between. */
+/** Makes a page narrow, where everything has to be within reach, and stops animations, so that colors are final. */
 export async function still(page) {
   const [width, height] = NARROW;
   await page.setViewportSize({ width, height });
@@ -29,7 +29,7 @@ export async function still(page) {
   });
 }
 
-/** Asserts that a state looks right, as it is when nothing moves any more. Its screenshots have this name. */
+/** Asserts that a state looks right once nothing moves. Its screenshots have this name. */
 export async function looksRight(page, name) {
   await still(page);
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
@@ -38,7 +38,7 @@ export async function looksRight(page, name) {
     for (const size of SIZES) {
       const [width, height] = size;
       const hasChecks = LONG || size === (theme === "light" ? NARROW : WIDE);
-      // The dark theme changes colours alone, so nothing is wider in it.
+      // The dark theme changes only colors, so nothing is wider in it.
       if (hasChecks || theme === "light") await fits(page, width, height, `${name}-${theme}-${width}`);
       if (hasChecks) assert.deepEqual(await violations(page, theme), [], `${name}, ${theme} at ${width} px`);
     }
@@ -49,7 +49,7 @@ export async function looksRight(page, name) {
 /** Asserts that nothing is too wide in a window of a size. */
 async function fits(page, width, height, name) {
   await page.setViewportSize({ width, height });
-  // What is drawn to measure, as charts are, is drawn in the next frame.
+  // Content that is drawn after measuring, such as charts, appears in the next frame.
   await page.evaluate(() => scrollTo(0, 0) ?? new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   if (LONG) {
     const hasDialog = (await page.locator("dialog[open]").count()) > 0;
@@ -58,7 +58,7 @@ async function fits(page, width, height, name) {
   assert.deepEqual(await tooWide(page), [], name);
 }
 
-/** What is wider than its place: the page, and dialogs. */
+/** Elements wider than their place: the page, and dialogs. */
 const tooWide = (page) =>
   page.evaluate(() => {
     const places = [document.documentElement, ...document.querySelectorAll("dialog[open]")];
@@ -66,8 +66,8 @@ const tooWide = (page) =>
   });
 
 /**
- * What axe finds; in a further theme, which has other colours and nothing else, what it finds of them. Its whole result stays in
- * the page, because sending that takes longer than the checks.
+ * The findings of axe; for a further theme, which differs only in colors, its findings about them. The full result stays in
+ * the page, because sending it takes longer than the checks.
  */
 async function violations(page, theme) {
   const runOnly = theme === THEMES[0] ? undefined : ["color-contrast", "link-in-text-block"];

@@ -1,8 +1,8 @@
-// A tenant with many rules and webhooks, as a chain of shops has them.
+// A tenant with many rules and webhooks, like a chain of shops.
 
 import { clientWith, emptyHost } from "./program.mjs";
 
-/** So many requests are sent at once. */
+/** The requests sent at once. */
 const AT_ONCE = 8;
 
 const numbered = (name, at) => `${name}-${String(at).padStart(4, "0")}`;
@@ -28,7 +28,7 @@ const webhook = (at) => ({
   authentication: { type: "BEARER" },
 });
 
-/** Starts a host with a tenant that has so many; returns what `clientWith` returns of its client, and `end`. */
+/** Starts a host with a tenant of this size; returns the result of `clientWith` for its client, and `end`. */
 export async function hostWithMany({ conditions = 0, projects = 0, webhooks = 0 }) {
   const operator = await emptyHost();
   try {
@@ -43,7 +43,7 @@ export async function hostWithMany({ conditions = 0, projects = 0, webhooks = 0 
   }
 }
 
-/** Sends the requests that make things, some at once. */
+/** Sends the requests that create things, several at once. */
 async function each(count, send) {
   let next = 0;
   const worker = async () => {

@@ -40,7 +40,7 @@ export function time(calls, turns = BATCH) {
   return least;
 }
 
-/** The milliseconds of deciding about 10,000 rows in one call, objects in and objects out: the least of many calls. */
+/** The milliseconds for 10,000 rows in one call, objects in and objects out: the minimum of many calls. */
 export function measureRows({ Catalog }, samples) {
   const { projectId } = JSON.parse(sample(samples, "ITEM_REQUEST"));
   const tenant = [{ id: "alcohol", rule: "AGE_RESTRICTION", condition_value: { minimum_age: 18 } }];

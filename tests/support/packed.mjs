@@ -1,5 +1,5 @@
-// The package as its users get it: packed and installed by the first commands of its README, in a folder beside a copy of
-// the repository.
+// The package as its users get it: packed and installed by the first commands of its README, in a folder beside a copy of the
+// repository.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What tests of the page share: a page that is signed in, and what stands on it.
+// Shared by the tests of the page: a signed-in page and its contents.
 
 import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
@@ -11,7 +11,7 @@ import { eventually, within } from "./wait.mjs";
 /** The demo's project. */
 export const PROJECT = "0b8a5d3e-6c1f-4a52-9d7e-2f4b8c6d1e90";
 
-/** The demo and a browser, `{ host, context }`, for as long as the tests of a file run. `prepare` adds to the demo. */
+/** The demo and a browser, `{ host, context }`, while the tests of a file run. `prepare` adds to the demo. */
 export const onDemo = (prepare) =>
   onHost(async () => {
     const host = await demo();
@@ -33,10 +33,10 @@ export function onHost(start, options) {
   return on;
 }
 
-/** How long a test may take on a page. What the browser is asked for has no deadline of its own. */
+/** The longest time of a test on a page. Requests to the browser have no deadline themselves. */
 const TEST_DEADLINE_MS = 300_000;
 
-/** Runs a test on a page that is signed in, and fails if the page logged an error. */
+/** Runs a test on a signed-in page, and fails if the page logged an error. */
 export async function visit({ context, host }, hash, work) {
   const page = await signedIn(context, host, hash);
   try {
@@ -47,18 +47,18 @@ export async function visit({ context, host }, hash, work) {
   }
 }
 
-/** What a browser logs of a request that has got no answer. */
+/** The browser's log of a request without an answer. */
 export const UNREACHABLE = "Failed to load resource";
 
-/** Takes what a test brings about from the errors of a page, also those that it logs later: statuses, or a part of a text. */
+/** Removes faults that a test causes from a page's errors, also later ones: statuses, or a part of a text. */
 export const expected = (page, ...faults) => {
   page.expected.push(...faults.map((fault) => (typeof fault === "number" ? `status of ${fault} ` : fault)));
   page.faults = page.faults.filter((fault) => !page.expected.some((text) => fault.includes(text)));
 };
 
 /**
- * From now on the answers to writes are lost. `reaches` says whether the writes reach the host all the same, and `reads`
- * whether what was written can be read; `lose` is how the answer is lost.
+ * From now on the answers to writes are lost. `reaches` is true if the writes still reach the host, and `reads` if the written
+ * data can be read; `lose` loses the answer.
  */
 export async function loseAnswers(page, url, { reaches = true, reads = true, lose = (route) => route.abort("connectionreset") } = {}) {
   expected(page, UNREACHABLE);
@@ -69,7 +69,7 @@ export async function loseAnswers(page, url, { reaches = true, reads = true, los
   });
 }
 
-/** The page reads something else than the host has answered: `alter` changes a document that is read. One that has not changed since is not sent again. */
+/** Changes the answers that the page reads: `alter` changes a document. The host does not resend an unchanged one. */
 export const alterAnswers = (page, url, alter) =>
   page.route(url, async (route) => {
     const response = await route.fetch();
@@ -79,7 +79,7 @@ export const alterAnswers = (page, url, alter) =>
     return route.fulfill({ response, json });
   });
 
-/** The name of the control that has the focus. A test that expects one uses `hasFocus`: the focus may move a moment later. */
+/** The name of the focused control. A test that expects one uses `hasFocus`: the focus may move a moment later. */
 const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent.trim());
 
 /** Waits until a control has the focus, by its name or a pattern of it. */
@@ -98,14 +98,14 @@ export async function tabTo(page, name) {
   assert.fail(`the keyboard does not reach ${name}`);
 }
 
-/** Goes to another view, and waits until the one before it is gone. */
+/** Goes to another view, and waits until the previous one is gone. */
 export async function go(page, hash) {
   const before = await page.evaluateHandle(() => document.querySelector("main").firstElementChild);
   await page.evaluate((to) => (location.hash = to), hash);
   await eventually(async () => assert.equal(await before.evaluate((view) => view.isConnected), false, `${hash} is shown`));
 }
 
-/** From now on notes the rows that flash, however short; returns what waits until one with a text has. */
+/** From now on notes the rows that flash, however briefly; returns a function that waits until one with a text has. */
 export async function flashes(page) {
   await page.evaluate(() => {
     window.flashed = [];
@@ -127,32 +127,32 @@ export const shown = (locator, text) => eventually(async () => assert.equal(awai
 /** Waits until a control has a value. */
 export const hasValue = (locator, value, why) => eventually(async () => assert.equal(await locator.inputValue(), value, why));
 
-/** Waits until there are so many. */
+/** Waits until there are this many. */
 export const hasCount = (locator, count, why) => eventually(async () => assert.equal(await locator.count(), count, why));
 
-/** Chooses in a field that searches, by the whole text of what it lists. */
+/** Chooses in a field with a search, by the whole text of an entry. */
 export async function pick(field, text) {
   await field.fill(text);
   const list = field.page().locator(`#${await field.getAttribute("aria-controls")}`);
   await list.getByRole("option", { name: text, exact: true }).click();
 }
 
-/** Presses a button as the keyboard does. What appears when typing pauses may move it away from a pointer that presses it. */
+/** Presses a button as the keyboard does. Content that appears when typing pauses may move it away from a pointer. */
 export const pressButton = (scope, name) => scope.getByRole("button", { name, exact: true, disabled: false }).press("Enter");
 
-/** What the browser saves as a file when something is pressed: its name and its text. */
+/** The file that the browser saves when something is pressed: its name and its text. */
 export async function downloaded(page, press) {
   const [download] = await Promise.all([page.waitForEvent("download"), press()]);
   return { name: download.suggestedFilename(), text: (await buffer(await download.createReadStream())).toString() };
 }
 
-/** Saves what is in the dialog, after its review. */
+/** Saves the content of the dialog, after its review. */
 export async function save(page) {
   await pressButton(dialog(page), "Review");
   await pressButton(dialog(page), "Save");
 }
 
-/** Saves a global condition that is in the dialog, after its review and the question about all tenants. */
+/** Saves a global condition in the dialog, after its review and the question about all tenants. */
 export async function saveForAll(page) {
   await save(page);
   await pressButton(dialog(page), "Save for all");

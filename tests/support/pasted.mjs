@@ -1,5 +1,5 @@
-// A shell into which the lines of a document are pasted. It is in a folder with nothing but the npm package and
-// what operates a host, and `cargo build --release` and `cargo run --release` put the built program where the document says that it will be.
+// A shell into which the lines of a document are pasted. Its folder has nothing but the npm package and the files to operate a
+// host; `cargo build --release` and `cargo run --release` put the built program where the document says.
 
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import { until, within } from "./wait.mjs";
 const root = new URL("../../", import.meta.url).pathname;
 const END = "\x1e";
 
-/** How long pasted lines may take. */
+/** The longest time for pasted lines. */
 const DEADLINE_MS = 120_000;
 
-/** What builds and installations keep. */
+/** The files of builds and installations. */
 const KEPT = /^(target|js\/node_modules)(\/|$)/;
 
 /** Puts an executable script into a folder. */
@@ -27,7 +27,7 @@ function script(file, text) {
 export async function pasted(program, inside = ".") {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-pasted-`);
   mkdirSync(`${folder}/bin`);
-  // What hosts print in the background comes between the answers.
+  // Background output of hosts would come between the answers.
   script(`${folder}/tillgate`, `case $1 in serve) exec >/dev/null;; esac\nexec '${program}' "$@"\n`);
   script(
     `${folder}/bin/cargo`,
@@ -35,7 +35,7 @@ export async function pasted(program, inside = ".") {
 mkdir -p target/release && cp '${folder}/tillgate' target/release/
 [ "$1" = build ] || { shift 3; exec target/release/tillgate "$@"; }\n`,
   );
-  // What a document has installed by `pip` is there.
+  // Packages that a document installs with `pip` are there.
   if (process.env.PYTHON) script(`${folder}/bin/python3`, `exec '${process.env.PYTHON}' "$@"\n`);
   const address = async (scheme) => `${scheme}://127.0.0.1:${await freePort()}`;
   const hosts = { URL: await address("http"), SECOND: await address("http") };
@@ -53,7 +53,7 @@ mkdir -p target/release && cp '${folder}/tillgate' target/release/
   const ended = new Promise((resolve) => shell.once("close", resolve));
   shell.stdin.write("set -euo pipefail\n");
 
-  /** Pastes lines, and returns what they print. */
+  /** Pastes lines, and returns their output. */
   const paste = async (lines) => {
     output = "";
     shell.stdin.write(`${lines}\nprintf '\\036'\n`);
@@ -67,10 +67,10 @@ mkdir -p target/release && cp '${folder}/tillgate' target/release/
   };
   return {
     paste,
-    /** The files and folders of the clone, without what builds and installations keep. */
+    /** The files and folders of the clone, without those of builds and installations. */
     files: () => readdirSync(clone, { recursive: true }).filter((file) => !KEPT.test(file)),
     end: async () => {
-      // The shell, and all that it has started and not ended.
+      // The shell, and everything that it started and did not end.
       try {
         process.kill(-shell.pid, "SIGTERM");
       } catch (error) {

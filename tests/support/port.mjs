@@ -1,9 +1,9 @@
-// A port for a program that listens only later, or for nobody.
+// A port for a program that listens later, or for none.
 
 import { createServer } from "node:net";
 
 /**
- * A port that is free: above those of the Redis servers of other tests (`redis.rs`), and below those that the system gives to
+ * A free port: above those of the Redis servers of other tests (`redis.rs`), and below those that the system gives to
  * connections, so that nobody takes it meanwhile.
  */
 export const freePort = () =>

@@ -21,7 +21,10 @@ export async function demo() {
   return { ...host, link: printed.page, ...api(host), end };
 }
 
-/** Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. `settings` are `TILLGATE_*`. */
+/**
+ * Starts `tillgate serve` on an empty store; returns the same, with the operator's credentials. `settings` are `TILLGATE_*`
+ * variables.
+ */
 export async function emptyHost(settings = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-empty-`);
   const file = `${folder}/operator.json`;
@@ -33,9 +36,9 @@ export async function emptyHost(settings = {}) {
 }
 
 /**
- * Starts `tillgate serve` on an embedded store in an empty folder, with a configuration file. Returns the same, `log()`,
- * which is what the host has logged, and `run(...args)`, which runs another command of the program in the same folder and
- * returns `{ code, stdout, stderr }`.
+ * Starts `tillgate serve` on an embedded store in an empty folder, with a configuration file. Returns the same, `log()`, which
+ * returns the host's log, and `run(...args)`, which runs another command of the program in the same folder and returns
+ * `{ code, stdout, stderr }`.
  */
 export async function configuredHost(config, settings = {}) {
   const folder = mkdtempSync(`${tmpdir()}/tillgate-configured-`);
@@ -93,7 +96,7 @@ async function start(args, until, { stderr = "ignore", ...options } = {}) {
 
 let clients = 0;
 
-/** Registers and authorizes a client of a tenant with these roles and claims; returns what `demo` returns of it. */
+/** Registers and authorizes a client of a tenant with these roles and claims; returns the same as `demo`. */
 export async function clientWith(host, roles, tenantId = "demo", claims = {}) {
   clients += 1;
   const software = { softwareId: `test-${clients}`, softwareVersion: "1" };

@@ -1,4 +1,4 @@
-// A proxy before a host whose connections can be cut and restored, as a network's are.
+// A proxy in front of a host whose connections can be cut and restored, like a network's.
 
 import { connect, createServer } from "node:net";
 
@@ -8,7 +8,7 @@ export async function proxy(url) {
   const sockets = new Set();
   let isCut = false;
   const server = createServer((client) => {
-    // A reset, because Node 20's first `fetch` may wait forever when its connection is only closed.
+    // A reset, because the first `fetch` of Node 20 may wait forever if its connection is only closed.
     if (isCut) return client.resetAndDestroy();
     const host = connect(Number(port), hostname);
     for (const [one, other] of [[client, host], [host, client]]) {

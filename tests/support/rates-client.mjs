@@ -72,12 +72,12 @@ export const valueOf = (client, currencyIdTo = "EUR", businessUnitId = undefined
   }
 };
 
-/** Publishes a last message and waits until the client has received it, and so all before it. */
+/** Publishes a last message and waits until the client has received it, and so all earlier ones. */
 export async function settled(client, businessUnitId = SHOP) {
   const marker = `marker-${host.time()}`;
   host.publish(host.message(businessUnitId, { createdRates: [row("1", "NOK", { createdBy: marker })] }));
   await until(() => client.rates({ businessUnitId }).some(({ createdBy }) => createdBy === marker), "the last message is received");
 }
 
-/** How often a path was requested. */
+/** The number of requests of a path. */
 export const asked = (path) => host.requests.filter((request) => request.endsWith(` ${path}`)).length;

@@ -1,6 +1,6 @@
-// A host of exchange rates within a test, for what the program cannot be made to do: messages in any order, repeats,
-// resets, slow answers. It has the routes that a consumer uses, as they are documented, and shops that set their own
-// rates; the module computes these. Tests that need none of its controls run against the program too.
+// A host of exchange rates within a test, for behavior that the program cannot show on demand: messages in any order, repeats,
+// resets, slow answers. It has the documented routes of a consumer, and shops that set their own rates; the module computes
+// these. Tests without its controls run against the program too.
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
@@ -14,10 +14,10 @@ const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1";
 /** The problem codes of its errors. */
 const CODES = { 400: "invalid", 401: "unauthenticated", 403: "permission_missing" };
 
-/** Amounts are JSON numbers on the wire: their text is written as it is. */
+/** Amounts are JSON numbers on the wire, written from their text. */
 const toJson = (value) => JSON.stringify(value).replace(/"(rateValue|rateValueWithMarkup|amount)":"([\d.]+)"/g, '"$1":$2');
 
-/** Starts the host; returns what `demo()` of `program.mjs` returns, and the controls. */
+/** Starts the host; returns the same as `demo()` of `program.mjs`, and the controls. */
 export async function ratesHost() {
   const host = new RatesHost();
   await new Promise((resolve) => host.server.listen(0, "127.0.0.1", resolve));
@@ -28,17 +28,17 @@ export async function ratesHost() {
 class RatesHost {
   clientId = "till";
   clientSecret = "secret";
-  /** `METHOD path` of every request, and those of the topic with the cursor that they resume from. */
+  /** `METHOD path` of every request; those of the topic include the cursor to resume from. */
   requests = [];
   cursors = [];
-  /** How events are written: the ends of lines, and how many bytes at once. */
+  /** The form of events: the ends of lines, and the bytes sent at once. */
   wire = { eol: "\n", bytes: Infinity };
-  /** Whether messages of an initial state are only published by `proceed()`. */
+  /** True if `proceed()` publishes the messages of an initial state. */
   isSlow = false;
   #waiting = [];
-  /** Whether a stream begins with where it is. */
+  /** True if a stream starts with its position. */
   greets = true;
-  /** What cursors of this log begin with. */
+  /** The prefix of this log's cursors. */
   #epoch = "c";
   #tokens = new Map();
   #units = new Map();
@@ -104,7 +104,7 @@ class RatesHost {
     this.#oldest = this.#log.length;
   }
 
-  /** Loses the log: cursors of it are malformed from now on. */
+  /** Loses the log: its cursors are malformed from now on. */
   replaceLog() {
     this.#epoch = "new";
     this.#log = [];
@@ -130,7 +130,7 @@ class RatesHost {
     for (const listener of this.#listeners) this.#send(listener, this.#log.length - 1);
   }
 
-  /** Sends a heartbeat to all streams; with `cursor`, also where the log ends: in a "comment" or in an "event". */
+  /** Sends a heartbeat to all streams; with `cursor`, also the end of the log: in a "comment" or in an "event". */
   heartbeat({ cursor } = {}) {
     const end = this.#cursor(this.#log.length);
     const lines = { comment: [`: cursor ${end}`], event: [`id: ${end}`, ""] }[cursor] ?? [];
@@ -231,7 +231,7 @@ class RatesHost {
     return method === "DELETE" ? [204] : [isNew ? 201 : 200, set.get(path)];
   }
 
-  /** Computes the rates that a shop uses, and publishes how they differ. */
+  /** Computes the rates that a shop uses, and publishes the differences. */
   #update(id) {
     const unit = this.#units.get(id);
     const markupPercentage = unit.markupPercentage === undefined ? null : String(unit.markupPercentage);
@@ -296,7 +296,7 @@ class RatesHost {
   }
 }
 
-/** A rate as the topic has it. */
+/** A rate in the form of the topic. */
 const toTopic = ({ currencyIdFrom, currencyIdTo, setAt, ...rest }) => ({
   ...rest,
   sourceCurrencyCode: currencyIdFrom,

@@ -1,10 +1,10 @@
-// An endpoint that takes deliveries, and can be broken and mended.
+// An endpoint that accepts deliveries, and can be broken and repaired.
 
 import { createServer } from "node:http";
 
 /**
- * Starts one on loopback: `{ url, got, answer, end }`. `got` lists what arrived, `{ head, headers, body }`; `answer` sets
- * the status that it answers from now on, and the text with it.
+ * Starts one on loopback: `{ url, got, answer, end }`. `got` lists the requests, `{ head, headers, body }`; `answer` sets the
+ * status of later answers, with a text.
  */
 export async function receiver() {
   const got = [];

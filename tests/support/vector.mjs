@@ -19,10 +19,10 @@ const isOf = (call, name) => ["", "Text", "Base64"].some((ending) => name + endi
 /** The calls that have no document. */
 const EXCHANGES = ["rates", "signature", "findings", "compare", "tests"];
 
-/** Which of these a call is. */
+/** The kind of a call, among these. */
 const exchangeOf = (call) => EXCHANGES.find((name) => isOf(call, name));
 
-/** Whether JavaScript strings can hold the call. Other bytes are only for the faces that take bytes. */
+/** True if JavaScript strings can hold the call. Other bytes are only for the faces that take bytes. */
 export const isText = (call) =>
   ["document", "request", ...EXCHANGES].every((name) => !isOf(call, name) || sent(call, name) !== NO_STRING);
 
@@ -63,8 +63,8 @@ export function throughInstance(instance, call) {
 }
 
 /**
- * The same value as JavaScript may hold it: objects are Maps, arrays Sets where no element is there twice, integers BigInts, and
- * each object that stays one has a member that is undefined.
+ * The same value in JavaScript's types: objects are Maps, arrays without repeated elements Sets, integers BigInts, and each
+ * remaining object has an undefined member.
  */
 export function inJavaScript(value, depth = 0) {
   if (Number.isSafeInteger(value)) return BigInt(value);
@@ -77,7 +77,7 @@ export function inJavaScript(value, depth = 0) {
   return depth % 2 ? new Map(members) : Object.fromEntries([...members, ["not there", undefined]]);
 }
 
-/** A call whose documents are as JavaScript may hold them. */
+/** A call whose documents have JavaScript's types. */
 export function withValues(call) {
   const documents = ["document", "findings", "compare", "tests"].filter((name) => name in call);
   const values = documents.map((name) => [name, inJavaScript(call[name])]);
@@ -112,7 +112,7 @@ export function throughPackage({ Catalog, calculate, compare, findings, runTests
   }
 }
 
-/** Rows through the package's API, which answers an outcome for each: those that are one object are written as one. */
+/** Rows through the package's API, which returns an outcome for each: shared ones are written as one. */
 function manyThroughPackage(catalog, { evaluateMany, request }) {
   const [, kind, id] = /^(condition|project) (.*)$/s.exec(evaluateMany) ?? [];
   if (kind === undefined || Object.keys(request ?? {}).join() !== "rows") return undefined;

@@ -1,7 +1,7 @@
 """Verifies a bearer token as a receiver in Python does, with PyJWT and cryptography, and prints its claims.
 
-On stdin: {"token", "certificates": {kid: pem}, "audience", "issuer"}. A token that is refused ends it with the name of
-the exception on stderr.
+On stdin: {"token", "certificates": {kid: pem}, "audience", "issuer"}. For a refused token it exits with the name
+of the exception on stderr.
 """
 
 import json

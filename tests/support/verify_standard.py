@@ -1,6 +1,6 @@
 """Verifies a delivery as a receiver in Python does, with `standardwebhooks`, and prints its envelope.
 
-On stdin: {"secret", "headers", "body"}. A delivery that is refused ends it with the name of the exception on stderr.
+On stdin: {"secret", "headers", "body"}. For a refused delivery it exits with the name of the exception on stderr.
 """
 
 import json

@@ -1,20 +1,20 @@
-// Waiting: what does not come fails its test after a deadline, and the message says what was waited for. No test asserts
-// how long something takes: the deadline is only there so that a test that fails ends.
+// Waiting: a test fails after a deadline, with a message that says what it waited for. No test asserts how long something
+// takes: the deadline only ends a failing test.
 
 import { AssertionError } from "node:assert";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
 
-/** How long anything may take that a test waits for. */
+/** The longest wait of a test. */
 export const DEADLINE_MS = 30_000;
 
-/** How long a program that builds or installs something may take. */
+/** The longest time for a program that builds or installs something. */
 export const BUILD_DEADLINE_MS = 300_000;
 
 // Those of tests may be mocked.
 const { setTimeout, clearTimeout } = globalThis;
 
-// What a test that fails has left open, a server or a program, keeps the process of its file from ending.
+// A server or a program that a failing test has left open keeps the process of its file from ending.
 after(() => {
   const end = () => {
     console.error(`left open: ${process.getActiveResourcesInfo().join(", ")}`);
@@ -26,7 +26,7 @@ after(() => {
 const children = new Set();
 process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 
-/** Has a process end with this one, should its test not have ended it; returns it. */
+/** Ends a process with this one, if its test has not; returns it. */
 export function endsWithThis(child) {
   children.add(child);
   return child;
@@ -62,7 +62,7 @@ export async function until(holds, what, deadlineMs = DEADLINE_MS) {
   }
 }
 
-/** Repeats assertions until they hold. After the deadline it fails as they do. */
+/** Repeats assertions until they hold. After the deadline it fails with their error. */
 export async function eventually(check, deadlineMs = DEADLINE_MS) {
   const end = Date.now() + deadlineMs;
   const holds = async () => {
@@ -78,8 +78,8 @@ export async function eventually(check, deadlineMs = DEADLINE_MS) {
 }
 
 /**
- * The lines that a process prints: `next` returns one, and undefined when there are no more, `find` what the first one has
- * that fits a pattern. `close` has nobody read them any more.
+ * The lines that a process prints: `next` returns one, undefined at the end; `find` returns the match of the first line that
+ * fits a pattern. `close` stops reading them.
  */
 export function lines(stream, of) {
   const iterator = createInterface({ input: stream })[Symbol.asyncIterator]();
@@ -99,7 +99,7 @@ export function lines(stream, of) {
   return { next, find: (pattern) => within(find(pattern), `${pattern} of ${of}`), close };
 }
 
-/** Waits for the end of a process, and returns its exit code. One that does not end is killed. */
+/** Waits for the end of a process, and returns its exit code. Kills a process that does not end. */
 export async function ended(child, what) {
   try {
     await until(() => child.exitCode !== null || child.signalCode !== null, what);

@@ -1,5 +1,5 @@
-// The sender of webhooks as its documentation describes it: certificates made with openssl, tokens and signatures with
-// `node:crypto`. Nothing of the package or of the module is used.
+// A sender of webhooks as in their documentation: certificates made with openssl, tokens and signatures with `node:crypto`.
+// Uses no part of the package or the module.
 
 import { execFileSync } from "node:child_process";
 import { constants, createHmac, createPrivateKey, sign } from "node:crypto";
@@ -15,7 +15,7 @@ export const EMAIL = "webhooks@host.example";
 export const ISSUER = "https://host.example";
 export const SHARED_KEY = "a shared key of 31 characters ok";
 
-/** A key and its certificate: `{ kid, key, pem }`. `newkey` is what openssl is to generate. */
+/** A key and its certificate: `{ kid, key, pem }`. `newkey` is the kind that openssl generates. */
 export function identity(kid, { newkey = ["rsa:2048"], days = 30 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "tillgate-certificate-"));
   const [keyout, out] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
@@ -31,7 +31,7 @@ export function identity(kid, { newkey = ["rsa:2048"], days = 30 } = {}) {
 
 const base64url = (value) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** Members that are undefined are left out, because JSON has none. */
+/** Undefined members are left out, because JSON has none. */
 export function token({ kid, key }, { header, claims, now = Date.now(), signature } = {}) {
   const iat = Math.floor(now / 1000);
   const subject = { azp: "104029", sub: "104029", email: EMAIL, email_verified: true };
@@ -105,7 +105,7 @@ export async function certificateServer(identities) {
   return server;
 }
 
-/** Answers with certificates, as a host does. */
+/** Answers with certificates, like a host. */
 export const publish = (identities, headers = { "Cache-Control": "public, max-age=3600" }) => (response) => {
   const published = Object.fromEntries(identities.map(({ kid, pem }) => [kid, pem]));
   response.writeHead(200, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(published));

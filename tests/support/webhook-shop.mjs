@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { clientWith, configuredHost } from "./program.mjs";
 import { until } from "./wait.mjs";
 
-/** Who the host says that it is, by default. */
+/** The issuer of the host, by default. */
 export const ISSUER = "https://identity.tillgate.example";
 export const EMAIL = "dispatcher@tillgate.example";
 
@@ -39,15 +39,15 @@ export async function shop(settings = {}) {
     asked,
     /** The published certificates: a map from key id to certificate. */
     certificates: async () => (await fetch(`${host.url}/oauth2/v1/certs`)).json(),
-    /** Creates a webhook for events of a type of its own. */
+    /** Creates a webhook for events of its own type. */
     webhook: (callbackUrl, more) => {
       webhooks += 1;
       const settings = { name: "ERP", callbackUrl, eventTypes: [`x.orders-${webhooks}.v1`], authentication: { type: "BEARER" } };
       return asked(201, "POST", "/api/v1/webhooks", { ...settings, ...more });
     },
-    /** Publishes an event of the type of a webhook. */
+    /** Publishes an event of a webhook's type. */
     publish: ({ eventTypes: [type] }, more) => asked(202, "POST", "/api/v1/events", { type, data: DATA, ...more }),
-    /** The delivery of an event to a webhook, when it was attempted as often. */
+    /** The delivery of an event to a webhook, after this many attempts. */
     attempted: async (webhook, event, times = 1) => {
       const path = `/api/v1/deliveries?webhookId=${webhook.id}`;
       const find = async () => (await asked(200, "GET", path)).items.find(({ eventId, attemptCount }) => eventId === event.id && attemptCount === times);
@@ -57,12 +57,12 @@ export async function shop(settings = {}) {
   };
 }
 
-/** What a test asserts of a delivery: its status, and those that the receiver has answered. */
+/** The asserted parts of a delivery: its status, and the statuses that the receiver answered. */
 export const outcome = ({ status, attempts }) => [status, ...attempts.map((attempt) => attempt.status)];
 
 /**
- * Starts a receiver: `{ url, received, end }`. `answer` gets a request, `{ headers, distinct, body }`, and returns a
- * status, or `{ status, headers, body }`.
+ * Starts a receiver: `{ url, received, end }`. `answer` gets a request, `{ headers, distinct, body }`, and returns a status,
+ * or `{ status, headers, body }`.
  */
 export async function receiver(answer = () => 204) {
   const received = [];

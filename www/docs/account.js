@@ -1,5 +1,5 @@
 /**
- * Signing in, to try operations: with the credentials of a client or with a token, which stay in the page's memory.
+ * Signs in, to try operations: with the credentials of a client or with a token. Both stay in the page's memory.
  */
 
 import { Host } from "../../js/src/shared/host.js";
@@ -9,27 +9,27 @@ import { tokensOfOpener } from "../shared/hand-over.js";
 import { forgetCredentials } from "../shared/kept-sign-in.js";
 import { signInForm } from "../shared/sign-in.js";
 
-/** A session, `{ tenant, permissions, token }`, whose `token` gets one. */
+/** Returns a session, `{ tenant, permissions, token }`, whose `token` gets one. */
 async function sessionOf(credentials) {
   const token = tokensOf(credentials);
   const { tenantId, permissions } = await readCaller(new Host({ url: HOST, token }));
   return { tenant: tenantId, permissions: new Set(permissions), token, close() {} };
 }
 
-/** The session of who is signed in on the page that has opened this one; undefined when nobody is. */
+/** Returns the session of the user of the page that opened this one; undefined without one. */
 export function sessionOfOpener() {
-  // The browser has copied what the tab of that page keeps, and signing out there would not reach the copy.
+  // The browser copied the storage of the opener's tab; signing out there would not reach the copy.
   forgetCredentials();
   const token = tokensOfOpener();
-  // The page may be busy for longer than the host may take to answer.
+  // The opener may be busy for longer than the host takes to answer.
   return token().then(() => sessionOf({ token })).catch(() => undefined);
 }
 
-/** Asks to sign in, and returns the session; undefined when the user does not. */
+/** Asks to sign in, and returns the session; undefined if the user does not. */
 export async function askToSignIn() {
   let session;
   const open = async (credentials) => {
-    // Nobody waits any more for a host that is unavailable.
+    // The dialog is closed: nobody waits for the host to come back.
     if (!dialog.isConnected) throw new Error("nobody signs in");
     return sessionOf(credentials);
   };

@@ -1,5 +1,5 @@
 /**
- * A channel of events: who sends what on it, and the schema and examples of each message.
+ * A channel of events: who sends what on it, with the schema and examples of each message.
  */
 
 import { h } from "../shared/dom.js";
@@ -8,7 +8,6 @@ import { contentsOf, pathText } from "./operation.js";
 import { folded, prose } from "./prose.js";
 import { rows, schemaTree } from "./tree.js";
 
-/** The view. */
 export function channelView(document, { title, address, description, operations, messages, parameters = {} }) {
   const members = Object.entries(parameters).map(([name, given]) => ({ name, schema: { type: "string", ...follow(document, given) }, isRequired: true }));
   const element = h(
@@ -27,7 +26,7 @@ export function channelView(document, { title, address, description, operations,
   return { title, element, refresh() {}, close() {} };
 }
 
-/** What this host does: it sends what others receive, or takes what they send. */
+/** Says whether this host sends what others receive, or takes what they send. */
 const operationText = ({ action, summary, description }) =>
   h("div", { class: "prose" }, h("p", {}, h("b", {}, action === "send" ? "The host sends this." : "The host receives this."), summary && ` ${summary.replace(/\.$/, "")}.`), description && prose(description));
 

@@ -9,7 +9,10 @@ import { methodTag, pathText } from "./operation.js";
 
 const NOTHING = "Nothing is found. Search for a word, a part of a path, a field, a permission or a role.";
 
-/** The list: `{ element, mark }`. A group is `{ name, entries }`, an entry `{ id, title, sought, alsoSought }` and what it is shown by. */
+/**
+ * The list: `{ element, mark, focus }`. A group is `{ name, entries }`, an entry `{ id, title, sought, alsoSought }` and its
+ * label.
+ */
 export function contents(groups) {
   const input = h("input", { type: "search", placeholder: "Search", "aria-label": "Search operations and events", spellcheck: "false", oninput: () => filter() });
   const count = h("p", { class: "hint", role: "status" });
@@ -28,7 +31,7 @@ export function contents(groups) {
 
   const words = () => input.value.toLowerCase().split(/\s+/).filter(Boolean);
   const isNamed = ({ sought }) => words().every((word) => sought.includes(word));
-  // What the documents say of an entry is read at the first search that needs it.
+  // The full text of an entry is only read by the first search that needs it.
   const isFound = (entry) => isNamed(entry) || words().every((word) => entry.sought.includes(word) || (entry.also ??= entry.alsoSought()).includes(word));
 
   function filter() {
@@ -52,7 +55,6 @@ export function contents(groups) {
   filter();
   return {
     element: h("nav", { class: "contents", "aria-label": "Operations and events" }, h("form", { class: "search", role: "search", onsubmit }, icon("search"), input), count, drawn.map(({ element }) => element)),
-    /** Marks the entry that is shown. */
     mark(id) {
       links.get(current)?.removeAttribute("aria-current");
       links.get(id)?.setAttribute("aria-current", "page");
@@ -61,7 +63,7 @@ export function contents(groups) {
       if (group) group.element.open = true;
       links.get(id)?.scrollIntoView({ block: "nearest" });
     },
-    /** Moves the focus to an entry that was shown. */
+    /** Moves the focus to an entry that was shown before. */
     focus: (id) => (links.get(id) ?? input).focus(),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The page of the API's documents: what is listed, what the address names, and who is signed in. It reads what the host serves
- * for every tool, and knows nothing of the API itself.
+ * The page of the API's documents: its contents, the view that the address names, and who is signed in. It reads the same
+ * documents as any tool, and knows nothing of the API itself.
  */
 
 import { button, h, notify } from "../shared/dom.js";
@@ -16,12 +16,12 @@ const main = h("main", { id: "main", tabindex: "-1" });
 const who = h("p", { class: "connection", role: "status" });
 const accountButton = button("Sign in", { class: "plain", onclick: () => (account.session ? signOut() : signIn()) });
 
-/** Who is signed in, and what a request needs of that. */
+/** The session, which requests need. */
 const account = { session: undefined, signIn };
 
 let list;
 let entries = new Map();
-/** What was shown, by its id, with what was filled in: `{ id, view, scroll }`. */
+/** The views shown before, with their input, by id: `{ id, view, scroll }`. */
 let visited = new Map();
 let shown;
 let before;
@@ -33,14 +33,14 @@ async function signIn() {
   if (session) setSession(session);
 }
 
-/** Signs in as on the page that has opened this one. */
+/** Signs in with the session of the opener. */
 async function signInAsOpener() {
   const loaded = await import("./account.js").catch(() => undefined);
   const session = await loaded?.sessionOfOpener();
   if (session && !account.session) setSession(session);
 }
 
-/** What was asked with the token ends, and what is kept of others goes with their answers. */
+/** Stops requests that use the token, and forgets visited views with their answers. */
 function signOut() {
   shown?.view.close();
   visited = new Map(shown && [[shown.id, shown]]);
@@ -54,7 +54,6 @@ function setSession(session) {
   shown?.view.refresh();
 }
 
-/** Shows what the address names. */
 function show() {
   const id = addressed();
   if (shown?.id === id) return;
@@ -63,27 +62,27 @@ function show() {
   if (!isKnown) visited.set(id, { id, view: (entries.get(id) ?? (() => unknown(id)))(), scroll: 0 });
   shown = visited.get(id);
   const { view, scroll } = shown;
-  // Someone else may have signed in since.
+  // Another user may have signed in since.
   if (isKnown) view.refresh();
   document.title = id === "" ? "API · Tillgate" : `${view.title} · API · Tillgate`;
   main.classList.toggle("at-contents", id === "");
   main.lastChild.replaceChildren(h("a", { class: "back", href: "#" }, "All operations"), view.element);
   list.mark(id);
   scrollTo(0, scroll);
-  // On a narrow page the list goes on where it was left.
+  // On a narrow page the list continues where it was left.
   if (id === "" && before) list.focus(before);
   else if (before !== undefined || id !== "") view.element.querySelector("h1").focus({ preventScroll: true });
   before = id;
 }
 
-/** Notes how far the view is scrolled, for when it is shown again. Once the address names another, it is that one's. */
+/** Notes the scroll position, to restore it later. Once the address changes, the position is another view's. */
 function noteScroll() {
   if (shown && shown.id === addressed()) shown.scroll = scrollY;
 }
 
 const addressed = () => decoded(location.hash.slice(1));
 
-/** A part of the address, decoded; a malformed one is taken as it is. */
+/** Decodes a part of the address; a malformed one is taken as is. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -97,7 +96,7 @@ function unknown(id) {
   return { title: "Not found", element, refresh() {}, close() {} };
 }
 
-/** Draws the page anew once the documents are there. */
+/** Draws the page again once the documents are there. */
 async function start() {
   main.replaceChildren(h("p", { class: "hint", role: "status" }, "Loading the documents of the API…"));
   const [api, events] = await Promise.allSettled([load("openapi.json"), load("asyncapi.json")]);

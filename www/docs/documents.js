@@ -1,17 +1,17 @@
 /**
- * The two documents of the API, and what is read from them: operations, messages, examples, who may ask. Knows no elements.
+ * Reads the two documents of the API: operations, messages, examples, permissions. Knows no elements.
  */
 
-/** The address of the host, and what its tokens must be for. This page is at `/docs` of it. */
+/** The address of the host, and the audience of its tokens. This page is at `/docs` of it. */
 export const HOST = new URL(".", location.href).href.replace(/\/$/, "");
 export const AUDIENCE = document.querySelector("meta[name=tillgate-audience]").content;
 
-/** The media types that are texts. */
+/** Media types that are text. */
 export const TEXT = /^(text\/|application\/([\w.-]+\+)?(json|xml|x-ndjson|javascript))/;
 
 const METHODS = ["get", "put", "post", "delete", "patch", "head", "options"];
 
-/** Loads a document. An error says what is wrong and what to do, as a sentence. */
+/** Loads a document. An error is a sentence about what is wrong and what to do. */
 export async function load(name) {
   let response;
   try {
@@ -27,13 +27,13 @@ export async function load(name) {
   }
 }
 
-/** What a reference of a document names; undefined when there is none. */
+/** Resolves a reference within a document; undefined if there is no such part. */
 export function resolve(document, reference) {
   const keys = reference.replace(/^#\/?/, "").split("/").map((key) => decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~"));
   return keys.reduce((part, key) => (part && Object.hasOwn(part, key) ? part[key] : undefined), document);
 }
 
-/** A part of a document, or what it refers to. */
+/** Returns a part of a document, or the part that it refers to. */
 export const follow = (document, part) => (part?.$ref ? { ...resolve(document, part.$ref), ...part } : part);
 
 /** The operations in the order of the tags: `{ id, method, path, tag, title, parameters, permissions, roles, scheme, body, ... }`. */
@@ -67,13 +67,13 @@ function operationOf(document, path, method, item) {
   };
 }
 
-/** What is searched, as one text. */
+/** Joins texts for the search. */
 const sought = (...texts) => texts.flat(3).join(" ").toLowerCase();
 
-/** The answers that are not errors, which all operations have alike. */
+/** The statuses of success; the errors are alike for all operations. */
 const successesOf = ({ responses = {} }) => Object.keys(responses).filter((status) => status.startsWith("2")).map((status) => responses[status]);
 
-/** The names of the members of all schemas in a part of a document, and in what it refers to. */
+/** The names of the members of all schemas in a part of a document, and in the parts that it refers to. */
 function membersOf(document, part, seen = new Set()) {
   if (part === null || typeof part !== "object" || seen.has(part)) return [];
   seen.add(part);
@@ -81,28 +81,28 @@ function membersOf(document, part, seen = new Set()) {
   return [...Object.keys(part.properties ?? {}), ...inside.flatMap((each) => membersOf(document, each, seen))];
 }
 
-/** How a request says who asks: `bearer` or `basic`; undefined where anyone may ask. */
+/** The scheme of a request's credentials, `bearer` or `basic`; undefined if anyone may ask. */
 function schemeOf(document, security) {
   if (security.length === 0 || security.some((each) => Object.keys(each).length === 0)) return undefined;
   const schemes = security.flatMap(Object.keys).map((name) => follow(document, document.components?.securitySchemes?.[name]));
   return schemes.every((scheme) => scheme?.scheme?.toLowerCase() === "basic") ? "basic" : "bearer";
 }
 
-/** The permissions that are needed: alternatives, each of which is all that must be there. None where any token will do. */
+/** The permissions that are needed: alternatives, each a complete list. Empty if any token will do. */
 function permissionsOf(security) {
   const all = security.map((each) => Object.values(each).flat());
   return all.some((each) => each.length === 0) ? [] : all;
 }
 
-/** The names of the roles that have the permissions that are needed. */
+/** The names of the roles with the permissions that are needed. */
 const rolesOf = ({ "x-roles": roles = [] }, permissions) =>
   roles.filter((role) => permissions.some((all) => all.every((each) => role.permissions.includes(each)))).map(({ name }) => name);
 
-/** Whether who is signed in has the permissions that are needed; undefined where there are none, or nobody. */
+/** True if the user has the permissions that are needed; undefined if there are none, or no user. */
 export const isHeld = (permissions, session) =>
   session && permissions.length > 0 ? permissions.some((all) => all.every((each) => session.permissions.has(each))) : undefined;
 
-/** The tags of a document, and those that only its operations name: `{ name, description }`. */
+/** The tags of a document, and those that only operations name: `{ name, description }`. */
 export function tagsOf(document, operations) {
   const named = document.tags ?? [];
   const others = new Set(operations.map(({ tag }) => tag).filter((tag) => !named.some(({ name }) => name === tag)));
@@ -116,7 +116,7 @@ export function channelsOf(document) {
     const channel = follow(document, given);
     const title = channel.title ?? channel.summary ?? channel.address ?? id;
     const own = operations.filter((each) => each.channel?.$ref === `#/channels/${id}`);
-    // In the order in which operations list them.
+    // In the order in which the operations list them.
     const names = own.flatMap((each) => each.messages ?? []).map(({ $ref = "" }) => $ref.split("/").at(-1));
     const messages = Object.entries(channel.messages ?? {})
       .sort(([one], [other]) => names.indexOf(one) - names.indexOf(other))
@@ -134,7 +134,7 @@ export function channelsOf(document) {
   });
 }
 
-/** A message with its schemas, each of which may say in which format it is. */
+/** A message with its schemas, each with its format if it names one. */
 function messageOf(document, name, given) {
   const message = follow(document, follow(document, given));
   const schema = (part) => (part?.schemaFormat ? part.schema : part);
@@ -151,5 +151,5 @@ export function examplesOf(document, { examples, example, schema }) {
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** An example as it is sent. */
+/** The text of an example as sent. */
 export const exampleText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));

@@ -1,5 +1,5 @@
 /**
- * Sending a request, and its answer: status, time, headers and body as they come. A stream is read until it is stopped.
+ * Sends a request and shows its answer: status, time, headers and body, as they arrive. A stream is read until it is stopped.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -7,12 +7,12 @@ import { figure } from "../shared/locale.js";
 import { TEXT } from "./documents.js";
 import { codeBlock, folded, inline } from "./prose.js";
 
-/** So much of a body is shown: of a stream the end, otherwise the beginning. */
+/** The most characters of a body that are shown: the end of a stream, the beginning of others. */
 const MAX_SHOWN = 100_000;
 
 const LOST = "There was no answer: the host cannot be reached, or the connection has ended. Send it again once the host answers.";
 
-/** What is sent and shown: `{ element, stop, send, close }`. */
+/** The request and the answer: `{ element, stop, send, close }`. */
 export function exchange() {
   const status = h("p", { class: "status-line", role: "status" });
   const content = h("div", { class: "stack tight" });
@@ -33,7 +33,7 @@ export function exchange() {
     stop.hidden = true;
   };
 
-  /** `getToken` gets the token that it is sent with, if any, and `meaningOf` says what a status means. */
+  /** `getToken` gets the token to send, if any; `meaningOf` explains a status. */
   async function send(url, request, getToken, meaningOf) {
     if (new URL(url).origin !== location.origin) throw new Error(`${url} is not of this host`);
     close();
@@ -44,7 +44,7 @@ export function exchange() {
     try {
       const headers = getToken ? { ...request.headers, Authorization: `Bearer ${await getToken()}` } : request.headers;
       const begun = performance.now();
-      // The token goes to this host only, wherever an answer may lead.
+      // The token goes to this host only, even if an answer redirects.
       const response = await fetch(url, { ...request, headers, signal, mode: "same-origin", credentials: "omit", cache: "no-store" });
       const time = `${Math.round(performance.now() - begun)} ms`;
       const meaning = meaningOf(response.status) ?? "The document does not list this status.";
@@ -58,7 +58,7 @@ export function exchange() {
     }
   }
 
-  /** Shows a body as it comes, and has `told` what there is of it. */
+  /** Shows a body as it arrives, and calls `tell` with the part received so far. */
   async function show(response, tell) {
     const type = response.headers.get("Content-Type") ?? "";
     if (type.startsWith("text/event-stream")) return showStream(response.body, tell);
@@ -98,7 +98,7 @@ function headersOf(headers) {
   return folded("Headers", h("pre", { tabindex: "0", "aria-label": "Headers of the answer" }, text));
 }
 
-/** JSON with a line for each member, and its numbers as they were sent. */
+/** Puts each member of JSON on a line, and keeps its numbers as sent. */
 function indented(json) {
   let depth = 0;
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{[]\s*[}\]]|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];

@@ -1,5 +1,5 @@
 /**
- * An operation: what it does, who may ask, what it takes and each answer it gives, beside a request to try.
+ * An operation: its purpose, the permissions, the parameters and each answer, beside a request to try.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -9,13 +9,13 @@ import { codeBlock, folded, inline, prose } from "./prose.js";
 import { requestPanel } from "./request.js";
 import { rows, schemaTree } from "./tree.js";
 
-/** The method of an operation, in its colour. */
+/** The method of an operation, in its color. */
 export const methodTag = (method) => h("span", { class: "method", "data-method": method }, method);
 
 /** A path that may break at its slashes. */
 export const pathText = (path) => h("code", { class: "path" }, path.split(/(?=\/)/).flatMap((part, at) => (at > 0 ? [h("wbr"), part] : [part])));
 
-/** The view. `account` is who is signed in. */
+/** The view. `account` holds the session. */
 export function operationView(document, operation, account) {
   const { title, method, path, tag, description, deprecated, parameters, body } = operation;
   const request = requestPanel(document, operation, account);
@@ -63,7 +63,7 @@ function permissionText(permissions, scheme) {
 
 const codes = (names) => names.flatMap((name, at) => [at > 0 && ", ", h("code", {}, name)]);
 
-/** Lists of elements as one, with a text between them. */
+/** Joins lists of elements, with a text between them. */
 const between = (text, lists) => lists.flatMap((list, at) => (at > 0 ? [text, ...list] : list));
 
 function sizeText(bytes) {
@@ -88,7 +88,7 @@ function bodyOf(document, { description, content = {}, required = false }) {
   return part(required ? "Body" : "Body, which may be left out", description && h("div", { class: "prose" }, prose(description)), contentsOf(document, content, "the body"));
 }
 
-/** What a body may be, by its media type: its schema and its examples, of which `noun` says what they are. */
+/** The contents of a body by media type: the schema and its examples; `noun` names them. */
 export const contentsOf = (document, content, noun) =>
   Object.entries(content).flatMap(([type, media]) => [
     h("p", { class: "media-type" }, h("code", {}, type)),
@@ -102,7 +102,7 @@ function answersOf(document, responses) {
   return part("Answers", h("div", { class: "answers" }, all.map(([status, answer], at) => answerOf(document, status, answer, at === first))));
 }
 
-/** What the digit says that a status begins with. */
+/** The tone of a status, by its first digit. */
 const toneOf = (status) => ({ 2: "allow", 4: "soft", 5: "deny" })[status.charAt(0)];
 
 function answerOf(document, status, { description = "", headers = {}, content = {} }, isOpen) {

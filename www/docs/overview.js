@@ -1,12 +1,11 @@
 /**
- * What the documents are about, how a request says who asks, and where the documents themselves are.
+ * An overview of the documents: the introduction, how to authenticate, and links to the documents themselves.
  */
 
 import { h } from "../shared/dom.js";
 import { AUDIENCE, HOST } from "./documents.js";
 import { codeBlock, inline, prose } from "./prose.js";
 
-/** The view. */
 export function overview({ info = {} }, tags) {
   const { title = "API", version, description } = info;
   const element = h(
@@ -38,7 +37,7 @@ export function overview({ info = {} }, tags) {
 
 const document = (name, about) => h("li", {}, h("a", { href: `${HOST}/${name}`, download: name }, name), `, ${about}`);
 
-/** Gets a token into a variable of the shell. */
+/** The command that gets a token into a shell variable. */
 const tokenCommand = () => `TOKEN=$(curl --silent --show-error --fail --user "$CLIENT_ID:$CLIENT_SECRET" '${HOST}/oauth2/token' \\
   --data grant_type=client_credentials --data-urlencode 'audience=${AUDIENCE.replaceAll("'", "'\\''")}' |
   sed -n 's/.*"access_token":"\\([^"]*\\)".*/\\1/p')`;

@@ -1,12 +1,11 @@
 /**
- * Descriptions as elements: paragraphs and lists, with code, emphasis and links in them, which is what documents of the API use of
- * Markdown. Anything else stands as it is written.
+ * Turns descriptions into elements: paragraphs and lists with code, emphasis and links, the part of Markdown that documents of
+ * the API use. Anything else stays as written.
  */
 
 import { button, h } from "../shared/dom.js";
 import { copy } from "../shared/copy.js";
 
-/** The elements of a description. */
 export function prose(text) {
   const blocks = text.trim().split(/\n\s*\n/);
   return blocks.map((block) => {
@@ -19,7 +18,7 @@ export function prose(text) {
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(((?:https?:\/\/|[#./])[^)\s]*)\)/g;
 
-/** The same of one line: a text with code, emphasis and links in it. */
+/** The elements of one line: text with code, emphasis and links. */
 export function inline(text) {
   const parts = [];
   let from = 0;
@@ -30,10 +29,10 @@ export function inline(text) {
   return [...parts, text.slice(from)];
 }
 
-/** What is folded away until it is opened. */
+/** Content that is hidden until the user opens it. */
 export const folded = (title, ...content) => h("details", { class: "folded" }, h("summary", {}, title), content);
 
-/** A text as it is sent, with a button that copies it: `noun` is what it is. */
+/** A text as sent, with a button that copies it; `noun` names it. */
 export function codeBlock(noun, text) {
   const pre = h("pre", { tabindex: "0", "aria-label": noun }, text);
   return h("div", { class: "code" }, pre, button(`Copy: ${noun}`, { image: "copy", iconOnly: true, class: "plain", onclick: () => copy(pre.textContent, noun) }));

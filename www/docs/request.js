@@ -1,6 +1,5 @@
 /**
- * A request of an operation, to be filled in, copied as a curl command, or sent: with the token of who is signed in, to this host
- * and no other.
+ * A request of an operation, to fill in, copy as a curl command, or send: with the user's token, and to this host only.
  */
 
 import { curlOf } from "../shared/curl.js";
@@ -14,7 +13,7 @@ import { inside, read } from "./schema.js";
 const FORM = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data";
 
-/** The panel: `{ element, refresh, focus, close }`. `account` has who is signed in as `session`, and `signIn` to become so. */
+/** The panel: `{ element, refresh, focus, close }`. `account` has the `session`, and `signIn` to get one. */
 export function requestPanel(document, operation, account) {
   const { method, path, scheme, parameters, responses = {} } = operation;
   const command = codeBlock("The curl command", "");
@@ -26,7 +25,7 @@ export function requestPanel(document, operation, account) {
     return { ...each, isPart: part !== undefined, required, input: inputOf(document, { ...each, required }, changed) };
   });
   const body = bodyOf(document, contents, changed);
-  // What a form has as a part is a parameter of other bodies.
+  // A part of the form is not asked for again as a parameter.
   const asking = () => places.filter(({ isPart }) => !(isPart && body.type() === MULTIPART));
   const submit = button("", { type: "submit", class: "primary" });
   const note = h("p", { class: "hint" });
@@ -67,10 +66,10 @@ export function requestPanel(document, operation, account) {
   return { element, refresh, focus: () => [...form.querySelectorAll("summary, input, select, textarea, button")].find((each) => each.checkVisibility()).focus(), close: answer.close };
 }
 
-/** What a status means, as the document says. */
+/** The meaning of a status, from the document. */
 const meaningOf = (document, responses, status) => follow(document, responses[status] ?? responses[`${String(status)[0]}XX`] ?? responses.default)?.description;
 
-/** Whether a request may change something: the document says which of those that look so do not, and a dry run does not. */
+/** True if a request may change something: not if the document says otherwise, nor if it is a dry run. */
 const changes = ({ method, "x-changes-nothing": isSafe }, places) =>
   !/^(GET|HEAD|OPTIONS)$/.test(method) && !isSafe && !places.some(({ name, input }) => name === "dryRun" && input.value() === "true");
 
@@ -80,7 +79,7 @@ function noteOf({ scheme, permissions }, session) {
   return isHeld(permissions, session) === false ? "You do not have the permission, so expect 403." : "";
 }
 
-/** What is asked before something may change: the question, what it does to whose data, and the button. */
+/** The confirmation before a change: the question, what changes in whose data, and the button. */
 function questionOf({ title, method, path, permissions }, url, places, session) {
   const tenant = places.find(({ name }) => name === "tenantId")?.input.value() ?? session?.tenant;
   const isForAll = path.includes("/global-") || permissions.flat().some((each) => each.includes(".global-"));
@@ -89,7 +88,7 @@ function questionOf({ title, method, path, permissions }, url, places, session) 
   return [`${title}?`, `${method} ${url.slice(HOST.length)} is sent to ${new URL(url).host} for real. It ${does} data of ${whose} at once.`, `Send ${method}`];
 }
 
-/** The field of a parameter or of a member of a form. It begins with its example where `isFilled` says so, or it is required. */
+/** The field of a parameter or of a form's member. It starts with its example if `isFilled` or required. */
 function inputOf(document, { name, required, isFilled = required, isFile, ...about }, onchange) {
   const { schema } = read(document, about.schema);
   const [[, example] = []] = examplesOf(document, about);
@@ -106,7 +105,7 @@ function inputOf(document, { name, required, isFilled = required, isFile, ...abo
     return isEmpty;
   };
   let suggested = text;
-  /** Puts another value, or the example, where nothing else was entered. */
+  /** Enters another value, or the example, unless the user entered one. */
   const suggest = (value = text) => {
     if (isFilled && control.value === suggested) control.value = value;
     control.placeholder = suggested = value;
@@ -114,7 +113,7 @@ function inputOf(document, { name, required, isFilled = required, isFile, ...abo
   return { element, control, isMissing, suggest, value: () => control.value, file: () => control.files?.[0] };
 }
 
-/** The fields of a body of a `type`: what `read` returns is its `type`, its `content`, and what curl is given of it. */
+/** The fields of a body: `read` returns its `type`, its `content`, and its arguments for curl. */
 function bodyOf(document, contents, onchange) {
   const types = Object.keys(contents);
   if (types.length === 0) return { element: undefined, type() {}, read: () => ({}) };
@@ -164,13 +163,13 @@ function formOf(document, media, onchange, type) {
   const readParts = () => {
     const content = new FormData();
     for (const { name, value, file } of filled()) content.append(name, file() ?? value());
-    // The type names the boundary of the parts, which the browser and curl make.
+    // The type includes the boundary of the parts, which the browser and curl choose.
     return { content, parts: filled().map(({ name, isFile, value, file }) => ({ name, value: value(), file: isFile && (file()?.name ?? "FILE") })) };
   };
   return { elements: inputs.map(({ element }) => element), read: type === FORM ? readForm : readParts };
 }
 
-/** The request as it is asked. What is not filled in of the path stands in braces. */
+/** The request as filled in. Missing parts of the path stay in braces. */
 function requestOf(method, path, places, { type, ...body }) {
   const filled = (place) => places.filter((each) => each.in === place && each.input.value() !== "").map((each) => ({ ...each, value: each.input.value() }));
   const place = filled("path").reduce((all, { name, value }) => all.replaceAll(`{${name}}`, encodeURIComponent(value)), path);
@@ -181,7 +180,7 @@ function requestOf(method, path, places, { type, ...body }) {
   return { method, url: `${HOST}${place}${query.length > 0 ? `?${query.join("&")}` : ""}`, headers, ...body };
 }
 
-/** The same for curl, with variables of the shell in place of secrets. Events are to be printed as they come. */
+/** The curl command, with shell variables in place of secrets. Events are printed as they arrive. */
 function commandOf({ scheme, responses = {} }, { headers, ...request }) {
   const isStream = Object.values(responses).some(({ content = {} }) => "text/event-stream" in content);
   const options = [scheme === "basic" && '--user "$CLIENT_ID:$CLIENT_SECRET"', isStream && "--no-buffer"].filter(Boolean);

@@ -1,18 +1,18 @@
 /**
- * What a JSON Schema says, in words: its type, its rules, and what is in it. Knows no elements.
+ * Describes a JSON Schema in words: its type, its rules and its content. Knows no elements.
  */
 
 import { figure } from "../shared/locale.js";
 import { resolve } from "./documents.js";
 
-/** So many values are listed of an enumeration. */
+/** The most values of an enumeration that are listed. */
 export const MAX_VALUES = 12;
 
 const isNull = ({ type, const: value }) => type === "null" || value === null;
 
 /**
- * A schema with what it refers to and what it joins (`allOf`) put into it: `{ schema, names }`, where the names are those of the
- * references. A choice between something and null is that, `isNullable`, and one of bare values an enumeration.
+ * Returns a schema with its references and `allOf` merged in: `{ schema, names }`, with the names of the references. A choice
+ * between a type and null becomes that type, `isNullable`; one of bare values becomes an enumeration.
  */
 export function read(document, given, followed = []) {
   if (given === false) return { schema: { isNothing: true }, names: [] };
@@ -36,7 +36,7 @@ const joined = (one, other) => ({
   ...((one.required ?? other.required) && { required: [...(one.required ?? []), ...(other.required ?? [])] }),
 });
 
-/** The schema of what an array has in it, and arrays in that one too. */
+/** The schema of an array's entries, through nested arrays. */
 function innermost(document, given) {
   const { schema, names } = read(document, given);
   if (schema.items === undefined || schema.prefixItems) return { schema, names, depth: 0 };
@@ -70,14 +70,14 @@ function typesOf(document, schema, names) {
 
 const choices = ({ oneOf, anyOf }) => oneOf ?? anyOf ?? [];
 
-/** Choices that say no more than which members there must be are a rule. */
+/** Choices that only say which members are required are a rule. */
 const isDemand = (schema) => choices(schema).length > 0 && choices(schema).every((each) => each.required && Object.keys(each).length === 1);
 
 const alternatives = (schema) => (isDemand(schema) ? [] : choices(schema));
 
 const number = (value) => figure(value, { maximumFractionDigits: 20 });
 
-/** A range in words; undefined when there is none. */
+/** A range in words; undefined without one. */
 function range(least, most, noun = "") {
   const last = noun && ` ${(most ?? least) === 1 ? noun : noun.replace(/y$/, "ie").concat("s")}`;
   if (least !== undefined && least === most) return `exactly ${number(least)}${last}`;
@@ -87,7 +87,7 @@ function range(least, most, noun = "") {
 }
 
 /**
- * The rules of a schema, each of which is a text and the code that follows it: `["1 to 64 characters"]`, `["matches", "^a+$"]`.
+ * The rules of a schema, each a text and the code after it: `["1 to 64 characters"]`, `["matches", "^a+$"]`.
  */
 export function rulesOf(document, given) {
   const { schema } = read(document, given);
@@ -121,8 +121,8 @@ export function rulesOf(document, given) {
 const entryRules = (document, items) => rulesOf(document, items).filter(([text]) => text !== "no other members").map(([text, ...code]) => [`each entry: ${text}`, ...code]);
 
 /**
- * What is in a schema: `{ name, schema, isRequired }`, where a name that no document has, such as that of a choice, is a `phrase`.
- * An array has in it what its entries have.
+ * The members of a schema: `{ name, schema, isRequired }`. A name that no document has, such as that of a choice, is a
+ * `phrase`. An array has the members of its entries.
  */
 export function inside(document, given) {
   const { schema } = innermost(document, given);
@@ -138,7 +138,7 @@ export function inside(document, given) {
   return [...named, ...matching, ...others, ...places, ...rest, ...held, ...either];
 }
 
-/** The name of a choice: its own, or the values of the member by which it is known. */
+/** The name of a choice: its own, or the values of the member that identifies it. */
 function nameOf(document, given) {
   const { schema, names } = read(document, given);
   if (schema.title) return schema.title;
@@ -150,5 +150,5 @@ function nameOf(document, given) {
 
 const valuesOf = ({ const: value, enum: values = value === undefined ? undefined : [value] }) => values;
 
-/** The names of the references that lead to what is in a schema: one that is open already has itself in it. */
+/** The names of the references that lead into a schema: a name that is open already means recursion. */
 export const namesIn = (document, given) => innermost(document, given).names;

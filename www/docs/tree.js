@@ -1,5 +1,5 @@
 /**
- * Schemas and parameters as trees of rows. What is in a row is drawn when it is opened, and what contains itself ends.
+ * Schemas and parameters as trees of rows. The content of a row is drawn when it is opened; recursion ends.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -7,7 +7,7 @@ import { figure } from "../shared/locale.js";
 import { prose } from "./prose.js";
 import { MAX_VALUES, inside, namesIn, read, rulesOf, typeText } from "./schema.js";
 
-/** A schema: its type, and what is in it. `above` are the names of what it stands in. */
+/** A schema: its type and its members. `above` are the names of the schemas around it. */
 export function schemaTree(document, schema, above = []) {
   const names = [...above, ...namesIn(document, schema)];
   const members = inside(document, schema);
@@ -19,7 +19,7 @@ export function schemaTree(document, schema, above = []) {
   );
 }
 
-/** Rows of `{ name, phrase, schema, isRequired, description }`, and of `place` for parameters. */
+/** Rows of `{ name, phrase, schema, isRequired, description }`; parameters also have a `place`. */
 export const rows = (document, members, above = []) => h("ul", { class: "members" }, members.map((member) => row(document, member, above)));
 
 function row(document, { name, phrase, place, schema, isRequired, description, deprecated }, above) {
@@ -44,7 +44,7 @@ function row(document, { name, phrase, place, schema, isRequired, description, d
 
 let places = 0;
 
-/** A button, and the place where what it opens is drawn at the first time. */
+/** A button, and the place for what it opens, which is drawn at the first click. */
 function opener(label, draw) {
   const place = h("div", { hidden: true, id: `inside-${(places += 1)}` });
   const onclick = () => {
@@ -57,7 +57,7 @@ function opener(label, draw) {
   return { button: opens, place };
 }
 
-/** The rules of a row in one line, with an example that they do not have already. */
+/** The rules of a row in one line, with an example unless the rules include it. */
 const ruleLine = (rules, { examples: [first] = [], example = first, const: only }) => {
   const text = JSON.stringify(example);
   const isNew = example !== undefined && example !== only && !rules.some(([rule, ...codes]) => rule === "one of" || codes.includes(text));
@@ -65,7 +65,7 @@ const ruleLine = (rules, { examples: [first] = [], example = first, const: only 
   return all.length > 0 && h("p", { class: "hint" }, ruleParts(all));
 };
 
-/** Rules beside each other, as one text. */
+/** Joins rules into one text. */
 const ruleParts = (rules) => rules.flatMap((rule, at) => [at > 0 && h("span", { "aria-hidden": "true" }, " · "), ...ruleText(rule)]);
 
 function ruleText([text, ...codes]) {

@@ -1,6 +1,6 @@
 /**
- * What can be done with a client: letting it in, revoking it, deleting it, giving it other roles or a new secret. Each says
- * first what works or stops working then.
+ * The actions on a client: letting it in, revoking it, deleting it, changing its roles or its secret. Each first says what
+ * will work or stop working.
  */
 
 import { button, choice, confirmed, h, notify, openDialog } from "../shared/dom.js";
@@ -16,7 +16,7 @@ import { clientName, explain, mayText, roleText, words } from "./wording.js";
 const REFUSED = "The tills that use this client are refused from now on.";
 const SECRET_LOST = "If it did, the secret was lost with the answer. Choose “New secret” again.";
 
-/** How long the old secret keeps working, as the host reads it, and in words. */
+/** The lifetimes of the old secret, as the host reads them, and in words. */
 const OVERLAPS = [
   ["24h", "24 hours"],
   ["7d", "7 days"],
@@ -24,10 +24,10 @@ const OVERLAPS = [
   ["0s", "Not at all"],
 ];
 
-/** Lets a client in that waits. */
+/** Lets a waiting client in. */
 export async function letIn(desk, client) {
   const name = clientName(client);
-  // What strangers have written must not turn the sentence around it.
+  // Text from strangers must not change the sentence around it.
   const claims = Object.entries(client.claims).flatMap(([claim, value]) => [`${words(claim)}: `, h("bdi", {}, valueText(value)), ", "]);
   const says = claims.length === 0 ? ["It says nothing of itself"] : ["It says of itself: ", ...claims.slice(0, -1)];
   const detail = [...says, `. It can sign in from now on. ${mayText(client.roles)}`];
@@ -35,7 +35,7 @@ export async function letIn(desk, client) {
   await changeStatus(desk, client, { write: () => desk.host.authorize(client), wanted: "Authorized", done: `${name} was let in`, not: `${name} was not let in` });
 }
 
-/** Revokes a client, or refuses one that waits. */
+/** Revokes a client, or refuses a waiting one. */
 export async function revoke(desk, client) {
   const name = clientName(client);
   const again = "This cannot be undone: to let it in later, delete it and have it register again.";
@@ -81,7 +81,7 @@ function showClientSecret(name, { clientId, clientSecret }, overlap) {
   return showSecret({ title: `The new secret of ${name}`, detail: `Enter it where the old one is used, and keep it safe. It is shown only now. ${old}`, parts: [["Client id", clientId], ["Secret", clientSecret]] });
 }
 
-/** Asks whether to replace the secret; resolves with how long the old one keeps working, or false for no. */
+/** Asks whether to replace the secret; resolves with the lifetime of the old one, or false for no. */
 async function askOverlap(name) {
   let overlap = OVERLAPS[0][0];
   const hint = h("p", { id: "overlap-detail" });

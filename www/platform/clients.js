@@ -1,6 +1,6 @@
 /**
- * The clients of a tenant: those that have registered and wait to be let in, and all of them. A client is a till, a service or
- * anything else that signs in with an id and a secret.
+ * The clients of a tenant: those that wait to be let in, and all of them. A client is a till, a service or any other program
+ * that signs in with an id and a secret.
  */
 
 import { button, choice, h } from "../shared/dom.js";
@@ -15,7 +15,7 @@ import { claimsText, clientName, roleText, softwareText, words } from "./wording
 /** The statuses, in words. */
 const STATUSES = { Pending: "Waiting", Authorized: "Let in", Revoked: "Revoked" };
 
-/** From this age on, `durationText` counts minutes and no seconds. */
+/** From this age on, `durationText` counts minutes, not seconds. */
 const COUNTED_IN_MINUTES = 90_000;
 
 const keyOf = ({ clientId }) => clientId;
@@ -36,10 +36,10 @@ const ALL = {
   none: "Make a template first. Tills then register with it, and appear under “Waiting”.",
 };
 
-/** The part with those that wait. */
+/** The waiting clients. */
 export const pendingList = (desk) => clientsPart(desk, { labels: WAITING, status: () => "Pending", compare: newestFirst });
 
-/** The part with all clients. */
+/** All clients. */
 export function clientList(desk) {
   let status = "";
   const options = [["", "All"], ...Object.entries(STATUSES)];
@@ -65,10 +65,10 @@ function clientsPart(desk, { labels, status, compare, actions }) {
   };
 }
 
-/** What a filter searches: all that a client says of itself, in the words that are shown. */
+/** The text that a filter searches: all that a client says about itself, as it is shown. */
 const clientText = ({ claims, roles, clientId, ...software }) => [claimsText(claims), softwareText(software), clientId, ...roles.map(({ roleId }) => roleText(roleId))].join(" ");
 
-/** How long ago a client has registered. Its row is drawn anew when this changes, so it does not change each second. */
+/** The time since a client registered. Its row is redrawn when this changes, so not each second. */
 function ageText({ registeredAt }) {
   const age = Date.now() - Date.parse(registeredAt);
   return age < COUNTED_IN_MINUTES ? "less than 2 minutes" : durationText(age);

@@ -1,5 +1,5 @@
 /**
- * Which decisions of a tenant are recorded: none, those that refuse, or all.
+ * The choice of decisions that a tenant records: none, refusals only, or all.
  */
 
 import { button, choice, h, notify } from "../shared/dom.js";
@@ -50,7 +50,7 @@ export function decisionLog(desk) {
       notify(error.status === 412 ? [await chosenBy(tenant), ` has just chosen something else for ${tenant}. Choose again.`] : explain(error));
     }
     save.disabled = false;
-    // Meanwhile another tenant may be shown, with a choice of its own.
+    // Another tenant, with its own choice, may be shown by now.
     if (tenant === desk.tenant) chosen = undefined;
     desk.reread();
   }

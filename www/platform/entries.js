@@ -1,6 +1,6 @@
 /**
- * A list of the Platform view: its heading, a filter, the rows, and what is there when it is empty. More is read on demand, and
- * by a filter until there is no more, because the host does not search.
+ * A list of the Platform view: its heading, a filter, the rows, and a text for an empty list. More is read on demand, and by a
+ * filter until the end, because the host does not search.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -8,13 +8,13 @@ import { icon } from "../shared/icon.js";
 import { foundText, searching } from "../shared/list.js";
 import { longList } from "../shared/long-list.js";
 
-/** A list of more pages than these is read again only when something was done in it. */
+/** A list with more pages is read again only after an action in it. */
 const MAX_RENEWED = 4;
 
 /**
- * The list. `labels` are `{ title, about, noun, empty, none }`, the last two the heading and the sentence of an empty list. `rowOf`
- * makes the row of an entry, `shownOf` returns what else that shows, and `textOf` what the filter searches; without it, there is
- * no filter. `compare` sorts the entries, and `actions` stand beside the heading.
+ * The list. `labels` are `{ title, about, noun, empty, none }`, the last two for an empty list: heading and sentence. `rowOf`
+ * makes the row of an entry, `shownOf` returns what else the row shows, and `textOf` what the filter searches; without it,
+ * there is no filter. `compare` sorts the entries; `actions` stand beside the heading.
  */
 export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, compare, actions = [] }) {
   const { title, about, noun, empty, none } = labels;
@@ -53,11 +53,11 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
     else emptyState.replaceChildren(icon("search"), h("p", { dir: "auto" }, `No ${noun} matches “${filter.value}”.`));
   }
 
-  /** Reads the next entries; returns whether that worked. */
+  /** Reads the next entries; returns true if that worked. */
   async function readOn() {
     const asked = pages;
     isReading = true;
-    // The connection shows when the host cannot be reached, and the button is still there.
+    // The connection's state shows that the host cannot be reached; the button stays.
     const isRead = await asked.more().then(
       () => true,
       () => false,
@@ -67,7 +67,7 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
     return isRead;
   }
 
-  /** Reads on while there is more and something is sought, until a reading fails. */
+  /** Reads on while there is more and a filter is set, until reading fails. */
   async function search() {
     if (isReading) return;
     let isRead = true;
@@ -77,12 +77,11 @@ export function entries({ labels, keyOf, rowOf, shownOf = () => [], textOf, comp
   return {
     element,
     draw,
-    /** Shows another list. */
     open(other) {
       pages = other;
       draw();
     },
-    /** Has the whole list read again, however long. */
+    /** Causes the whole list to be read again, however long it is. */
     suspect: () => (isSuspect = true),
     async read() {
       if (!isSuspect && pages.count > MAX_RENEWED) return;

@@ -1,22 +1,22 @@
 /**
- * What the Platform view asks the host: tenants, clients, templates, statements, roles, keys, jobs, usage and the choice of
- * the decision log.
+ * The requests of the Platform view: tenants, clients, templates, statements, roles, keys, jobs, usage and the choice of the
+ * decision log.
  */
 
-/** In the place of a tenant: the templates that every tenant may use. */
+/** Stands for a tenant: the templates that every tenant may use. */
 export const ALL_TENANTS = "_";
 
-/** So many entries a page of a list has. */
+/** The entries per page of a list. */
 const PAGE = 500;
 
 const path = (...segments) => `/v1/${segments.map(encodeURIComponent).join("/")}`;
 const ofTenant = (tenant, ...segments) => path("tenants", tenant, ...segments);
 const ofTemplate = (owner, { softwareId, softwareVersion }) => ofTenant(owner, "templates", softwareId, softwareVersion);
 
-/** The rings of keys, and where each is. */
+/** The key rings and their paths. */
 const KEYS = { tokens: path("keys"), webhooks: path("webhook-keys") };
 
-/** A client, whose numeric claims keep the digits that they are written with, as texts. */
+/** Reads clients; numeric claims become texts with all their digits. */
 const readClients = (text) => JSON.parse(text, (key, value, context) => (typeof value === "number" ? (context?.source ?? String(value)) : value));
 
 export class PlatformHost {
@@ -32,10 +32,10 @@ export class PlatformHost {
   /** Reads a tenant, with its version. */
   tenant = (tenant) => this.#session.read(ofTenant(tenant));
 
-  /** Makes a tenant that does not exist yet. */
+  /** Creates a tenant that does not exist yet. */
   makeTenant = ({ id, ...settings }) => this.#session.write(ofTenant(id), settings);
 
-  /** A page of the clients of a tenant, with a status where one is given: `{ items, next? }`. */
+  /** A page of the clients of a tenant, with a status if given: `{ items, next? }`. */
   async clients(tenant, { status, cursor }) {
     const response = await this.#session.request(`${ofTenant(tenant, "clients")}?${query({ status, cursor, limit: PAGE })}`);
     return readClients(await response.text());
@@ -50,7 +50,10 @@ export class PlatformHost {
 
   removeClient = ({ tenantId, clientId }, etag) => this.#session.remove(ofTenant(tenantId, "clients", clientId), etag);
 
-  /** Gives a client a new secret, and returns it: `{ clientId, clientSecret }`. The old one keeps working for `overlap`. */
+  /**
+   * Replaces a client's secret, and returns the new one: `{ clientId, clientSecret }`. The old one keeps working for
+   * `overlap`.
+   */
   newSecret = ({ tenantId, clientId }, overlap) => this.#send("POST", `${ofTenant(tenantId, "clients", clientId, "secret")}?${query({ overlap })}`);
 
   setRoles = ({ tenantId, clientId }, roles, etag) => this.#session.write(ofTenant(tenantId, "clients", clientId, "roles"), { roles }, etag);
@@ -83,10 +86,10 @@ export class PlatformHost {
 
   removeRole = ({ roleId }, etag) => this.#session.remove(path("roles", roleId), etag);
 
-  /** How much a tenant uses of each quota. */
+  /** A tenant's usage of each quota. */
   usage = (tenant) => this.#ask(ofTenant(tenant, "usage"));
 
-  /** Which decisions of a tenant are recorded: `{ body: { decisionLog }, etag }`. */
+  /** The choice of decisions that a tenant records: `{ body: { decisionLog }, etag }`. */
   decisionLog = (tenant) => this.#session.read(ofTenant(tenant, "decision-log"));
 
   recordDecisions = (tenant, decisionLog, etag) => this.#session.write(ofTenant(tenant, "decision-log"), { decisionLog }, etag);

@@ -1,5 +1,5 @@
 /**
- * The dead letters, which are jobs that failed too often, for operators: what failed, having it tried again, and dropping it.
+ * Dead letters, jobs that failed too often, for operators: what failed, retrying it and dropping it.
  */
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
@@ -19,7 +19,7 @@ const LABELS = {
   none: "All work in the background is done or on its way.",
 };
 
-/** What the jobs of a queue do, by how its name begins. */
+/** What the jobs of a queue do, by the start of its name. */
 const WORK = [
   ["webhook-deliveries", "Delivering an event to a webhook"],
   ["webhook-fan-out", "Passing an event on to the webhooks"],
@@ -39,7 +39,6 @@ const WORK = [
 
 const workText = (queue) => WORK.find(([begin]) => queue.startsWith(begin))?.[1] ?? queue;
 
-/** The part of the view. */
 export function jobList(desk) {
   const acts = { ...desk, reread: () => (list.suspect(), desk.reread()) };
   const list = entries({ labels: LABELS, keyOf, rowOf: (job) => jobRow(acts, job), shownOf: () => [desk.may("iam.jobs.write")] });
@@ -77,7 +76,7 @@ async function drop(desk, job, text) {
   await act(desk, job, { write: () => desk.host.dropJob(job), yes: `“${text}” was dropped.`, no: `“${text}” was not dropped.`, whether: `“${text}” was dropped` });
 }
 
-/** Does something after which a job is no dead letter any more. */
+/** Does something after which a job is no longer a dead letter. */
 async function act(desk, job, { write, ...said }) {
   try {
     const look = async () => !(await allJobs(desk)).some(({ id }) => id === job.id);

@@ -1,5 +1,5 @@
 /**
- * The keys that sign tokens, and those that sign what webhooks get: how old each is, and replacing the one that signs.
+ * The keys that sign tokens, and those that sign deliveries: their age, and replacing the one that signs.
  */
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
@@ -7,7 +7,7 @@ import { settled } from "../shared/lost.js";
 import { durationText, timeText } from "../shared/time.js";
 import { explain } from "./wording.js";
 
-/** The rings: what each signs, and what replacing its key does. */
+/** The rings: what each signs, and the effect of replacing its key. */
 const RINGS = {
   tokens: {
     title: "Keys of tokens",
@@ -27,7 +27,6 @@ const RINGS = {
   },
 };
 
-/** The part of the view. */
 export function keyRings(desk) {
   const rings = Object.entries(RINGS).map(([ring, words]) => keyRing(desk, ring, words));
   return {
@@ -66,7 +65,7 @@ function keyRing(desk, ring, { title, question, about, effect }) {
         message.textContent = "";
         list.replaceChildren(...keys.toReversed().map(keyRow));
       } catch (error) {
-        // A host may have one of the rings alone.
+        // A host may have only one of the rings.
         if (error.isTemporary) throw error;
         message.textContent = explain(error);
       }

@@ -1,5 +1,5 @@
 /**
- * A list of the host that is read page by page. A page may be empty and still be followed by others.
+ * A list that is read page by page. A page may be empty and others still follow it.
  */
 
 import { Kept } from "../shared/kept.js";
@@ -10,7 +10,7 @@ export class Pages {
   #next;
   #count = 0;
   #all = [];
-  /** What is read now: one reading waits for another, which may change what is to be read. */
+  /** The current reading: each waits for the one before, which may change what is to be read. */
   #turn = Promise.resolve();
 
   /** `readPage` reads the page after a cursor, `{ items, next? }`; `keyOf` identifies an entry. */
@@ -19,12 +19,12 @@ export class Pages {
     this.#kept = new Kept(keyOf);
   }
 
-  /** The entries that were read. */
+  /** The entries read so far. */
   get all() {
     return this.#all;
   }
 
-  /** How many pages were read. */
+  /** The number of pages read. */
   get count() {
     return this.#count;
   }
@@ -33,7 +33,7 @@ export class Pages {
     return this.#next !== undefined;
   }
 
-  /** Reads again as many pages as were read, at least the first one with an entry. */
+  /** Reads as many pages again as were read before, at least to the first one with an entry. */
   renew = () => this.#inTurn(async () => {
     const wanted = Math.max(1, this.#count);
     let [items, next, count] = [[], undefined, 0];

@@ -1,11 +1,11 @@
 /**
- * The form of a role: its id, and what it permits.
+ * The form of a role: its id and its permissions.
  */
 
 import { field, h } from "../shared/dom.js";
 import { KNOWN, permissionText, words } from "./wording.js";
 
-/** The groups of permissions, and how those in them begin. Where two fit, the later one has it. */
+/** The groups of permissions, and the prefixes of their names. If two fit, the later one wins. */
 const GROUPS = [
   ["Rules", "ecs.", "crs."],
   ["Rates", "exr."],
@@ -20,7 +20,7 @@ function groupOf(permission) {
   return group ? group[0] : OTHERS;
 }
 
-/** The fields of a new role, or of one that there is. */
+/** The fields of a new or an existing role. */
 export function permissionFields({ roleId, permissions = [] } = {}) {
   const id = h("input", { maxlength: 64, spellcheck: "false", autocomplete: "off" });
   const idField = field("Id", id, { hint: "Letters, digits, . _ and -, such as shop-desk. It cannot be changed later." });

@@ -1,6 +1,6 @@
 /**
- * The Platform view: the tenants, and of the one that is looked at its clients, templates and usage; the roles, and for
- * operators signing keys and failed jobs. Decides what is read when; the parts draw what they are given.
+ * The Platform view: the tenants; clients, templates and usage of the selected one; roles; and for operators, signing keys and
+ * dead letters. Decides what is read when; the parts draw what they are given.
  */
 
 import { h, keepFocus } from "../shared/dom.js";
@@ -23,7 +23,7 @@ const PAUSE_MS = 5000;
 
 const OPERATOR = "iam.tenants.write";
 
-/** The tabs in their order: what each is called, what makes its part, which permissions show it, and whether it is of a tenant. */
+/** The tabs in order: the title, what makes the part, the permissions that show it, and whether it is about a tenant. */
 const TABS = {
   tenants: { title: "Tenants", make: tenantList, needs: [OPERATOR] },
   waiting: { title: "Waiting", make: pendingList, needs: ["iam.clients.read"], isOfTenant: true },
@@ -35,13 +35,13 @@ const TABS = {
   jobs: { title: "Failed jobs", make: jobList, needs: ["iam.jobs.read"] },
 };
 
-/** The view; `rest` is the part of the address that says what is shown. */
+/** The view; `rest` is the part of the address that selects the content. */
 export const platform = (session, rest) => new PlatformView(session, rest);
 
 class PlatformView {
   #session;
   #desk;
-  /** The part of each tab that was opened, by the name of the tab, and the one that is shown. */
+  /** The opened tabs' parts, by the name of the tab, and the current one. */
   #parts = new Map();
   #tab;
   #tenant;
@@ -60,15 +60,15 @@ class PlatformView {
     this.#desk = {
       host: new PlatformHost(session),
       may: (permission) => session.may(permission),
-      /** Whether the user may look at every tenant. */
+      /** True if the user may look at every tenant. */
       get isOperator() {
         return session.may(OPERATOR);
       },
-      /** The tenant that is looked at. */
+      /** The selected tenant. */
       get tenant() {
         return view.#tenant;
       },
-      /** What the operator chooses among; undefined before it is read. */
+      /** The tenants to choose from; undefined until they are read. */
       tenants: undefined,
       go: (href) => (location.hash = href),
       reread: () => this.#reading.now(),
@@ -84,7 +84,6 @@ class PlatformView {
     return Object.entries(TABS).filter(([, { needs }]) => needs.length === 0 || needs.some((permission) => this.#session.may(permission)));
   }
 
-  /** Shows what an address names. */
   navigate(address) {
     const { tab, tenant } = placeOf(address);
     const hadFocus = this.#body.contains(document.activeElement);
@@ -106,7 +105,7 @@ class PlatformView {
     this.#reading.now();
   }
 
-  /** Shows the tabs, and which tenant is looked at. */
+  /** Shows the tabs and the selected tenant. */
   #showFrame() {
     const tabs = this.#tabs().map(([name, { title, isOfTenant }]) => {
       const href = hrefOf(name, isOfTenant ? this.#tenant : undefined);
@@ -125,7 +124,7 @@ class PlatformView {
     this.#parts.get(this.#tab).draw?.();
   }
 
-  /** The rules have changed, of which nothing is shown here. */
+  /** Rules have changed; this view shows none. */
   refresh() {}
 
   close() {
@@ -134,7 +133,7 @@ class PlatformView {
     for (const stop of this.#stops) stop();
   }
 
-  /** Reads what is shown. What keeps the host from being reached is thrown. */
+  /** Reads what is shown. Throws if the host cannot be reached. */
   async #read() {
     const [part, tenant] = [this.#parts.get(this.#tab), this.#tenant];
     const isShown = () => part === this.#parts.get(this.#tab) && tenant === this.#tenant && !this.#reading.isClosed;
@@ -155,7 +154,7 @@ const byName = (one, other) => compareNames(one.name ?? one.tenantId, other.name
 
 const tenantEntries = (tenants = []) => tenants.map(({ tenantId }) => [tenantId, tenantText(tenants, tenantId)]);
 
-/** A tenant's name with its id; its id alone while it is not known, or has no name. */
+/** A tenant's name with its id; the id alone if the name is unknown. */
 function tenantText(tenants = [], id) {
   const { name } = tenants.find(({ tenantId }) => tenantId === id) ?? {};
   return name === undefined || name === id ? id : `${name} (${id})`;

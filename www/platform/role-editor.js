@@ -1,6 +1,6 @@
 /**
- * What can be done with a role that the platform defines: making it, changing what it permits, and deleting it. What those who
- * have it may no longer do then is said first.
+ * The actions on a role that the platform defines: creating, changing and deleting it. The page first says what its holders
+ * will no longer be able to do.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -15,7 +15,6 @@ import { KNOWN, explain, permissionText } from "./wording.js";
 const ID_FAULT = "Enter 1 to 64 letters, digits, . _ or -";
 const TAKEN = "A role with this id exists already.";
 
-/** Makes a role. */
 export async function makeRole(desk) {
   const fields = permissionFields();
   const isMade = await edit({
@@ -41,7 +40,6 @@ export async function makeRole(desk) {
 
 const refused = (message) => new TillgateError({ code: "invalid", path: "$.roleId", message });
 
-/** Changes what a role permits. */
 export async function changeRole(desk, role) {
   let question;
   try {
@@ -55,7 +53,7 @@ export async function changeRole(desk, role) {
       review(changed, theirs = body) {
         const changes = [
           listChange("What it permits", theirs.permissions.map(permissionText), changed.permissions.map(permissionText)),
-          // Whoever changes by hand what a program manages takes it over.
+          // Changing by hand what a program manages takes it over.
           change("Managed by", theirs.managedBy, undefined),
         ].filter(Boolean);
         const lost = lostText(theirs.permissions.filter((permission) => !changed.permissions.includes(permission)));
@@ -87,7 +85,7 @@ export async function removeRole(desk, role) {
   desk.reread();
 }
 
-/** What stops working for those who have a role; undefined when it is nothing. */
+/** Says what stops working for the holders of a role; undefined if nothing does. */
 function lostText(permissions) {
   const lost = permissions.filter((permission) => KNOWN.includes(permission)).map(permissionText);
   return lost.length > 0 ? `Clients and people that have it may no longer: ${lost.join("; ")}. That holds at once, unless another role of theirs permits it.` : undefined;

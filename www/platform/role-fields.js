@@ -1,11 +1,11 @@
 /**
- * The roles to choose from, with what each permits.
+ * The roles to choose from, with their permissions.
  */
 
 import { h } from "../shared/dom.js";
 import { permissionText, roleText } from "./wording.js";
 
-/** The fields. `roles` are those that there are, and `chosen` those that are chosen first, as clients and templates have them. */
+/** The fields. `roles` are those that exist, and `chosen` those selected at first, as clients and templates have them. */
 export function roleFields(roles, chosen) {
   const had = new Set(chosen.map(({ roleId }) => roleId));
   const known = new Set(roles.map(({ roleId }) => roleId));

@@ -1,6 +1,6 @@
 /**
- * The roles, and what each permits, in words. The platform makes, changes and deletes its own; those that come with the service
- * stay as they are.
+ * The roles and their permissions, in words. The platform creates, changes and deletes its own; the built-in ones stay as they
+ * are.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -21,7 +21,6 @@ const LABELS = {
 
 const WRITE = "iam.roles.write";
 
-/** The part of the view. */
 export function roleList(desk) {
   const create = desk.may(WRITE) && button("New role", { image: "plus", class: "primary", onclick: () => makeRole(desk) });
   const list = entries({ labels: LABELS, actions: [create], keyOf, rowOf: (role) => roleRow(desk, role), shownOf: () => [desk.may(WRITE)], textOf: ({ roleId, permissions }) => [roleText(roleId), roleId, ...permissions.map(permissionText)].join(" ") });

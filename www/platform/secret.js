@@ -1,11 +1,11 @@
 /**
- * Showing something secret once: the host does not tell it again. Closing it by accident needs more than a key press.
+ * Shows a secret once: the host does not tell it again. Closing it by accident takes more than a key press.
  */
 
 import { copy } from "../shared/copy.js";
 import { button, field, h, openDialog } from "../shared/dom.js";
 
-/** Shows it. `parts` are `[label, value]`, the last one being what is secret; each can be copied. */
+/** Shows a secret. `parts` are `[label, value]`, the secret last; each can be copied. */
 export function showSecret({ title, detail, parts }) {
   const shown = ([label, value], at) => {
     const input = h("input", { value, readonly: true, class: "secret", spellcheck: "false", autocomplete: "off", onfocus: () => input.select() });

@@ -8,7 +8,7 @@ import { edit } from "../shared/editor.js";
 import { showSecret } from "./secret.js";
 import { explain, softwareText } from "./wording.js";
 
-/** How long a statement is valid, as the host reads it, and in words. */
+/** The lifetimes of a statement, as the host reads them, and in words. */
 const LIFETIMES = [
   ["1 day", "1 day"],
   ["7 days", "7 days"],
@@ -19,7 +19,7 @@ const AT_ONCE = "Whoever has the text can have a till let in without being asked
 const LINES = "Enter each as a name and a value, such as store_number: 0042";
 const LOST = "If it was, it is in the list, and its text was lost with the answer: withdraw it, and make another one.";
 
-/** Makes a statement for the software of a template, and shows its text once. */
+/** Creates a statement for the software of a template, and shows its text once. */
 export async function createStatement(desk, template) {
   const tenant = desk.tenant;
   let answer;
@@ -60,13 +60,13 @@ function statementFields({ softwareId, softwareVersion, isGlobal, claimsSchema }
   };
 }
 
-/** A fault of the claims as a sentence: of a line, or of what the host does not take. */
+/** A fault of the claims as a sentence: a line, or a claim that the host refuses. */
 function claimText({ path, message }) {
   const name = path.slice("$.claims.".length) || "The claims";
   return message === LINES ? `${LINES}.` : `${name} ${message}.`;
 }
 
-/** The claims that were typed, a number where the template wants one. */
+/** The typed claims, as numbers where the template wants them. */
 function claimsOf(text, { properties = {} } = {}) {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return Object.fromEntries(

@@ -13,7 +13,7 @@ const NAME_FAULT = "Enter 1 to 64 letters, digits, . _ or -";
 const CLAIM = /^[a-z][a-z0-9_]{0,31}$/;
 const CLAIM_FAULT = "Enter one word per line, such as store_number: small letters, digits and _, at most 32 of them.";
 
-/** Makes a template of a tenant, or for all tenants. */
+/** Creates a template of a tenant, or for all tenants. */
 export async function createTemplate(desk, owner) {
   try {
     const roles = await desk.host.roles();
@@ -61,12 +61,12 @@ function templateFields(roles) {
       fields.name.parentElement.querySelector("[aria-invalid]")?.focus();
       return faults.every((fault) => places.some(([path]) => path.test(fault.path)));
     },
-    /** Whether each claim can be one. */
+    /** True if each name can be a claim. */
     areClaims: () => names().every((claim) => CLAIM.test(claim)),
   };
 }
 
-/** The schema of clients that must say all this of themselves, and nothing else; without any, of those that say what they like. */
+/** The schema that requires all these claims and forbids others; without any, it allows everything. */
 const schemaOf = (names) => (names.length === 0 ? { type: "object" } : { type: "object", properties: Object.fromEntries(names.map((name) => [name, {}])), required: names, additionalProperties: false });
 
 const ignoreNotFound = (error) => {

@@ -1,6 +1,6 @@
 /**
- * The templates that clients register with, and the statements by which some may register: of a tenant, and for operators also
- * the templates for all tenants.
+ * The templates that clients register with, and the statements that allow some registrations: of a tenant, and for operators
+ * also the templates for all tenants.
  */
 
 import { button, confirmed, h, notify } from "../shared/dom.js";
@@ -42,7 +42,6 @@ const STATEMENTS = {
 const templateKey = ({ softwareId, softwareVersion }) => `${softwareId}/${softwareVersion}`;
 const statementKey = ({ jti }) => jti;
 
-/** The part of the view. */
 export function templateLists(desk) {
   const lists = [];
   if (desk.may("iam.templates.read")) lists.push(templatesOf(desk, OWN, () => desk.tenant));

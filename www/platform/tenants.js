@@ -1,5 +1,5 @@
 /**
- * The tenants, for operators: looking at one, and making another.
+ * The tenants, for operators: selecting one, and creating one.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -24,11 +24,10 @@ const LABELS = {
 const ID_FAULT = "Enter 1 to 64 letters, digits, . _ or -";
 const TAKEN = "A tenant with this id exists already.";
 
-/** The part of the view. */
 export function tenantList(desk) {
   const create = button("New tenant", { image: "plus", class: "primary", onclick: () => makeTenant(desk) });
   const list = entries({ labels: LABELS, keyOf, rowOf: tenantRow, textOf: ({ tenantId, name = "" }) => `${name} ${tenantId}`, actions: [create] });
-  // The view has just read them, for the choice of the one to look at.
+  // The view has just read them, for the choice of a tenant.
   return { ...list, open: () => list.open(new Pages(async () => ({ items: desk.tenants }), keyOf)) };
 }
 

@@ -1,17 +1,17 @@
 /**
- * How much a tenant uses of what it may use, and which of its decisions are recorded.
+ * A tenant's usage of its quotas, and the choice of decisions to record.
  */
 
 import { h } from "../shared/dom.js";
 import { figure } from "../shared/locale.js";
 import { decisionLog } from "./decision-log.js";
 
-/** From this share of a quota on, it is nearly used up. */
+/** From this share on, a quota is nearly used up. */
 const NEARLY = 0.8;
 
 const MIB = 1024 * 1024;
 
-/** What is counted, in words; a host may count more than this. */
+/** The counted things, in words; a host may count more. */
 const COUNTED = {
   conditions: "Conditions",
   projects: "Projects",
@@ -33,7 +33,6 @@ const COUNTED = {
   templateBytes: "Size of templates",
 };
 
-/** The part of the view. */
 export function tenantUsage(desk) {
   const list = h("ul", { class: "usage" });
   const message = h("p", { class: "message" });
@@ -70,7 +69,7 @@ function usageRow(name, { used, quota }) {
   return h("li", {}, h("span", {}, COUNTED[name]), h("span", { class: "numbers" }, numbers, state && h("b", {}, ` · ${state}`)), meter);
 }
 
-/** A size: `1.5 MB`. Less than a tenth is not told apart. */
+/** A size: `1.5 MB`, to a tenth. */
 function sizeText(bytes) {
   const size = bytes / MIB;
   return `${size > 0 && size < 0.1 ? "under 0.1" : figure(size, { maximumFractionDigits: 1 })} MB`;

@@ -1,5 +1,5 @@
 /**
- * The words of the Platform view: what a role permits, what a client says of itself, and what went wrong.
+ * The words of the Platform view: permissions, what a client says about itself, and errors.
  */
 
 import { errorText, valueText } from "../shared/messages.js";
@@ -48,7 +48,7 @@ const PERMISSIONS = {
 /** Every permission that has an effect. */
 export const KNOWN = Object.keys(PERMISSIONS);
 
-/** What the roles that come with the service are called. */
+/** The names of the built-in roles. */
 const ROLES = {
   "ecs.viewer": "Sees rules",
   "ecs.editor": "Changes rules",
@@ -67,10 +67,10 @@ const ROLES = {
   "platform.operator": "Operates the platform",
 };
 
-/** What a role is called. */
+/** The name of a role. */
 export const roleText = (id) => (Object.hasOwn(ROLES, id) ? ROLES[id] : id);
 
-/** What a permission allows; one that this host does not know has no effect. */
+/** The meaning of a permission; an unknown one has no effect. */
 export const permissionText = (permission) => (Object.hasOwn(PERMISSIONS, permission) ? PERMISSIONS[permission] : `${permission} (has no effect here)`);
 
 /** The name of a claim as words: `store_number` is `Store number`. */
@@ -79,25 +79,25 @@ export function words(name) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** What a software is called, with its version. */
+/** The name of a software, with its version. */
 export const softwareText = ({ softwareId, softwareVersion }) => `${softwareId} ${softwareVersion}`;
 
-/** What a client is called: what it calls itself, or else its software. */
+/** The name of a client: its own, or else that of its software. */
 export function clientName({ claims, ...software }) {
   const [, name] = Object.entries(claims).find(([claim, value]) => /(^|_)name$/.test(claim) && typeof value === "string") ?? [];
   return name ?? softwareText(software);
 }
 
-/** What a client says of itself, in a sentence. */
+/** What a client says about itself, in a sentence. */
 export const claimsText = (claims) =>
   Object.entries(claims)
     .map(([claim, value]) => `${words(claim)}: ${valueText(value)}`)
     .join(", ");
 
-/** What a client with these roles may do, in a sentence. */
+/** What these roles allow a client to do, in a sentence. */
 export const mayText = (roles) => (roles.length === 0 ? "It has no role, so it may do nothing yet." : `What it may do: ${roles.map(({ roleId }) => roleText(roleId)).join(", ")}.`);
 
-/** What went wrong, and what to do about it. */
+/** The error, and what to do about it. */
 export function explain(error) {
   if (error.code === "other_tenant") return "You may see and change your own tenant only.";
   if (error.code === "client_revoked") return "It was revoked in the meantime. Delete it, and it can register again.";
@@ -105,7 +105,7 @@ export function explain(error) {
   return errorText(error);
 }
 
-/** What a template has its clients say of themselves: the names of the claims. */
+/** The names of the claims that a template asks for. */
 export function claimNames({ properties = {}, required = [] } = {}) {
   return [...new Set([...required, ...Object.keys(properties)])];
 }

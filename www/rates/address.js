@@ -1,5 +1,5 @@
 /**
- * The part of the page's address that the Rates view reads: the unit, the tab, the pair that the tab shows, and the filter.
+ * The part of the page's address that the Rates view reads: the unit, the tab, the pair in the tab, and the filter.
  */
 
 import { filterOf, filterQuery } from "../shared/filter-address.js";
@@ -7,7 +7,7 @@ import { filterOf, filterQuery } from "../shared/filter-address.js";
 /** The tabs, by their part of the address. */
 export const TABS = ["rates", "history", "convert", "messages", "details"];
 
-/** The tabs that show one pair. */
+/** The tabs for a single pair. */
 const OF_A_PAIR = ["history", "convert"];
 
 /** The link to a unit, and to one of its tabs. */
@@ -17,8 +17,8 @@ export function hrefOf({ id, tab, args = [], filter }) {
 }
 
 /**
- * What an address shows: `{ id?, tab, args, pair, filter }`. What it does not say stays as it was `before`: another shop is shown
- * with the same pair and filter.
+ * The place of an address: `{ id?, tab, args, pair, filter }`. Missing parts stay as `before`: another shop is shown with the
+ * same pair and filter.
  */
 export function placeOf([id, tab, ...args], query, before = {}) {
   const place = { id: id || undefined, tab: TABS.includes(tab) ? tab : "rates", args, pair: before.pair ?? [], filter: filterOf(query) ?? before.filter ?? "" };

@@ -1,5 +1,5 @@
 /**
- * Where the axes of a chart have their marks. Knows numbers and times, but no elements.
+ * Places the marks on the axes of a chart. Knows numbers and times, but no elements.
  */
 
 const DAY_MS = 86_400_000;

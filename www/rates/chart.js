@@ -1,5 +1,5 @@
 /**
- * A chart of values over time: steps, because each value holds until the next. The pointer and the arrow keys pick a value,
+ * A chart of values over time, in steps, because each value holds until the next. The pointer and the arrow keys pick a value,
  * which is read out above; the table beside the chart has the same values.
  */
 
@@ -11,7 +11,7 @@ const HEIGHT = 280;
 const MARGIN = { top: 12, right: 12, bottom: 28, left: 12 };
 const LABEL_WIDTH = 7.5;
 
-/** The room that a mark of the time axis needs. */
+/** The width of a mark on the time axis. */
 const MARK_WIDTH = 76;
 
 /**
@@ -29,10 +29,10 @@ export function timeChart({ lines, readingOf }) {
   let drawn;
   let picked;
 
-  /** A line that is everywhere the same as the first one is left out. */
+  /** A line that equals the first one everywhere is left out. */
   const shownLines = () => lines.filter((line, at) => at === 0 || drawn.points.some((point) => line.valueOf(point) !== lines[0].valueOf(point)));
 
-  /** Draws at the width that there is. */
+  /** Draws at the available width. */
   function render() {
     if (drawn === undefined || plot.clientWidth === 0) return;
     const scale = scaleOf(drawn, lines, plot.clientWidth);
@@ -66,7 +66,7 @@ export function timeChart({ lines, readingOf }) {
   };
   area.addEventListener("pointermove", onpointer);
   area.addEventListener("pointerdown", onpointer);
-  // By default the mouse gives the focus to what it is pressed on, after `pointerdown`.
+  // By default the mouse focuses what it is pressed on, after `pointerdown`.
   area.addEventListener("mousedown", (event) => (event.preventDefault(), slider.focus({ preventScroll: true })));
   new ResizeObserver(render).observe(plot);
 
@@ -85,7 +85,7 @@ export function timeChart({ lines, readingOf }) {
   };
 }
 
-/** The chart itself: the axes, the area below the first line, the lines with the first one on top, and the marker. */
+/** The chart itself: the axes, the area below the first line, the lines with the first on top, and the marker. */
 function drawing(drawn, lines, scale, marker) {
   return svg("svg", { width: scale.width, height: HEIGHT, viewBox: `0 0 ${scale.width} ${HEIGHT}`, "aria-hidden": "true" }, [
     ...axes(scale),
@@ -95,7 +95,7 @@ function drawing(drawn, lines, scale, marker) {
   ]);
 }
 
-/** What marks a point: a line down to the axis, and a dot on each line that has a value there. */
+/** The marker of a point: a line down to the axis, and a dot on each line with a value there. */
 function marksOf(point, { since, scale: { x, y } }, lines) {
   const at = x(Math.max(point.time, since));
   const dots = lines.map((line, index) => ({ index, value: line.valueOf(point) })).filter(({ value }) => value !== undefined);
@@ -123,7 +123,7 @@ function scaleOf({ points, since, until }, lines, width) {
   };
 }
 
-/** Each pair of neighbours: a point and the time at which its value ends. */
+/** Pairs of neighbors: a point and the time at which its value ends. */
 function spans({ points, since, until }, { valueOf }) {
   const all = points.map((point, at) => ({ value: valueOf(point), from: Math.max(point.time, since), to: points[at + 1]?.time ?? until }));
   return all.filter(({ value, to }) => value !== undefined && to > since);

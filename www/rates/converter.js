@@ -1,6 +1,5 @@
 /**
- * A converter with the rates of a unit. It is computed in the page with the same module as the host's, from the rates that
- * the unit uses now.
+ * A converter with a unit's current rates. The page computes with the same module as the host.
  */
 
 import { TillgateError, convert, sha256 } from "../../js/src/index.js";
@@ -10,7 +9,7 @@ import { picker, pickerField } from "../shared/picker.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { TYPES, keyOf, rateText } from "./wording.js";
 
-/** The tab; `show` takes the rates of a unit, and the pair in the address. What was entered stays. */
+/** The tab; `show` takes the rates of a unit, and the pair in the address. The input stays. */
 export function converter(desk) {
   const amount = h("input", { value: "100", inputmode: "decimal", autocomplete: "off", oninput: draw });
   const from = currencyPicker(() => ofType().map(({ currencyIdTo }) => currencyIdTo), () => (to.offer(), note()));
@@ -30,7 +29,7 @@ export function converter(desk) {
   );
   const none = h("p", { class: "hint" }, "This unit has no rates to convert with.");
   const element = h("div", {}, form, none);
-  // Until there are rates, there is nothing to choose from.
+  // Without rates there is nothing to choose from.
   form.hidden = none.hidden = true;
   let type = "SALES";
   let used = [];
@@ -44,7 +43,7 @@ export function converter(desk) {
     types.replaceChildren(choice("Type", known.map((each) => [each, TYPES[each]]), type, (chosen) => ((type = chosen), offerFrom(), note())));
   }
 
-  /** Draws what was chosen, and notes it in the address: the rate is from the wanted currency to the given one. */
+  /** Draws the choice and notes it in the address: the rate is from the wanted currency to the given one. */
   function note() {
     draw();
     if (from.value && to.value) desk.note({ pair: [type, to.value, from.value] });
@@ -93,7 +92,7 @@ export function converter(desk) {
   };
 }
 
-/** What an amount comes to, and by which rate; `show` returns what is wrong with the amount, if anything is. */
+/** The result, and the rate that it uses; `show` returns the fault of the amount, if any. */
 function resultPane(desk) {
   const sum = h("p", { class: "converted", role: "status" });
   const applied = h("p", { class: "hint" });
@@ -122,7 +121,7 @@ function conversion(amount, rateValue, currency) {
   }
 }
 
-/** A field for one of the currencies that `read` returns. `offer` keeps the chosen one where it can. */
+/** A field for one of the currencies that `read` returns. `offer` keeps the chosen one if possible. */
 function currencyPicker(read, onchange) {
   const codes = () => [...new Set(read())].sort();
   const control = picker({ read: () => codes().map((code) => [code, code]), textOf: (code) => code, autocapitalize: "characters", onchange });

@@ -8,8 +8,8 @@ import { figure } from "../shared/locale.js";
 export const DECIMAL_HINT = "A comma or a dot separates the decimals: 11,05 and 11.05 are the same.";
 
 /**
- * The decimal that was typed, with a dot, or undefined when it is none. A single comma or dot separates the decimals. If
- * both occur, the last one does, and the others must separate thousands: 1.234,50 and 1,234.50 are the same.
+ * Returns the typed decimal with a dot, or undefined if it is none. A single comma or dot separates the decimals. If both
+ * occur, the last one does, and the others must separate thousands: 1.234,50 and 1,234.50 are equal.
  */
 export function readDecimal(typed) {
   const text = typed.replace(/[\s'’]/g, "");
@@ -29,13 +29,13 @@ export function readDecimal(typed) {
 /** A decimal without zeros at its end. */
 export const shortest = (decimal) => (decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal);
 
-/** Whether two decimals are the same number. */
+/** True if two decimals are the same number. */
 export function isSame(one, other) {
   const [a, b] = aligned(one, other);
   return a === b;
 }
 
-/** How much a decimal grew, in hundredths of a percent; undefined when it was zero. */
+/** The growth of a decimal, in hundredths of a percent; undefined if it was zero. */
 export function growth(before, after) {
   const [a, b] = aligned(before, after);
   if (a === 0n) return undefined;
@@ -43,7 +43,7 @@ export function growth(before, after) {
   return Number((doubled + (doubled < 0n ? -1n : 1n)) / 2n);
 }
 
-/** How much a decimal grew: `+4.36 %`. */
+/** The growth of a decimal: `+4.36 %`. */
 export function growthText(before, after) {
   const hundredths = growth(before, after);
   if (hundredths === undefined) return "";

@@ -1,5 +1,5 @@
 /**
- * What a business unit is: its name, its place in the tree, its markups, and what can be done with it.
+ * The details of a business unit: name, place in the tree, markups and actions.
  */
 
 import { button, h, keepFocus } from "../shared/dom.js";
@@ -18,7 +18,7 @@ export function unitDetails(desk) {
   const actions = h("div", { class: "inline" });
   const about = h("p", { class: "hint" });
   const element = h("div", { class: "card stack" }, facts, actions, about);
-  /** What is shown, as a text. */
+  /** The current content, as a text. */
   let shown;
 
   return {
@@ -28,7 +28,7 @@ export function unitDetails(desk) {
       const hasDraft = desk.memory.get(draftKey(id)) !== undefined;
       const mayWrite = desk.may("exr.business-unit.write");
       const next = unit && JSON.stringify([units.path(id), units.shops(id), units.children(id).length, hasDraft, mayWrite]);
-      // A button that is replaced while it is pressed does nothing.
+      // Replacing a button while it is pressed would lose the click.
       if (next !== undefined && next === shown) return;
       shown = next;
       facts.hidden = actions.hidden = unit === undefined;

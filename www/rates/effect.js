@@ -1,6 +1,6 @@
 /**
- * What a change would do, as it is shown before saving: each rate before and after, how many shops change, and what the
- * first of them would be sent.
+ * The effect of a change, shown before saving: each rate before and after, how many shops change, and the messages to the
+ * first of them.
  */
 
 import { h } from "../shared/dom.js";
@@ -11,16 +11,16 @@ import { growth, growthText } from "./decimal.js";
 import { unitName } from "./unit-name.js";
 import { TYPES, effectText, keyOf, pairText, rateText } from "./wording.js";
 
-/** From this change on, in hundredths of a percent, a rate may be a slip of the keyboard: 10 %. */
+/** From this change on, in hundredths of a percent, a rate may be a typing error: 10 %. */
 const LARGE = 1000;
 
-/** The most rates that are shown of a change, and of a shop. */
+/** The most rates shown of a change, and of a shop. */
 const MAX_CHANGES = 50;
 const MAX_RATES = 8;
 
 /**
  * The effect: `changes` are `{ rate, before?, after?, slip?, isLast? }`, `notes` are sentences, `dryRun` is the host's answer.
- * With `isRestoring` large steps are not questioned.
+ * With `isRestoring` large steps need no confirmation.
  */
 export function effect({ changes = [], isRestoring = false, notes = [], dryRun, kind, units }) {
   const shown = changes.slice(0, MAX_CHANGES);
@@ -52,13 +52,13 @@ function changeLine({ rate, before, after, slip, isLast }, { isRestoring, kind }
   );
 }
 
-/** What it means that the last rate of a pair is deleted. */
+/** The consequence of deleting the last rate of a pair. */
 function lastText({ exchangeRateType, currencyIdFrom, currencyIdTo }, kind) {
   const who = kind === "STORE" ? "This shop" : "Shops that use it";
   return `${who} can then no longer convert between ${currencyIdTo} and ${currencyIdFrom} (${TYPES[exchangeRateType]}).`;
 }
 
-/** What the first shops would be sent. */
+/** The messages to the first shops. */
 function samples({ sample, businessUnits }, units) {
   if (sample.length === 0) return undefined;
   const isPart = Number(businessUnits.affected) > sample.length;
@@ -70,7 +70,7 @@ function samples({ sample, businessUnits }, units) {
   );
 }
 
-/** The first shops that keep their own rates, each beside the one of the unit that is changed. */
+/** The first shops that keep their own rates, each beside the changed unit's rate. */
 function keeping({ shielded = [], businessUnits, changes = [] }, units) {
   if (shielded.length === 0) return undefined;
   const here = new Map(changes.map((change) => [keyOf(change), change.new]));
@@ -105,7 +105,7 @@ function sampleOf({ businessUnitId, createdRates, updatedRates, deletedRates }, 
   );
 }
 
-/** A rate as messages have it. */
+/** A rate as in messages. */
 function sampleLine(word, { exchangeRateType, sourceCurrencyCode, targetCurrencyCode, rateValue, rateValueWithMarkup }) {
   const rate = rateText({ currencyIdFrom: sourceCurrencyCode, currencyIdTo: targetCurrencyCode, rateValue });
   const markup = rateValueWithMarkup === rateValue ? "" : `, with markup ${rateValueWithMarkup} ${sourceCurrencyCode}`;

@@ -1,9 +1,9 @@
 /**
- * JSON with numbers that are written from their text. A rate has up to 21 digits and a binary float only 15 to 17. Reading
- * is `parseExactly` of the package.
+ * Writes JSON with numbers from their text. A rate has up to 21 digits and a binary float only 15 to 17. The package's
+ * `parseExactly` reads it.
  */
 
-/** Begins a text that is written as a number. JSON escapes it, so that no other text can look like it. */
+/** Starts a text that is written as a number. JSON escapes it, so that no other text can look like it. */
 const MARK = "\u0000";
 
 /** A decimal text as the number that `toExactJson` writes. */

@@ -1,5 +1,5 @@
 /**
- * A rate over time: a chart, and a table from which an earlier value can be set again.
+ * A rate over time: a chart, and a table to restore an earlier value from.
  */
 
 import { writeCsv } from "../shared/csv.js";
@@ -20,7 +20,7 @@ import { TYPES, explain, keyOf, oppositeOf, pairText } from "./wording.js";
 const DAY_MS = 86_400_000;
 const RANGES = [["30", "30 days"], ["90", "90 days"], ["400", "Everything"]];
 
-/** The tab; `show` draws the history of the rate in the address, or else of the one shown last or the unit's first. */
+/** The tab; `show` draws the rate in the address, or else the one shown last, or the unit's first. */
 export function rateHistory(desk) {
   const select = h("select", { "aria-label": "Rate", onchange: () => go(select.value) });
   const turn = button("Other direction", { image: "swap", class: "plain", onclick: () => go(keyOf(oppositeOf(rate))) });
@@ -83,7 +83,7 @@ export function rateHistory(desk) {
     show(data, { args: [exchangeRateType, currencyIdFrom, currencyIdTo] }) {
       shown = data;
       const pairs = pairsOf(data);
-      // Without one in the address, the one that was shown of another unit.
+      // Without a rate in the address, use the one shown last.
       const kept = rate && data.used.find((each) => keyOf(each) === keyOf(rate));
       rate = Object.hasOwn(TYPES, exchangeRateType) && currencyIdTo ? { exchangeRateType, currencyIdFrom, currencyIdTo } : (kept ?? pairs[0]?.main);
       controls.hidden = rate === undefined;
@@ -95,7 +95,7 @@ export function rateHistory(desk) {
   };
 }
 
-/** The rates to choose from, by type: both directions of each pair, and the one that is shown. */
+/** The rates to choose from, by type: both directions of each pair, and the current one. */
 function rateOptions(pairs, shown) {
   const rates = pairs.flatMap(({ main, other }) => [main, other]).filter(Boolean);
   if (!rates.some((each) => keyOf(each) === keyOf(shown))) rates.push(shown);
@@ -105,7 +105,7 @@ function rateOptions(pairs, shown) {
   return Object.keys(TYPES).map(group).filter(({ children }) => children.length > 0);
 }
 
-/** For drawing only: what is read out stays the text. */
+/** For drawing only: the text is what is read out. */
 const asFloat = (text) => (text === undefined ? undefined : Number(text));
 
 function readingOf(desk, { currencyIdFrom, currencyIdTo }, { at, rateValue, rateValueWithMarkup, setAt }) {
@@ -146,7 +146,7 @@ function tableOf(desk, shown, rate, points) {
   );
 }
 
-/** The roles are given because narrow screens show the rows as cards. */
+/** The roles are explicit because narrow screens show the rows as cards. */
 const cell = (name, ...content) => h("td", { role: "cell", class: name }, content);
 
 function rowOf(desk, { item, previous, isLast, people, mayWrite, onrestore }) {

@@ -1,13 +1,13 @@
 /**
- * What the Rates view asks the host: business units, rates, changes with their dry runs, history and messages. Numbers
- * are texts on both ways.
+ * The requests of the Rates view: business units, rates, changes with their dry runs, history and messages. Numbers are texts
+ * in both directions.
  */
 
 import { parseExactly } from "../../js/src/rates/message.js";
 import { withReason } from "../shared/reason.js";
 import { number, toExactJson } from "./exact.js";
 
-/** The most answers that are kept to be compared with the next ones. */
+/** The most answers kept to compare with the next ones. */
 const MAX_KEPT = 500;
 
 /** The most pages of a history: 100,000 values. */
@@ -31,17 +31,17 @@ export class RatesHost {
     return this.#get("/api/v1/business-units");
   }
 
-  /** The rates that a unit uses. An answer that has not changed is the same object again. */
+  /** The rates that a unit uses. An unchanged answer is the same object again. */
   async used(id) {
     return this.#get(`/api/v1/exchange-rates?${new URLSearchParams({ businessUnit: id })}`);
   }
 
-  /** The rates that are set at a unit. */
+  /** The rates set at a unit. */
   async setAt(id) {
     return this.#get(ratesPath(id));
   }
 
-  /** The rates that are set at a unit, and their version: `{ body, etag }`. */
+  /** The rates set at a unit, and their version: `{ body, etag }`. */
   async setAtWithVersion(id) {
     const body = await this.setAt(id);
     return { body, etag: this.#kept.get(ratesPath(id))?.etag };
@@ -53,7 +53,7 @@ export class RatesHost {
     return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
   }
 
-  /** What a change of a unit would do. */
+  /** Tries a change of a unit. */
   async tryUnit(id, unit) {
     return this.#ask("PUT", `${unitPath(id)}?dryRun=true`, writtenUnit(unit));
   }
@@ -69,14 +69,14 @@ export class RatesHost {
     await this.#session.send(withReason(unitPath(id), reason), { method: "DELETE", headers: { "If-Match": etag } });
   }
 
-  /** What a change of rates, `{ set, delete }`, would do. */
+  /** Tries a change of rates, `{ set, delete }`. */
   async tryRates(id, change) {
     return this.#ask("POST", `${ratesPath(id)}?dryRun=true`, writtenRates(change));
   }
 
   /**
-   * Changes rates, all or none, if those that are set still have the version `etag`; returns `{ correlationId, created,
-   * updated, deleted, unchanged }`. With `acceptDeviation`, by whatever they move; `reason` says why.
+   * Changes rates, all or none, if those set still have the version `etag`; returns
+   * `{ correlationId, created, updated, deleted, unchanged }`. `acceptDeviation` accepts moves of any size; `reason` says why.
    */
   async changeRates(id, change, etag, { acceptDeviation = false, reason } = {}) {
     const query = acceptDeviation ? "?acceptDeviation=true" : "";
@@ -98,18 +98,18 @@ export class RatesHost {
     return items;
   }
 
-  /** What loading a file of reference rates at a unit would do: `{ document, exchangeRateTypes, crosses, acceptDeviation }`. */
+  /** Tries loading a file of reference rates at a unit: `{ document, exchangeRateTypes, crosses, acceptDeviation }`. */
   async tryReferenceFile(id, asked) {
     const response = await this.#session.request(`${filePath(id, asked)}&dryRun=true`, sentFile(asked));
     return parseExactly(await response.text());
   }
 
-  /** Loads it: rates beyond the tolerance are left out, unless `acceptDeviation` says otherwise. */
+  /** Loads it: rates beyond the tolerance are left out unless `acceptDeviation`. */
   async loadReferenceFile(id, asked, reason) {
     return (await this.#session.send(withReason(filePath(id, asked), reason), sentFile(asked), parseExactly)).body;
   }
 
-  /** How far a change has reached the shops. */
+  /** The progress of a change to the shops. */
   async progress(correlationId) {
     return this.#ask("GET", `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`);
   }
@@ -119,13 +119,13 @@ export class RatesHost {
     return (await this.#write("/api/v1/initial-state", { tenantId: this.#session.tenant, businessUnitId })).correlationId;
   }
 
-  /** Asks for something that changes nothing. */
+  /** Makes a request that changes nothing. */
   async #ask(method, path, body) {
     const response = await this.#session.request(path, { method, body: body && toExactJson(body) });
     return parseExactly(await response.text());
   }
 
-  /** Sends something that changes what there is. */
+  /** Makes a request that changes something. */
   async #write(path, body, headers) {
     return (await this.#session.send(path, { method: "POST", headers, body: toExactJson(body) }, parseExactly)).body;
   }
@@ -141,7 +141,7 @@ export class RatesHost {
   }
 }
 
-/** A file as it is sent: the host is told which kind it is by what it begins with. */
+/** A file as sent: its first bytes tell the host its kind. */
 function sentFile({ document }) {
   const begin = String.fromCharCode(...document.subarray(0, 100)).replace(/^\xef\xbb\xbf/, "").trimStart();
   const type = begin.startsWith("PK") ? "application/zip" : begin.startsWith("<") ? "application/xml" : "text/csv";
@@ -159,7 +159,7 @@ const writtenUnit = ({ markupPercentage, markups, tolerancePercentage, tolerance
   ...writtenPercentages("tolerancePercentage", tolerancePercentage, "tolerances", tolerances),
 });
 
-/** A general percentage and those of single pairs, with what is there of them. */
+/** A general percentage and those of pairs, as far as they are set. */
 const writtenPercentages = (name, general, listName, list) => ({
   ...(general !== undefined && { [name]: number(general) }),
   ...(list?.length > 0 && { [listName]: list.map((entry) => ({ ...entry, [name]: number(entry[name]) })) }),

@@ -1,6 +1,6 @@
 /**
- * The messages of the topic as subscribers get them, for a shop or for all shops below a unit, newest first. The initial
- * state is sent from here.
+ * The messages of the topic as subscribers get them, for a shop or for all shops below a unit, newest first. The initial state
+ * is sent from here.
  */
 
 import { writeCsv } from "../shared/csv.js";
@@ -14,18 +14,18 @@ import { recentText, timeText } from "../shared/time.js";
 import { unitName } from "./unit-name.js";
 import { TYPES, explain, rateText } from "./wording.js";
 
-/** The most messages that are kept, and shown. */
+/** The most messages that are kept and shown. */
 const MAX_KEPT = 500;
 const MAX_SHOWN = 200;
 
 const LISTS = [["createdRates", "created"], ["updatedRates", "updated"], ["deletedRates", "deleted"]];
 
-/** The messages that were received while the view is open: `{ message, text }`, newest first. */
+/** The messages received while the view is open: `{ message, text }`, newest first. */
 export class Received {
   #list = [];
   #ids = new Set();
 
-  /** Adds a message; returns whether it was not there. A message may arrive more than once. */
+  /** Adds a message; returns true if it was new. A message may arrive more than once. */
   add(entry) {
     const { messageId } = entry.message;
     if (this.#ids.has(messageId)) return false;
@@ -56,7 +56,7 @@ export function messageLog(desk, received) {
 
   const concerned = () => received.all().filter(({ message }) => desk.concerns(message.data.businessUnitId));
 
-  /** Draws new messages beside those that are there, which may be open. */
+  /** Draws new messages beside the existing ones, which may be open. */
   function refresh() {
     isAsked = false;
     if (drawnFor !== desk.id) drawn.clear();
@@ -66,7 +66,7 @@ export function messageLog(desk, received) {
     for (const entry of shown) if (!drawn.has(entry.message.messageId)) drawn.set(entry.message.messageId, messageLine(desk, entry));
     const lines = shown.map(({ message }) => drawn.get(message.messageId));
     for (const line of [...list.children]) if (!lines.includes(line)) line.remove();
-    // What came today has its day from tomorrow on.
+    // From tomorrow on, today's messages show their day.
     lines.forEach((line, at) => (line.querySelector("time").textContent = recentText(shown[at].message.publishTime)));
     lines.forEach((line, at) => list.children[at] === line || list.insertBefore(line, list.children[at] ?? null));
     list.hidden = save.hidden = found.length === 0;
@@ -80,7 +80,7 @@ export function messageLog(desk, received) {
   return {
     element,
     show: refresh,
-    /** Draws at most once for each frame of the screen: a large change brings many messages at once. */
+    /** Draws at most once per frame: a large change brings many messages at once. */
     refresh() {
       if (isAsked) return;
       isAsked = true;
@@ -120,7 +120,7 @@ async function sendInitialState(desk) {
   }
 }
 
-/** The messages as a file, with a line for each rate. */
+/** The messages as a file, with a line per rate. */
 function messagesCsv(desk, entries) {
   const header = ["Published", "Shop", "Id", "What", "Type", "One", "In", "Rate", "With markup", "Change"];
   const lines = entries.flatMap(({ message: { publishTime, attributes, data } }) => {

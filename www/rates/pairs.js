@@ -1,6 +1,6 @@
 /**
- * The used rates of a unit as pairs: which direction is set and which is computed, where it is set, what reference it
- * comes from, and the markup. Knows no elements.
+ * The rates that a unit uses, as pairs: which direction is set and which is computed, where it is set, its reference, and the
+ * markup. Knows no elements.
  */
 
 import { TYPES, keyOf, oppositeOf, pairKeyOf } from "./wording.js";
@@ -8,8 +8,9 @@ import { TYPES, keyOf, oppositeOf, pairKeyOf } from "./wording.js";
 const ORDER = Object.keys(TYPES);
 
 /**
- * The pairs, by type and currency: `{ key, type, main, other, areBothSet, setAt, isOwn, levels, reference, markup, changed,
- * changedBy }`. `used` are the unit's used rates, `setRates` the rates that are set, by unit. What is not known is undefined.
+ * The pairs, by type and currency:
+ * `{ key, type, main, other, areBothSet, setAt, isOwn, levels, reference, markup, changed, changedBy }`. `used` are the unit's
+ * used rates, `setRates` the rates set, by unit. Unknown values are undefined.
  */
 export function pairsOf({ id, used, setRates, units }) {
   const byKey = new Map(used.map((rate) => [keyOf(rate), rate]));
@@ -38,7 +39,7 @@ function pairOf(key, one, another, { id, setRates, units }) {
   };
 }
 
-/** The direction that is set comes first; of two, that of at least 1. */
+/** The direction that is set comes first; if both are, the one of at least 1. */
 const rank = (rate, set) => (set.has(keyOf(rate)) ? 2 : 0) + (rate.rateValue.startsWith("0") ? 0 : 1);
 
 function inOrder(one, other) {

@@ -1,6 +1,6 @@
 /**
- * Creating many business units at once: a table is pasted from a spreadsheet, read back, and its units are created one after
- * another. What is there already stays as it is, so that a table whose units were created in part is simply sent again.
+ * Creates many business units at once: a table pasted from a spreadsheet is read back, and its units are created one after
+ * another. Existing units stay as they are, so a table that was created in part is simply sent again.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -22,13 +22,12 @@ const HINT =
 /** The most rows that are read back. */
 const MAX_SHOWN = 200;
 
-/** Where the rows that were pasted are kept. */
+/** The key of the pasted rows' draft. */
 export const DRAFT = "units:";
 
-/** What keeps every unit from being created, and not one alone. */
+/** An error that prevents the creation of every unit, not only of one. */
 const endsAll = (error) => error.isTemporary || error.code === "unauthenticated" || error.status === 403;
 
-/** Opens the dialog. */
 export async function pasteUnits(desk) {
   const open = ({ fields, ...form }) =>
     edit({
@@ -56,9 +55,9 @@ function unitRows(desk, draft) {
   const summary = h("p", { class: "hint", role: "status" });
   const list = h("ol", { class: "pasted-rows", tabindex: "0", "aria-label": "The rows as they are read" });
   let rows = [];
-  /** The text that they are read from. */
+  /** The text that the rows were read from. */
   let readFrom;
-  /** Why units were not created, by id. */
+  /** The reasons why units were not created, by id. */
   let failed = new Map();
 
   function draw() {
@@ -79,7 +78,7 @@ function unitRows(desk, draft) {
     list.replaceChildren(...shortened(ordered, (row) => rowLine(row, faultOf(row))));
     list.hidden = rows.length === 0;
   }
-  // A fault that is shown meanwhile stays.
+  // A fault shown meanwhile stays.
   text.addEventListener("input", debounce(120, () => text.value !== readFrom && draw()));
   draw();
 
@@ -89,13 +88,13 @@ function unitRows(desk, draft) {
     value: () => rows,
     typed: () => text.value,
     kept: () => text.value,
-    /** Throws when the rows cannot be reviewed. */
+    /** Throws if the rows cannot be reviewed. */
     check() {
       draw();
       const message = refusalOf(rows);
       if (message !== undefined) throw new TillgateError({ code: "invalid", path: "$.rows", message });
     },
-    /** Shows what is wrong with the rows, or why units were not created; the rest of them is there by now. */
+    /** Shows the faults of the rows, or why units were not created; the others exist by now. */
     showFaults(faults) {
       const own = faults.find(({ path }) => path === "$.rows");
       draw();
@@ -108,7 +107,7 @@ function unitRows(desk, draft) {
   };
 }
 
-/** How far the creation is. */
+/** The progress of the creation. */
 function progressOf() {
   const bar = h("progress", { "aria-label": "Units created" });
   const text = h("p", { class: "hint", role: "status" });
@@ -124,7 +123,7 @@ function progressOf() {
   };
 }
 
-/** What is created, and what stays. */
+/** What is created and what stays. */
 function reviewed(rows, progress) {
   const created = inOrder(rows);
   const there = rows.length - created.length;
@@ -144,7 +143,7 @@ function reviewed(rows, progress) {
   );
 }
 
-/** Creates units one after another, until the form is closed; throws why some were not created. */
+/** Creates units one after another, until the form is closed; throws with the reasons why some failed. */
 async function createAll(desk, rows, { progress, reason }) {
   const failed = new Map();
   let end;
@@ -167,21 +166,21 @@ async function createAll(desk, rows, { progress, reason }) {
   throw new TillgateError({ code: "invalid", path: "$.rows", message, faults: [{ path: "$.rows", message }, ...faults] });
 }
 
-/** Creates a unit; returns the error if it is not there then. */
+/** Creates a unit; returns the error if it does not exist afterwards. */
 async function create(desk, { id, ...unit }, reason) {
   try {
     await desk.host.writeUnit(id, unit, undefined, reason);
     return undefined;
   } catch (error) {
     if (error.code !== "lost" && error.status !== 412) return error;
-    // Another user has created it, or it was created and the answer was lost.
+    // Another user created it, or it was created and the answer was lost.
     const there = await desk.host.unit(id).catch(() => undefined);
     if (there !== undefined && isSameUnit(there.body, unit)) return undefined;
     return there === undefined ? error : new TillgateError({ code: "taken", message: "another user has just created a unit with this id" });
   }
 }
 
-/** The first rows, and how many more there are. */
+/** The first rows, and the number of others. */
 function shortened(rows, lineOf) {
   const more = rows.length - MAX_SHOWN;
   return [...rows.slice(0, MAX_SHOWN).map(lineOf), ...(more > 0 ? [h("li", {}, `and ${counted(more, "more row")}`)] : [])];

@@ -1,6 +1,5 @@
 /**
- * Changing many rates at once: rows are pasted from a spreadsheet, read back as sentences, and saved together or not at
- * all.
+ * Changes many rates at once: rows pasted from a spreadsheet are read back as sentences, and saved together or not at all.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -23,10 +22,9 @@ const HINT =
 /** The most rows that are read back. */
 const MAX_SHOWN = 200;
 
-/** Where the rows that were pasted for a unit are kept. */
+/** The key of the draft of rows pasted for a unit. */
 export const draftKey = (id) => `rates:${id}`;
 
-/** Opens the dialog. */
 export const pasteRates = (desk, id) =>
   typeRates(desk, { id, title: `Paste rates for ${desk.name(id)}`, key: draftKey(id), formOf: (draft) => pasteFields(desk, id, draft), wide: true });
 
@@ -64,7 +62,7 @@ function pasteFields(desk, id, draft) {
     const wrong = read.rows.filter(faultOf).length;
     fill.hidden = text.value !== "";
     summary.textContent = read.rows.length === 0 ? "" : `${counted(read.rows.length, "row")}${wrong > 0 ? `, ${figure(wrong)} with a fault` : ", all readable"}`;
-    // Faults come first: they are what is left to do.
+    // Faults come first: they need work.
     const ordered = [...read.rows].sort((a, b) => Boolean(faultOf(b)) - Boolean(faultOf(a)) || a.line - b.line);
     const more = ordered.length - MAX_SHOWN;
     const lines = ordered.slice(0, MAX_SHOWN).map((row) => rowLine(row, faultOf(row)));
@@ -79,7 +77,7 @@ function pasteFields(desk, id, draft) {
     value: () => read.change,
     typed: () => text.value,
     kept: () => text.value,
-    /** Throws when the rows cannot be reviewed. */
+    /** Throws if the rows cannot be reviewed. */
     check() {
       draw();
       const message = refusal(read);

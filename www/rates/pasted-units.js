@@ -1,6 +1,6 @@
 /**
- * Business units as rows of a table that a spreadsheet copies: id, name, kind, the unit above and a markup. Reads them, with a
- * fault for each row that is wrong, and says in which order they can be created. Knows no elements.
+ * Business units as table rows that a spreadsheet copies: id, name, kind, the unit above and a markup. Reads them, with a
+ * fault for each wrong row, and finds the order of creation. Knows no elements.
  */
 
 import { DOTS_RULE, isDots } from "../shared/faults.js";
@@ -8,10 +8,10 @@ import { figure } from "../shared/locale.js";
 import { isSame, readDecimal } from "./decimal.js";
 import { KINDS } from "./wording.js";
 
-/** The most units of a table. */
+/** The most units in a table. */
 const MAX_ROWS = 1000;
 
-/** The columns in their usual order, each with the names that a header row may give it. */
+/** The columns in their usual order, with the names that a header row may give them. */
 const COLUMNS = {
   id: ["id", "unit", "unit id", "business unit", "businessunitid"],
   name: ["name"],
@@ -22,12 +22,12 @@ const COLUMNS = {
 
 const NAMES = Object.keys(COLUMNS);
 
-/** A row without them says nothing. */
+/** A row without these is empty. */
 const NEEDED = ["id", "type"];
 
 /**
- * Reads a text: rows of `{ line, unit, fault?, isThere }`. `units` are those that there are: one that is there as the row has
- * it stays as it is.
+ * Reads a text: rows of `{ line, unit, fault?, isThere }`. `units` are the existing ones: a unit that equals its row stays as
+ * it is.
  */
 export function readUnits(text, units) {
   const lines = text.split(/\r\n|\r|\n/).map((content, at) => ({ line: at + 1, cells: cellsOf(content) })).filter(({ cells }) => cells.some(Boolean));
@@ -47,7 +47,7 @@ export function readUnits(text, units) {
   return rows;
 }
 
-/** Why the rows as a whole cannot be reviewed; undefined when they can. */
+/** Why the rows as a whole cannot be reviewed; undefined if they can. */
 export function refusalOf(rows) {
   const wrong = rows.filter(({ fault }) => fault !== undefined).length;
   if (rows.length === 0) return "Paste at least one row.";
@@ -57,7 +57,7 @@ export function refusalOf(rows) {
   return undefined;
 }
 
-/** The rows of units that are to be created, each after the one above it. */
+/** The rows of units to create, each after its parent. */
 export function inOrder(rows) {
   const byId = new Map(rows.map((row) => [row.unit.id, row]));
   const depth = (row) => (row === undefined ? 0 : 1 + depth(byId.get(row.unit.parentId)));
@@ -65,20 +65,20 @@ export function inOrder(rows) {
   return missing.sort(([one], [other]) => one - other).map(([, row]) => row);
 }
 
-/** Whether a unit is as a row has it. */
+/** True if a unit equals its row. */
 export const isSameUnit = (unit, row) =>
   unit.type === row.type &&
   unit.parentId === row.parentId &&
   unit.name === row.name &&
   (unit.markupPercentage === row.markupPercentage || (unit.markupPercentage !== undefined && row.markupPercentage !== undefined && isSame(unit.markupPercentage, row.markupPercentage)));
 
-/** Names have blanks and commas, so that a spreadsheet's tab comes first. */
+/** Names contain blanks and commas, so a spreadsheet's tab comes first. */
 function cellsOf(content) {
   const separator = ["\t", ";"].find((mark) => content.includes(mark)) ?? ",";
   return content.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1").trim());
 }
 
-/** The columns that a header row names; undefined when the row is none. */
+/** The columns that a header row names; undefined if it is no header. */
 function headerOf(cells = []) {
   const columns = cells.map((cell) => NAMES.find((name) => COLUMNS[name].includes(cell.toLowerCase())));
   return NEEDED.every((name) => columns.includes(name)) ? columns : undefined;
@@ -112,7 +112,7 @@ function formFault({ id, type, parentId, name = "", markupPercentage }, typed) {
   return undefined;
 }
 
-/** What is wrong with the unit above, which is there already or in another row. */
+/** The fault of the parent, which exists already or is in another row. */
 function parentFault({ unit: { id, parentId } }, byId, units) {
   if (parentId === undefined) return undefined;
   const above = units?.get(parentId) ?? byId.get(parentId)?.unit;

@@ -1,6 +1,6 @@
 /**
  * Rows of rates as a spreadsheet copies them: type, from, to and rate, separated by tabs. Reads them into a change, with a
- * fault for each row that is wrong. Knows no elements.
+ * fault for each wrong row. Knows no elements.
  */
 
 import { TillgateError, calculate } from "../../js/src/index.js";
@@ -12,7 +12,7 @@ import { TYPES, keyOf } from "./wording.js";
 /** The most rates of a change. */
 const MAX_ROWS = 1000;
 
-/** The columns in their usual order, each with the names that a header row may give it. */
+/** The columns in their usual order, with the names that a header row may give them. */
 const COLUMNS = {
   exchangeRateType: ["type", "exchange rate type", "exchangeratetype", "rate type"],
   currencyIdFrom: ["from", "currencyidfrom", "source", "sourcecurrencycode", "currency from"],
@@ -25,7 +25,7 @@ const NAMES = Object.keys(COLUMNS);
 /** The word that deletes a rate instead of setting it. */
 const DELETE = "delete";
 
-/** Reads a text: `{ rows, change }`. A row is `{ line, rate, isDeleted, fault? }`; `change` holds those without a fault. */
+/** Reads a text: `{ rows, change }`. A row is `{ line, rate, isDeleted, fault? }`; `change` has those without a fault. */
 export function readPasted(text) {
   const lines = text.split(/\r\n|\r|\n/).map((content, at) => ({ line: at + 1, cells: cellsOf(content) })).filter(({ cells }) => cells.some(Boolean));
   const header = headerOf(lines[0]?.cells);
@@ -39,7 +39,7 @@ export function readPasted(text) {
   return { rows, change: { ...(set.length > 0 && { set }), ...(gone.length > 0 && { delete: gone }) } };
 }
 
-/** Why the rows as a whole cannot be reviewed; undefined when they can. */
+/** Why the rows as a whole cannot be reviewed; undefined if they can. */
 export function refusal({ rows }) {
   const wrong = rows.filter(({ fault }) => fault !== undefined).length;
   if (rows.length === 0) return "Paste at least one row.";
@@ -59,7 +59,7 @@ function cellsOf(content) {
   return content.trim().split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 }
 
-/** The columns that a header row names; undefined when the row is none. */
+/** The columns that a header row names; undefined if it is no header. */
 function headerOf(cells = []) {
   const columns = cells.map((cell) => NAMES.find((name) => COLUMNS[name].includes(cell.toLowerCase())));
   return NAMES.every((name) => columns.includes(name)) ? columns : undefined;
@@ -96,10 +96,10 @@ function markRepeated(rows) {
   }
 }
 
-/** Marks the rows that the module refuses. Whether an opposite is set at the unit is known to the host alone. */
+/** Marks the rows that the module refuses. Only the host knows if an opposite is set at the unit. */
 function markRefused(rows) {
   const asked = rows.filter(({ fault }) => fault === undefined);
-  // A deletion has no rate; 1 is one for any pair.
+  // A deletion has no rate; 1 is valid for any pair.
   const rates = asked.map(({ rate, isDeleted }) => (isDeleted ? { ...rate, rateValue: "1" } : rate));
   try {
     if (asked.length > 0) calculate([{ op: "check", rates }]);

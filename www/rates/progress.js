@@ -1,5 +1,5 @@
 /**
- * How far changes have reached the shops. A change above the shops is in force at once and reaches them one after another.
+ * The progress of changes. A change above the shops is in force at once and reaches them one after another.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -10,7 +10,7 @@ import { doneText } from "./wording.js";
 const FIRST_MS = 150;
 const LAST_MS = 2000;
 
-/** The most changes that are shown. */
+/** The most changes shown. */
 const MAX_SHOWN = 4;
 
 /** The changes; `track` adds one, `close` stops asking. `ondone` is called when one has reached every shop. */

@@ -1,6 +1,6 @@
 /**
- * Changing rates of a business unit: a form, the dry run, then one atomic change. A rate that another user has changed in
- * the meantime is not overwritten unseen, and one that looks like a slip is not set without asking.
+ * Changes rates of a business unit: a form, the dry run, then one atomic change. A rate that another user changed meanwhile is
+ * not overwritten unseen, and a likely typing error is not set without asking.
  */
 
 import { TillgateError, calculate, oppositeRate } from "../../js/src/index.js";
@@ -16,7 +16,7 @@ import { TYPES, explain, keyOf, oppositeOf, pairKeyOf, pairText, rateText } from
 
 const DAY_MS = 86_400_000;
 
-/** Opens a form whose draft is kept under a key, `formOf` makes it with a draft or without; returns whether something was saved. */
+/** Opens a form with its draft, which is kept under `key`; `formOf` makes the form. Returns true if something was saved. */
 export async function typeRates(desk, { key, formOf, ...rest }) {
   const isSaved = await editWithDraft(desk.memory, key, formOf, (form) => changeRates(desk, { ...rest, ...form }));
   desk.redraw();
@@ -24,18 +24,18 @@ export async function typeRates(desk, { key, formOf, ...rest }) {
 }
 
 /**
- * Opens the dialog and returns whether something was saved. `fields` is a form whose value is a change, `{ set?, delete? }`,
- * and whose `check` may throw why there is none; with `reviewed`, the dry run is shown at once. With `isRestoring` it goes back
- * to values that were in force before: however far they are from those of today, they are no slips.
+ * Opens the dialog and returns true if something was saved. `fields` is a form whose value is a change, `{ set?, delete? }`;
+ * its `check` may throw why there is none. With `reviewed`, the dry run is shown at once. `isRestoring` goes back to earlier
+ * values: however far they are from today's, they are no typing errors.
  */
 export async function changeRates(desk, { id, title, fields, isRestoring = false, ...rest }) {
   const kind = desk.units?.get(id)?.type;
   let seen;
-  /** The rates that were set when the form was opened, or reviewed. */
+  /** The rates that were set when the form was opened or reviewed. */
   let known;
-  /** Whether what is shown has rates that look like slips: saving it says that they are meant. */
+  /** True if shown rates look like typing errors: saving accepts them. */
   let hasSlips = false;
-  /** What is asked once more before that, where a rate moves very far. */
+  /** The extra question before that, if a rate moves very far. */
   let question;
 
   const review = async () => {
@@ -55,7 +55,7 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
     return effect({ changes, isRestoring, notes: notesOf(desk.units, id, change, { set, used, inherited }), dryRun, kind, units: desk.units });
   };
 
-  /** Saves over what was seen. Rates beside those of the change may have changed: then it is tried again. */
+  /** Saves over the version seen. If only other rates changed since, it tries again. */
   const save = async (change, reason, attempts = 5) => {
     const { body, etag } = await desk.host.setAtWithVersion(id);
     if (versionOf(touched(body, change)) !== versionOf(seen)) throw new TillgateError({ code: "version_outdated", status: 412, message: "the rates have changed" });
@@ -71,7 +71,7 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
   const latest = async () => ({ body: touched(await desk.host.setAt(id), fields.value()) });
   const isOutdated = ({ body }) => known !== undefined && versionOf(body) !== versionOf(touched(known, fields.value()));
   desk.host.setAt(id).then((set) => (known ??= set)).catch(() => {});
-  /** Who has changed the first rate that is not as it was known. */
+  /** The user who changed the first rate that differs. */
   const lastBy = async (theirs) => {
     const [before, now] = [known ?? [], theirs.set].map(valuesOf);
     const rate = [...theirs.set, ...theirs.delete].find((each) => before.get(keyOf(each)) !== now.get(keyOf(each)));
@@ -86,14 +86,14 @@ export async function changeRates(desk, { id, title, fields, isRestoring = false
   return isSaved;
 }
 
-/** Throws the faults of a change that are wrong anywhere, before it is written as JSON. */
+/** Throws the faults that a change has at any unit, before it is written as JSON. */
 function check({ set = [] }) {
   if (set.length === 0) return;
   try {
     calculate([{ op: "check", rates: set }]);
   } catch (error) {
     if (error.status !== 400) throw error;
-    // Whether the opposite is set at the unit is known to the host.
+    // Only the host knows if the opposite is set at the unit.
     const faults = error.faults.filter(({ message }) => !message.startsWith("has an opposite"));
     if (faults.length === 0) return;
     const placed = faults.map(({ path, message }) => ({ path: path.replace("$.calls[0].rates", "$.set"), message }));
@@ -101,19 +101,19 @@ function check({ set = [] }) {
   }
 }
 
-/** A form without controls, for a change that is given. */
+/** A form without controls, for a given change. */
 export const given = (change) => ({ element: h("div", {}), value: () => change, showFaults: () => false });
 
 const savedText = (kind) => (kind === "STORE" || kind === undefined ? "Saved. The rate is in force." : "Saved. The shops are getting it now.");
 
-/** The rates that are set now and that a change would write or delete, as a change. */
+/** The current rates that a change would write or delete, as a change. */
 function touched(set, { set: written = [], delete: gone = [] }) {
   const now = new Map(set.map((rate) => [keyOf(rate), rate]));
   const all = [...written, ...gone];
   return { set: all.flatMap((rate) => now.get(keyOf(rate)) ?? []), delete: all.filter((rate) => !now.has(keyOf(rate))) };
 }
 
-/** Whether the rates that a change touches are as it would have them. */
+/** True if the rates that a change touches already have its values. */
 function holds(now, { set = [], delete: gone = [] }) {
   const values = valuesOf(now.set);
   const isSet = (rate) => values.has(keyOf(rate)) && isSame(values.get(keyOf(rate)), rate.rateValue);
@@ -121,8 +121,8 @@ function holds(now, { set = [], delete: gone = [] }) {
 }
 
 /**
- * Each rate of a change with its values before and after; those that stay as they are set are left out. One that is deleted
- * `isLast` when the unit is left without a rate of its pair: that can be told where it `isKnown` what is set above.
+ * Each rate of a change with its values before and after, without unchanged ones. A deletion `isLast` if it leaves the unit
+ * without a rate of its pair, where it `isKnown` what is set above.
  */
 function changesOf({ set = [], delete: gone = [] }, now) {
   const usedNow = valuesOf(now.used);
@@ -144,7 +144,7 @@ function changesOf({ set = [], delete: gone = [] }, now) {
 
 const valuesOf = (rates) => new Map(rates.map((rate) => [keyOf(rate), rate.rateValue]));
 
-/** What changes beside the values: where rates come from. */
+/** Changes beside the values: where rates come from. */
 function notesOf(units, id, { set = [], delete: gone = [] }, now) {
   const own = new Set(now.set.map(pairKeyOf));
   const from = new Map(now.used.map((rate) => [pairKeyOf(rate), rate.setAt]));
@@ -160,7 +160,7 @@ function notesOf(units, id, { set = [], delete: gone = [] }, now) {
 
 const versionOf = ({ set, delete: gone }) => JSON.stringify([set.map((rate) => [keyOf(rate), rate.rateValue]), gone.map(keyOf)]);
 
-/** Rates in a sentence. */
+/** Rates as a sentence. */
 function describe({ set = [], delete: gone = [] }) {
   const lines = [
     ...set.map((rate) => `${TYPES[rate.exchangeRateType]}: ${rateText(rate)}`),

@@ -1,5 +1,5 @@
 /**
- * The form for one rate, as a sentence: 1 EUR = 11.05 SEK.
+ * The form for one rate: 1 EUR = 11.05 SEK.
  */
 
 import { TillgateError, calculate } from "../../js/src/index.js";
@@ -9,17 +9,17 @@ import { DECIMAL_HINT, growthText, readDecimal } from "./decimal.js";
 import { changeRates, given, typeRates } from "./rate-change.js";
 import { TYPES, identityOf, keyOf, oppositeOf, rateText } from "./wording.js";
 
-/** Where the draft of a rate of a unit is kept; without a pair, that of a new one. */
+/** The key of a rate's draft; without a pair, that of a new one. */
 export const draftKey = (id, pair) => `rate:${id}/${pair?.key ?? ""}`;
 
-/** Sets a rate at a unit, or changes that of a pair. `pairs` are those of the unit, to know what a new one replaces. */
+/** Sets a rate at a unit, or changes that of a pair. `pairs` are the unit's, to know what a new one replaces. */
 export function editRate(desk, { id, pair, pairs = [] }) {
   const name = desk.name(id);
   const title = pair ? `${pair.isOwn ? "Change a rate" : "Set a rate"} for ${name}` : `Set a rate for ${name}`;
   return typeRates(desk, { id, title, key: draftKey(id, pair), formOf: (draft) => rateFields(desk, { pair, pairs, draft }) });
 }
 
-/** Deletes the rates that are set at a unit for a pair. */
+/** Deletes the rates set at a unit for a pair. */
 export async function deleteRate(desk, { main, other, areBothSet }) {
   const change = { delete: [main, ...(areBothSet ? [other] : [])].map(identityOf) };
   return changeRates(desk, { id: desk.id, title: `Delete the rate of ${desk.name(desk.id)}`, fields: given(change), reviewed: true });
@@ -51,7 +51,7 @@ function rateFields(desk, { pair, pairs, draft }) {
     rateValue: readDecimal(value.value) ?? value.value.trim(),
   });
 
-  /** The rates of the pair that is shown, in both directions. */
+  /** The rates of the pair in the form, in both directions. */
   const usedNow = () => {
     const sides = pair ? [pair] : pairs;
     return sides.flatMap(({ main, other }) => [main, other]).filter(Boolean);
@@ -76,7 +76,7 @@ function rateFields(desk, { pair, pairs, draft }) {
   return {
     element,
     value: () => ({ set: [rate()] }),
-    /** Shows faults at their fields; returns whether every fault has a field. */
+    /** Shows faults at their fields; returns true if every fault has a field. */
     showFaults(faults) {
       const at = (name) => faults.find(({ path }) => path.endsWith(`.${name}`));
       const show = (name, control) => control.showFault(at(name) && faultText(at(name)));
@@ -89,7 +89,7 @@ function rateFields(desk, { pair, pairs, draft }) {
   };
 }
 
-/** The answers to calls of rate math; undefined when they have a fault. */
+/** The answers to calls of rate math; undefined if they have a fault. */
 function computed(calls) {
   try {
     return calculate(calls);
@@ -99,7 +99,7 @@ function computed(calls) {
   }
 }
 
-/** The currencies to suggest: those that are in use first. */
+/** The currencies to suggest, those in use first. */
 function currencies(pairs) {
   const used = pairs.flatMap(({ main }) => [main.currencyIdTo, main.currencyIdFrom]);
   const all = Intl.supportedValuesOf?.("currency") ?? [];

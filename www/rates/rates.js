@@ -1,6 +1,6 @@
 /**
- * The Rates view: the tree of business units beside the one that is shown. Decides what is read and followed; the parts draw
- * what they are given.
+ * The Rates view: the tree of business units beside the selected one. Decides what is read and followed; the parts draw what
+ * they are given.
  */
 
 import { button, field, h } from "../shared/dom.js";
@@ -21,20 +21,20 @@ import { explain } from "./wording.js";
 const LISTS = "exr.business-unit.read";
 const READS = "exr.rate.read";
 
-/** The view; `rest` is the part of the address that names the unit and the tab, `query` that which has the filter. */
+/** The view; `rest` is the part of the address with the unit and the tab, `query` has the filter. */
 export const rates = (session, rest, query) => new RatesView(session, rest, query);
 
 class RatesView {
   #session;
   #host;
   #received = new Received();
-  /** What the address names. */
+  /** The place in the address. */
   #place = {};
   #units;
-  /** The answer that the units were made of, and what was drawn of the unit that is shown. */
+  /** The answer that the units were made from, and what was drawn of the current unit. */
   #list;
   #drawn = [];
-  /** Whether a shop is followed, and not all shops. */
+  /** True if one shop is followed, not all. */
   #isShopFollowed;
   #desk;
   #reading;
@@ -66,7 +66,7 @@ class RatesView {
     this.navigate(rest, query);
   }
 
-  /** What the parts of the view share: what is known, and what the others can be asked for. */
+  /** Shared by the parts of the view: what is known, and what they can ask for. */
   #shared() {
     const view = this;
     return {
@@ -123,7 +123,7 @@ class RatesView {
     this.#reading.now();
   }
 
-  /** The catalog has changed, of which nothing is shown here. */
+  /** The catalog has changed; this view shows nothing of it. */
   refresh() {}
 
   close() {
@@ -132,13 +132,13 @@ class RatesView {
     for (const stop of this.#stops) stop();
   }
 
-  /** Draws what is shown again, with its drafts. */
+  /** Draws again, with the drafts. */
   #redraw() {
     this.#drawn = [];
     return this.#reading.now();
   }
 
-  /** Reads everything that is shown. */
+  /** Reads all that is shown. */
   async #read() {
     const { id } = this.#place;
     try {
@@ -170,7 +170,7 @@ class RatesView {
     const origins = [...new Set([id, ...used.map(({ setAt }) => setAt)])];
     const lists = await Promise.all(origins.map((origin) => this.#host.setAt(origin)));
     if (id !== this.#place.id || this.#reading.isClosed) return;
-    // What is as it was is not drawn again: that would close what is open and lose the place in lists.
+    // Unchanged content is not drawn again: that would close what is open and lose the place in lists.
     const next = [used, ...lists, this.#units, this.#place];
     if (next.length === this.#drawn.length && next.every((part, at) => part === this.#drawn[at])) return;
     this.#drawn = next;
@@ -178,7 +178,7 @@ class RatesView {
   }
 
   #fail(error) {
-    // The connection says so already, and what is known stays.
+    // The connection's state says so already, and known content stays.
     if (error.code === "unauthenticated" || error.isTemporary) return;
     this.#drawn = [];
     if (error.status === 404) this.#page.fail("There is no such business unit", `Nothing has the id “${this.#place.id}”. It may have been deleted.`);
@@ -196,29 +196,29 @@ class RatesView {
     document.title = `${id === undefined ? "Rates" : `${this.#desk.name(id)}, rates`} · Tillgate`;
   }
 
-  /** Follows the messages of the shop, or of all shops when a unit above them is shown. */
+  /** Follows the messages of the shop, or of all shops if a unit above them is shown. */
   #follow() {
     this.#isShopFollowed = this.#isShop();
     this.#session.topic?.follow(this.#isShopFollowed ? this.#place.id : undefined);
   }
 
-  /** Without the tree it is not known what the unit is; most are shops, and messages are about shops. */
+  /** Without the tree the kind of the unit is unknown; most are shops, and messages are about shops. */
   #isShop() {
     const { id } = this.#place;
     if (id === undefined) return false;
     return this.#units === undefined ? !this.#session.may(LISTS) : this.#units.get(id)?.type === "STORE";
   }
 
-  /** Whether a message about a shop concerns the unit that is shown. */
+  /** True if a message about a shop concerns the current unit. */
   #concerns(shop) {
     const { id } = this.#place;
     return id !== undefined && (this.#units === undefined ? shop === id : this.#units.isAtOrBelow(shop, id));
   }
 
-  /** Notes a pair or a filter that was chosen in a tab, in the address too, without a new entry in the browser's history. */
+  /** Notes the pair or filter chosen in a tab, in the address too, without a new entry in the browser's history. */
   #note({ pair, filter = this.#place.filter }) {
     if (!location.hash.startsWith("#/rates/")) return;
-    // The object stays, so that nothing is drawn again.
+    // The object stays the same, so nothing is drawn again.
     Object.assign(this.#place, { filter }, pair && { args: pair, pair });
     history.replaceState(history.state, "", hrefOf(this.#place));
   }
@@ -233,13 +233,13 @@ class RatesView {
     this.#reading.now();
   }
 
-  /** The unit that a new one is proposed below. */
+  /** The proposed parent of a new unit. */
   #aboveNew() {
     const unit = this.#units?.get(this.#place.id);
     return unit?.type === "STORE" ? unit.parentId : unit?.id;
   }
 
-  /** On narrow screens either the tree or the unit is shown, and the focus goes with it. */
+  /** Narrow screens show either the tree or the unit, and the focus goes along. */
   #showTree(isShown) {
     const hadFocus = this.#side.contains(document.activeElement);
     this.element.classList.toggle("choosing", isShown);
@@ -253,7 +253,7 @@ function listen(target, type, listener) {
   return () => target?.removeEventListener(type, listener);
 }
 
-/** What replaces the tree where the units may not be listed. */
+/** Replaces the tree if the user may not list units. */
 function unitById(onchoose) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 128 });
   const onsubmit = (event) => {

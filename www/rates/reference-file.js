@@ -1,6 +1,6 @@
 /**
- * Loading a file of the European Central Bank at a unit. The host reads the file: it says first what that would change, and
- * what is wrong with the file.
+ * Loads a file of the European Central Bank at a unit. The host reads the file: it first returns the changes and the faults of
+ * the file.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -19,13 +19,13 @@ export const IMPORT = "exr.reference-rate.import";
 /** The largest file that the host takes. */
 const MAX_MIB = 16;
 
-/** The most faults of a file, and rates that are left out, that are told. */
+/** The most faults, and omitted rates, that are shown. */
 const MAX_FAULTS = 5;
 const MAX_LEFT_OUT = 10;
 
 const HINT = "The daily rates or their history, as the bank publishes them: XML, CSV, or a zip file of one of them.";
 
-/** Opens the dialog. `setRates` are the rates that are set at the unit. */
+/** Opens the dialog. `setRates` are the rates set at the unit. */
 export async function loadReferenceFile(desk, id, setRates) {
   const kind = desk.units?.get(id)?.type;
   const title = `Load an ECB file for ${desk.name(id)}`;
@@ -101,11 +101,11 @@ function fileFields(setRates) {
     element,
     value,
     typed: () => ({ ...value(), document: file.value }),
-    /** Offers what was left out, to be loaded all the same. */
+    /** Offers to load the omitted rates too. */
     offerAll(deviations = []) {
       all.label.hidden = deviations.length === 0 && !all.input.checked;
     },
-    /** Throws why there is nothing to be loaded. */
+    /** Throws if there is nothing to load. */
     async check() {
       await reading;
       if (content.bytes === undefined) throw fault("$.file", content.refused);
@@ -126,26 +126,26 @@ function fileFields(setRates) {
   };
 }
 
-/** What a file holds, `{ bytes }`, or why it is no file of rates, `{ refused }`. */
+/** The content of a file, `{ bytes }`, or why it is no file of rates, `{ refused }`. */
 async function contentOf(chosen) {
   if (chosen.size > MAX_MIB * 1024 * 1024) return { refused: `The file is larger than ${MAX_MIB} MiB, which no file of rates is.` };
   try {
     const bytes = new Uint8Array(await chosen.arrayBuffer());
     const refused = binaryText(bytes);
-    // The bank publishes its history zipped.
+    // The bank publishes its history as a zip archive.
     return refused && !refused.includes("a zip archive") ? { refused } : { bytes };
   } catch {
     return { refused: "The file cannot be read." };
   }
 }
 
-/** A fault that the host has found in a file: `line 3, SEK: must be …`, `day 2026-11-20, SEK: …`, or what the whole file is. */
+/** A fault that the host found in a file: `line 3, SEK: must be …`, `day 2026-11-20, SEK: …`, or about the whole file. */
 function fileFault(message) {
   const sentence = /^(line|day) /.test(message) ? message : `the file ${message}`;
   return `${sentence.replace(/^./, (first) => first.toUpperCase())}.`;
 }
 
-/** Each rate that changes; those that look like slips come first. */
+/** Each changed rate; likely typing errors come first. */
 function changesOf({ changes = [], deviations }, { acceptDeviation }) {
   const all = changes.map((rate) => ({ rate: { ...identityOf(rate), rateValue: rate.new }, before: rate.old, after: rate.new }));
   return withSlips(all, all.map(({ rate }) => rate), acceptDeviation ? deviations : []);
@@ -160,7 +160,7 @@ function notesOf({ document: { older, stale, skipped } }, changes) {
   ].filter(Boolean);
 }
 
-/** The rates that are left out because they would move further than they may. */
+/** The rates left out because they would move further than they may. */
 function leftOut({ deviations = [] }, { acceptDeviation }) {
   if (deviations.length === 0 || acceptDeviation) return undefined;
   const line = (rate) => h("li", {}, `${TYPES[rate.exchangeRateType]}: ${rateText({ ...rate, rateValue: rate.new })} instead of ${rate.old} (${rate.percent} %)`);

@@ -1,17 +1,17 @@
 /**
- * When something is read again: soon after a message concerns it, and now and then in case one was missed or may not be
- * received. One reading runs at a time; a call during it lets one more follow.
+ * Decides when to read again: soon after a message, and now and then in case one was missed or cannot be received. One reading
+ * runs at a time; a call during it causes one more.
  */
 
-/** How often it is read anyway: while messages are received, and while they are not. */
+/** The interval without messages: while they are received, and while they are not. */
 const LIVE_MS = 60_000;
 const POLLED_MS = 20_000;
 
-/** How soon after a message, and how long after the last reading, so that a large change is not read for each shop. */
+/** The delay after a message, and after the last reading, so that a large change is not read once per shop. */
 const SOON_MS = 120;
 const PAUSE_MS = 1000;
 
-/** Runs `read`; `isLive` tells whether messages are received, `isVisible` whether the user would see it. */
+/** Runs `read`; `isLive` tells if messages are received, `isVisible` if the user would see a change. */
 export function rereading(read, { isLive, isVisible }) {
   let running;
   let isWanted = false;

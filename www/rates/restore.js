@@ -1,6 +1,6 @@
 /**
- * Going back to an earlier rate of a unit, from its history: the value is set again, or, if it came from a unit above, that
- * unit is followed again.
+ * Restores an earlier rate of a unit, from its history: sets the value again or, if it came from a unit above, follows that
+ * unit again.
  */
 
 import { choice, h, notify } from "../shared/dom.js";
@@ -24,28 +24,30 @@ export async function restoreRate(desk, { shown, rate, item }) {
   }
 }
 
-/** The directions to set: those that are set now; otherwise the one that is set above. */
+/** The directions to set: those set now; otherwise the one that is set above. */
 function directions(shown, rate, own) {
   if (own.length > 0) return own.map(identityOf);
   const pair = pairsOf(shown).find(({ key }) => key === pairKeyOf(rate));
   return [identityOf(pair?.main ?? rate)];
 }
 
-/** A direction with the value that it had at the time of an item of the history. */
+/** A direction with its value at the time of an item of the history. */
 async function valueAt(desk, id, direction, { rate, item }) {
   if (keyOf(direction) === keyOf(rate)) return { ...direction, rateValue: item.rateValue };
   const [then] = await desk.host.history(id, oppositeOf(rate), item.at, 1);
   return { ...direction, rateValue: then.rateValue };
 }
 
-/** The rate that a unit would use without its own; undefined when there is none, or it is not known. */
+/** The rate that a unit would use without its own; undefined if there is none, or it is unknown. */
 async function inheritedRate(desk, id, rate) {
   const above = desk.units?.get(id)?.parentId;
   if (above === undefined) return undefined;
   return (await desk.host.used(above)).find((used) => keyOf(used) === keyOf(rate));
 }
 
-/** Where the value came from a unit above, that unit can be followed again instead, and is when it still has the value. */
+/**
+ * If the value came from a unit above, that unit can be followed again instead; this is the default if it still has the value.
+ */
 function restoreFields(desk, id, { set, follow, inherited, item }) {
   const isSameStill = inherited !== undefined && isSame(inherited.rateValue, item.rateValue);
   let change = follow && isSameStill ? follow : { set };

@@ -1,6 +1,6 @@
 /**
- * Which rates of a change look like a slip of the keyboard, and what that would mean in money. The host refuses what is
- * beyond its tolerance (`rates.md`, "Guard against slips"); from 20 % on the page asks in any case. Knows no elements.
+ * Finds rates of a change that look like typing errors, and shows the difference in money. The host refuses what is beyond its
+ * tolerance (`rates.md`, "Guard against slips"); from 20 % on the page always asks. Knows no elements.
  */
 
 import { TillgateError, calculate, convert } from "../../js/src/index.js";
@@ -8,20 +8,20 @@ import { counted } from "../shared/messages.js";
 import { growth } from "./decimal.js";
 import { keyOf, rateText } from "./wording.js";
 
-/** From how many percent on a step is asked about. */
+/** From this change in percent on, the page asks. */
 const ASKED_FROM = 20;
 
-/** How far up and down a step may go before it is asked about once more, in hundredths of a percent: twice, and half. */
+/** The limits before the page asks once more, in hundredths of a percent: twice, and half. */
 const [TWICE, HALF] = [10_000, -5000];
 
-/** The amounts that an example may have: a weak currency needs a large one. */
+/** The possible amounts of an example: a weak currency needs a large one. */
 const AMOUNTS = ["100", "10000", "1000000", "100000000"];
 
 const HINTS = { INVERTED: "Looks inverted", DECIMAL_POINT: "Looks like a slipped decimal point" };
 
 /**
- * The changes with those first that look like slips, each with a `slip`, a sentence. `changes` are `{ rate, before?, after? }`,
- * `set` the rates that are set, `deviations` those that the host would refuse.
+ * The changes, likely typing errors first, each with a `slip`, a sentence. `changes` are `{ rate, before?, after? }`, `set`
+ * the rates set, `deviations` those that the host would refuse.
  */
 export function withSlips(changes, set = [], deviations = []) {
   const isSet = new Set(set.map(keyOf));
@@ -33,15 +33,15 @@ export function withSlips(changes, set = [], deviations = []) {
   return [...marked.filter(({ slip }) => slip), ...marked.filter(({ slip }) => !slip)];
 }
 
-/** What a step looks like, in a sentence; undefined for one that is taken without asking. */
+/** A step in a sentence; undefined if it needs no confirmation. */
 function slipOf({ rate, before, after }, isRefused) {
   const [{ percent, hint }] = calculate([{ op: "deviation", old: before, new: after, tolerancePercentage: "0" }]);
-  // A decimal in words needs no more than this: what is refused is the host's to decide.
+  // A float suffices for a question: the host decides what is refused.
   if (!isRefused && Math.abs(Number(percent)) < ASKED_FROM) return undefined;
   return [HINTS[hint] ?? "A large step", example(rate, before, after)].filter(Boolean).join(". ") + ".";
 }
 
-/** What to ask before rates are set to more than twice what they are, or to less than half; undefined when none is. */
+/** The question before rates are set to more than twice or less than half of what they are; undefined without one. */
 export function questionAbout(changes) {
   const isFar = ({ slip, before, after }) => slip !== undefined && (growth(before, after) > TWICE || growth(before, after) < HALF);
   const [first, ...others] = changes.filter(isFar);
@@ -52,7 +52,7 @@ export function questionAbout(changes) {
   return [title, `That is ${step} what it is now, ${before} ${rate.currencyIdFrom}. ${slip}`, "Set"];
 }
 
-/** What it means in money: 100 EUR would be 110.50 SEK instead of 1,105.00 SEK. */
+/** The difference in money: 100 EUR would be 110.50 SEK instead of 1,105.00 SEK. */
 function example({ currencyIdFrom, currencyIdTo }, before, after) {
   for (const amount of AMOUNTS) {
     const sums = [after, before].map((rate) => converted(amount, rate, currencyIdFrom));
@@ -64,7 +64,7 @@ function example({ currencyIdFrom, currencyIdTo }, before, after) {
   return undefined;
 }
 
-/** An amount in another currency; undefined when it would have too many digits. */
+/** An amount in another currency; undefined if it would have too many digits. */
 function converted(amount, rate, currency) {
   try {
     return convert(amount, rate, { currency });
@@ -74,7 +74,7 @@ function converted(amount, rate, currency) {
   }
 }
 
-/** A decimal with its thousands apart: 1,105.00. */
+/** A decimal with separated thousands: 1,105.00. */
 function grouped(decimal) {
   const [whole, fraction] = decimal.split(".");
   const apart = whole.replace(/\B(?=(\d{3})+$)/g, ",");

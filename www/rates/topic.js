@@ -1,7 +1,7 @@
 /**
- * Follows the topic of rate changes for one shop or for the whole tenant. Keeps no rates, unlike the package's
- * `RatesClient`: a manager looks at many units, groups among them, and at where their rates come from. What is shown is
- * read again when a message concerns it.
+ * Follows the topic of rate changes for one shop or for the whole tenant. Keeps no rates, unlike the package's `RatesClient`:
+ * a manager looks at many units, also groups, and at where their rates come from. A message about the current content causes
+ * it to be read again.
  */
 
 import { parseExactly } from "../../js/src/rates/message.js";
@@ -10,13 +10,13 @@ import { Follower, emit } from "../../js/src/shared/follower.js";
 
 const PATH = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
-/** Events: those of a follower, `message` with `message` and its `text`, `reset` when messages may have been missed. */
+/** Events: those of a follower, `message` with `message` and its `text`, `reset` if messages may have been missed. */
 export class Topic extends Follower {
   #filter = {};
   #cursor;
   #isPaused = true;
 
-  /** Is paused at first. */
+  /** Starts paused. */
   constructor({ url, token }) {
     super({ url, token, listen: (connection) => this.#listen(connection) });
     super.pause();
@@ -32,7 +32,7 @@ export class Topic extends Follower {
     super.resume();
   }
 
-  /** Follows one shop, or all without an id; `after` is `latest`, or `earliest` for all messages that are kept. */
+  /** Follows one shop, or all without an id; `after` is `latest`, or `earliest` for all kept messages. */
   follow(businessUnitId, after = "latest") {
     this.#filter = { ...(businessUnitId !== undefined && { businessUnitId }), after };
     this.#cursor = undefined;
@@ -57,7 +57,7 @@ export class Topic extends Follower {
       return await this.host.request(`${PATH}?${new URLSearchParams(this.#filter)}`, { headers, signal });
     } catch (error) {
       if (error.status === 400 && this.#cursor !== undefined) {
-        // A cursor that the host does not know any more: from now on, and what was missed is read again.
+        // The host no longer knows the cursor: continue from now, and read again what was missed.
         this.#cursor = undefined;
         emit(this, "reset", {});
       }

@@ -1,8 +1,8 @@
 /**
- * The rows of the tree of business units: which units are listed, in which order, and how deep. Knows no elements.
+ * The rows of the tree of business units: which units, in which order, and how deep. Knows no elements.
  */
 
-/** The most units that are listed below one, and found by a search, until more are asked for. */
+/** The most units listed below one or found by a search, until the user asks for more. */
 export const PAGE = 200;
 
 export class TreeRows {
@@ -10,7 +10,7 @@ export class TreeRows {
   #opened = new Set();
   #limits = new Map();
 
-  /** Sets the units, with the path to the chosen one opened if that is another one than before. */
+  /** Sets the units; opens the path to the chosen one if it is a new choice. */
   show(units, chosen, isOther) {
     this.#units = units;
     if (isOther) for (const { id } of units.path(chosen).slice(1)) this.#opened.add(id);
@@ -18,8 +18,8 @@ export class TreeRows {
   }
 
   /**
-   * The rows in their order: `{ id, unit, level, size, position, isOpen }`, or with `isMore`, how many are not listed, and
-   * their `parent`. With a text, only the units that it finds and those above them.
+   * The rows in order: `{ id, unit, level, size, position, isOpen }`, or with `isMore`, the number not listed, and their
+   * `parent`. With a text, only the units that it finds and those above them.
    */
   all(text) {
     if (text === "") return this.#below(undefined, 1, (id) => this.#opened.has(id));
@@ -33,7 +33,7 @@ export class TreeRows {
     else this.#opened.delete(id);
   }
 
-  /** Lists more of the units below one. */
+  /** Lists more units below one. */
   listMore(parent) {
     this.#limits.set(parent, this.#limit(parent) + PAGE);
   }

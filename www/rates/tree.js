@@ -1,6 +1,6 @@
 /**
- * The tree of business units with its search. One item is in the tab order; the arrow keys move through the tree, letters
- * jump to names.
+ * The tree of business units with its search. One item is in the tab order; arrow keys move through the tree, letters jump to
+ * names.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -9,17 +9,17 @@ import { figure } from "../shared/locale.js";
 import { PAGE, TreeRows } from "./tree-rows.js";
 import { KINDS } from "./wording.js";
 
-/** How soon after each other letters are typed that belong together. */
+/** The longest pause between letters that belong together. */
 const TYPING_MS = 700;
 
-/** The tree; `onchoose` gets the id of a unit, `oncreate` begins a new one, and `onpaste` many. */
+/** The tree; `onchoose` gets the id of a unit, `oncreate` starts a new one, and `onpaste` many. */
 export const unitTree = (options) => new UnitTree(options);
 
 class UnitTree {
   #onchoose;
   #rows = new TreeRows();
   #units;
-  /** The unit that is shown beside the tree, and the item that is in the tab order. */
+  /** The unit shown beside the tree, and the item in the tab order. */
   #chosen;
   #current;
   #typed = { text: "", at: 0 };
@@ -40,7 +40,10 @@ class UnitTree {
     this.element = h("div", { class: "tree" }, search, this.#items, h("div", { class: "tree-foot" }, this.#status, this.#paste, this.#create));
   }
 
-  /** Shows the units, with the path to the chosen one opened. `drafts` says whether there is a draft of a `new` one, and `pasted` ones. */
+  /**
+   * Shows the units, with an open path to the chosen one. `drafts` tells if there is a draft of a `new` one, and `pasted`
+   * ones.
+   */
   show({ units, id, mayCreate, drafts }) {
     const isOther = id !== this.#chosen;
     this.#units = units;
@@ -119,7 +122,7 @@ class UnitTree {
     else move();
   }
 
-  /** What each key does at a row. */
+  /** The action of each key at a row. */
   #moves(all, at) {
     const row = all[at];
     const to = (index) => all[index] && this.#focus(all[index].id);
@@ -136,7 +139,7 @@ class UnitTree {
     };
   }
 
-  /** Focuses the next item whose name begins with the letters that were typed quickly after each other. */
+  /** Focuses the next item whose name begins with the quickly typed letters. */
   #jump(letter, all, at) {
     const text = (performance.now() - this.#typed.at < TYPING_MS ? this.#typed.text : "") + letter.toLowerCase();
     this.#typed = { text, at: performance.now() };
@@ -145,7 +148,7 @@ class UnitTree {
     if (found) this.#focus(found.id);
   }
 
-  /** From the search, the arrow goes to the tree and Enter to the first match. */
+  /** In the search, the down arrow goes to the tree and Enter to the first match. */
   #onsearchkey(event) {
     if (event.key === "ArrowDown" && this.#items.children.length > 0) {
       event.preventDefault();

@@ -1,6 +1,6 @@
 /**
- * The dialog that creates or changes a business unit. A move or another markup changes the rates of the shops below, which
- * is shown before it is saved.
+ * The dialog that creates or changes a business unit. A move or another markup changes the rates of the shops below, which is
+ * shown before saving.
  */
 
 import { change, changeList } from "../shared/difference.js";
@@ -13,7 +13,7 @@ import { effect } from "./effect.js";
 import { unitFields } from "./unit-fields.js";
 import { KINDS, TYPES, explain, keyOf, pairText } from "./wording.js";
 
-/** Where the draft of a unit is kept; without an id, that of a new one. */
+/** The key of a unit's draft; without an id, that of a new one. */
 export const draftKey = (id = "") => `unit:${id}`;
 
 /** Creates a unit below another, or a company. */
@@ -33,7 +33,7 @@ export async function editUnit(desk, id) {
   }
 }
 
-/** Opens the form, and returns the id of the unit that was saved. */
+/** Opens the form, and returns the id of the saved unit. */
 async function openEditor(desk, { title, key = draftKey(), unit: stored, etag }) {
   const isNew = etag === undefined;
   let id = isNew ? undefined : stored.id;
@@ -78,7 +78,7 @@ async function openEditor(desk, { title, key = draftKey(), unit: stored, etag })
 
 const isMoved = (desk, id, { parentId }) => desk.units?.get(id) !== undefined && desk.units.get(id).parentId !== parentId;
 
-/** What changes between two versions of a unit. Without `before`, it is new. */
+/** The changes between two versions of a unit. Without `before`, it is new. */
 function unitChanges(desk, before, after) {
   const percent = (value) => value && `${shortest(value)} %`;
   const named = ({ parentId }) => parentId && desk.name(parentId);

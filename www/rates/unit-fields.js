@@ -1,5 +1,5 @@
 /**
- * The form of a business unit: its kind, its id, its name, the unit above it, its markups, and how far rates may move.
+ * The form of a business unit: its kind, id, name, parent, markups, and how far rates may move.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -15,13 +15,13 @@ const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: a
 const TOLERANCE_HINT = "A rate that moves further is only set when that is confirmed. Empty: as the unit above has it. 0: any step.";
 const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
 
-/** The fields, with what they hold first; `stored` is the unit that is edited. */
+/** The fields, with their first values; `stored` is the edited unit. */
 export function unitFields(desk, unit, { isNew, stored }) {
   const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", ...properties });
   let { type } = unit;
   const id = text(unit.id, { maxlength: 128 });
   const name = text(unit.name, { maxlength: 256 });
-  /** The units that it may be below, as far as they are known: not every user may list them. */
+  /** The possible parents, if known: not every user may list units. */
   const above = () => (desk.units?.all() ?? []).filter((other) => other.type !== "STORE" && (isNew || !desk.units.isAtOrBelow(other.id, stored.id)));
   const titleOf = (id) => (desk.name(id) === id ? id : `${desk.name(id)} (${id})`);
   const isKnown = desk.units !== undefined;
@@ -71,7 +71,7 @@ export function unitFields(desk, unit, { isNew, stored }) {
       const found = faultsOf(value(), { newId: isNew ? id.value.trim() : undefined, units: desk.units, above: above() });
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
     },
-    /** Shows faults at their fields; returns whether every fault has a field. */
+    /** Shows faults at their fields; returns true if every fault has a field. */
     showFaults(all) {
       for (const [path, place] of places) {
         const fault = all.find((each) => each.path === path);
@@ -85,7 +85,7 @@ export function unitFields(desk, unit, { isNew, stored }) {
   };
 }
 
-/** What can be told without the host. `newId` is the id of a new unit, `above` the units that one can be below. */
+/** The faults that need no host. `newId` is the id of a new unit, `above` the possible parents. */
 function faultsOf({ parentId, ...unit }, { newId, units, above }) {
   const isPercentage = (text) => text === undefined || (readDecimal(text) !== undefined && Number(text) < 100);
   const found = [];
@@ -102,7 +102,7 @@ function faultsOf({ parentId, ...unit }, { newId, units, above }) {
   return found;
 }
 
-/** What a unit says of single pairs: the members of the list and of its entries, and their words. */
+/** The settings of single pairs: the members of the list and of its entries, and their words. */
 const MARKUPS = {
   list: "markups",
   member: "markupPercentage",
@@ -122,7 +122,7 @@ const TOLERANCES = {
   placeholder: "20",
 };
 
-/** The percentages of single pairs; `value` returns them as a unit has them: absent when there are none. */
+/** The percentages of single pairs; `value` returns them as a unit has them, absent if there are none. */
 function pairPercentages(kind, given = []) {
   const entries = h("ol", { class: "rule-list" }, given.map((entry) => pairFields(kind, entry)));
   const onclick = () => {
@@ -140,7 +140,7 @@ function pairPercentages(kind, given = []) {
   };
 }
 
-/** The fields of a pair, in a line of the list; `read` returns it. */
+/** The fields of a pair in the list; `read` returns it. */
 function pairFields(kind, entry) {
   const { exchangeRateType, currencyIdFrom, currencyIdTo } = entry;
   const type = h("select", { "aria-label": "Type" }, Object.entries(TYPES).map(([value, text]) => h("option", { value }, text)));

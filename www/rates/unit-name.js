@@ -1,10 +1,10 @@
 /**
- * How a business unit is written: its name, and its id where that says more.
+ * The written form of a business unit: its name, and its id if that says more.
  */
 
 import { h } from "../shared/dom.js";
 
-/** The name and the id; the name may be the id. */
+/** The name and the id; they may be equal. */
 export function unitName(name, id) {
   return [h("bdi", {}, name), name !== id && h("span", { class: "id" }, ` ${id}`)];
 }

@@ -1,6 +1,5 @@
 /**
- * A business unit: where it is in the tree, and its tabs. Draws what it is given; what is read when is decided in
- * `rates.js`.
+ * A business unit: its place in the tree, and its tabs. Draws what it is given; `rates.js` decides what is read when.
  */
 
 import { h } from "../shared/dom.js";
@@ -54,17 +53,17 @@ export function unitPage(desk, { received, onall }) {
 
   return {
     element,
-    /** Shows a tab before its rates are there. */
+    /** Shows a tab before its rates arrive. */
     begin(asked, units) {
       const hadFocus = element.contains(document.activeElement);
       const isOther = asked.id !== place?.id;
       place = asked;
       showHead({ id: place.id, units });
       message.hidden = true;
-      // What is shown of another unit is there until this one's is read, and must not be taken for it.
+      // The content of another unit stays until this one's is read, and must not be mistaken for it.
       if (isOther) body.inert = true;
       if (body.firstElementChild !== tabs[place.tab].element) body.replaceChildren(tabs[place.tab].element);
-      // A link to another unit was followed, or one that is not there any more.
+      // The user followed a link to another unit, or one that no longer exists.
       if (hadFocus && (isOther || !element.contains(document.activeElement))) title.focus();
     },
     /** Shows the rates of the unit: `{ id, used, setRates, units }`. */
@@ -74,7 +73,7 @@ export function unitPage(desk, { received, onall }) {
       body.hidden = body.inert = false;
       tabs[place.tab].show(data, place);
     },
-    /** Shows why there is nothing to show. */
+    /** Says why there is nothing to show. */
     fail(heading, sentence) {
       message.replaceChildren(icon("alert"), h("h2", {}, heading), h("p", {}, sentence));
       message.hidden = false;

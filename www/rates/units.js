@@ -1,6 +1,6 @@
 /**
- * The business units of a tenant as a tree: what is above and below a unit, and where its markups come from. Knows no
- * rates and no elements.
+ * The business units of a tenant as a tree: the units above and below one, and the source of its markups. Knows no rates and
+ * no elements.
  */
 
 import { compareNames } from "../shared/locale.js";
@@ -38,19 +38,19 @@ export class Units {
     return [...this.#byId.values()];
   }
 
-  /** The units directly below a unit; without an id, those that have none above them. */
+  /** The units directly below a unit; without an id, the top ones. */
   children(id) {
     return this.#children.get(id) ?? [];
   }
 
-  /** The unit itself, the one above it, and so on to the company. */
+  /** The unit itself, its parent, and so on up to the company. */
   path(id) {
     const path = [];
     for (let unit = this.get(id); unit !== undefined && path.length < 64; unit = this.get(unit.parentId)) path.push(unit);
     return path;
   }
 
-  /** How many shops are at or below a unit. */
+  /** The number of shops at or below a unit. */
   shops(id) {
     return this.#shops.get(id) ?? 0;
   }
@@ -59,18 +59,18 @@ export class Units {
     return this.path(id).some((unit) => unit.id === above);
   }
 
-  /** How many levels a unit is above another: 0 for the same, undefined when it is not above. */
+  /** The number of levels from a unit up to another: 0 for the same, undefined if it is not above. */
   levelsUp(id, above) {
     const levels = this.path(id).findIndex((unit) => unit.id === above);
     return levels < 0 ? undefined : levels;
   }
 
-  /** The name of a unit, or its id when it has none. */
+  /** The name of a unit, or its id without one. */
   name(id) {
     return this.get(id)?.name ?? id;
   }
 
-  /** Those whose name or id contains every word of a text. */
+  /** The units whose name or id contains every word of a text. */
   search(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const matches = ({ id, name = "" }) => words.every((word) => `${id} ${name}`.toLowerCase().includes(word));
@@ -78,8 +78,8 @@ export class Units {
   }
 
   /**
-   * The markup that a unit uses for a rate: `{ percentage, at, isOwnPair }`. The nearest level that says anything of the
-   * rate decides; there, an entry for the pair is used before the general one. Undefined when no level says anything.
+   * The markup that a unit uses for a rate: `{ percentage, at, isOwnPair }`. The nearest level with a markup for the rate
+   * decides; there, an entry for the pair wins over the general one. Undefined if no level has one.
    */
   markup(id, rate) {
     for (const { id: at, markupPercentage, markups = [] } of this.path(id)) {

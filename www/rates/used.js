@@ -1,5 +1,5 @@
 /**
- * The rates that a unit uses: both directions, with markup, and where each is set. A rate that has changed flashes.
+ * The rates that a unit uses: both directions, with markup, and where each is set. A changed rate flashes.
  */
 
 import { button, h, keepFocus } from "../shared/dom.js";
@@ -57,7 +57,7 @@ export function usedRates(desk) {
     element,
     show(data, place) {
       shown = data;
-      // What is being typed stays.
+      // Text being typed stays.
       if (place.filter !== noted) filter.value = noted = place.filter;
       draw();
     },
@@ -77,7 +77,7 @@ const emptyState = (count, text) =>
     ? h("div", { class: "empty-state" }, h("h2", {}, "No rates yet"), h("p", {}, NO_RATES))
     : h("div", { class: "empty-state" }, icon("search"), h("p", {}, `No rate matches “${text}”.`));
 
-/** The pairs of a type. The roles are given because narrow screens show the rows as cards. */
+/** The pairs of a type. The roles are explicit because narrow screens show the rows as cards. */
 function typeTable(desk, type, pairs, flashing) {
   if (pairs.length === 0) return undefined;
   const head = ["Rate", "With markup", "Where it is set", "Actions"];
@@ -135,7 +135,7 @@ function origin(desk, pair) {
   ];
 }
 
-/** Where a reference rate comes from; one that its source no longer has, or that was not renewed in time, is marked. */
+/** The source of a reference rate; marked if the source dropped it, or it was not renewed in time. */
 function referenceTag({ source, date, stale }, used) {
   const marked = (text) => h("span", { class: "tag stale" }, icon("alert"), text);
   if (stale) return marked(`${source} has had none since ${dayText(date)}`);

@@ -1,33 +1,33 @@
 /**
- * The words of the Rates view: rates, business units and the effect of a change as a price manager says them.
+ * The words of the Rates view: rates, business units and effects of changes, in the terms of a price manager.
  */
 
 import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 
-/** The most shops that are named where a change has failed. */
+/** The most shops named where a change failed. */
 const MAX_FAILED = 3;
 
 /** The types of rates, in the order of every list. */
 export const TYPES = { SALES: "Sales", PURCHASE: "Purchase", INTERCOMPANY: "Intercompany" };
 
-/** The kinds of business units: their word, and their icon. */
+/** The kinds of business units, each with its word and its icon. */
 export const KINDS = {
   COMPANY: { word: "Company", image: "company" },
   GROUP: { word: "Group", image: "group" },
   STORE: { word: "Shop", image: "shop" },
 };
 
-/** A rate from S to T of R: one T is worth R S. */
+/** A rate R from S to T: one T is worth R S. */
 export const rateText = ({ currencyIdFrom, currencyIdTo, rateValue }) => `1 ${currencyIdTo} = ${rateValue} ${currencyIdFrom}`;
 
 /** The pair without its value. */
 export const pairText = ({ currencyIdFrom, currencyIdTo }) => `1 ${currencyIdTo} in ${currencyIdFrom}`;
 
-/** What identifies a rate of a business unit. */
+/** The key of a rate of a business unit. */
 export const keyOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => `${exchangeRateType}/${currencyIdFrom}/${currencyIdTo}`;
 
-/** What identifies both directions of a pair. */
+/** The key of both directions of a pair. */
 export const pairKeyOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => [exchangeRateType, ...[currencyIdFrom, currencyIdTo].sort()].join("/");
 
 /** The other direction. */
@@ -37,12 +37,12 @@ export const oppositeOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) =
   currencyIdTo: currencyIdFrom,
 });
 
-/** Only what identifies a rate. */
+/** Only the members that identify a rate. */
 export const identityOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => ({ exchangeRateType, currencyIdFrom, currencyIdTo });
 
 /**
- * Who changed something. The id of a client holds the software that it runs (`tokens.md`, "client_id"), which says more than
- * the id; users and what is not a client's id are shown as they are.
+ * The author of a change. The id of a client contains its software (`tokens.md`, "client_id"), which says more than the id;
+ * users and other ids are shown as they are.
  */
 export function whoText(by) {
   try {
@@ -53,10 +53,10 @@ export function whoText(by) {
   }
 }
 
-/** Where a unit stands above another: `1 level up`. */
+/** The distance of a unit above another: `1 level up`. */
 export const levelsText = (levels) => `${counted(levels, "level")} up`;
 
-/** The effect of a change, from the answer to a dry run. */
+/** The effect of a change, from the answer of a dry run. */
 export function effectText({ businessUnits }, kind) {
   const [total, affected, shielded] = [businessUnits.total, businessUnits.affected, businessUnits.shielded ?? 0].map(Number);
   const own = shielded === 1 ? "1 keeps its own rate" : `${figure(shielded)} keep their own rate`;
@@ -74,7 +74,7 @@ export function explain(error) {
   return errorText(error);
 }
 
-/** What a change, or an initial state, has come to: how many of all shops were sent something, and for which it has failed. */
+/** The result of a change or an initial state: how many of all shops got messages, and for which it failed. */
 export function doneText(total, sent, failed = []) {
   const kept = total - sent - failed.length;
   const keep = kept === 1 ? "keeps its rates: nothing changed for it" : "keep their rates: nothing changed for them";

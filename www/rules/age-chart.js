@@ -10,10 +10,10 @@ import { DECISIONS } from "./wording.js";
 /** The last age of the chart. */
 export const MAX_AGE = 100;
 
-/** The labels at the ends of the axis, which do not reach beyond it. */
+/** The labels at the ends of the axis, which must not reach beyond it. */
 const ENDS = new Map([[0, "first"], [MAX_AGE, "last"]]);
 
-/** The chart. `onage` gets the age when the slider moves; without it, there is no slider. `heading` says what it is about. */
+/** The chart. `onage` gets the age when the slider moves; without it, there is no slider. `heading` names the chart. */
 export function ageChart(onage, heading) {
   const bars = h("div", { class: "bars", "aria-hidden": "true" });
   const ticks = h("div", { class: "ticks", "aria-hidden": "true" });
@@ -25,7 +25,7 @@ export function ageChart(onage, heading) {
 
   return {
     element,
-    /** `decide` returns the decision for an age. `age` is the customer's, or undefined while it is not known. */
+    /** `decide` returns the decision for an age. `age` is the customer's, or undefined if unknown. */
     draw(decide, age, isDraft = false) {
       title.textContent = heading ?? (isDraft ? "Decision by the customer’s age, if you saved this" : "Decision by the customer’s age");
       element.classList.toggle("of-draft", isDraft);
@@ -41,7 +41,7 @@ export function ageChart(onage, heading) {
   };
 }
 
-/** The decision that a condition about ages would make for each age. It fails if the condition is not valid. */
+/** The decision of an age condition for each age. Fails if the condition is not valid. */
 export function decisionsByAge(condition) {
   const catalog = new Catalog({ global: [], tenant: [{ ...condition, id: "draft", scope: "TENANT", tests: undefined }] });
   const at = (age) => ({ item: { id: "any" }, context: { customer: { customer_age: age } } });

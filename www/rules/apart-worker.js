@@ -1,5 +1,5 @@
 /**
- * A worker that makes one call of the module about a rule, in an instance of its own (`apart.js`).
+ * A worker that makes one call of the module about a rule, in its own instance (`apart.js`).
  */
 
 import { init } from "../../js/src/index.js";
@@ -7,7 +7,7 @@ import { callHere } from "./apart.js";
 
 const ready = init(new URL("../../js/engine/tillgate_bg.wasm", import.meta.url));
 
-// What keeps the worker from calling is thrown in a task of its own, so that the page learns of it.
+// A startup error is thrown in its own task, so that the page learns of it.
 ready.catch((error) => setTimeout(() => { throw error; }));
 
 addEventListener("message", async ({ data }) => {
@@ -16,7 +16,7 @@ addEventListener("message", async ({ data }) => {
   postMessage(answered(() => callHere(name, given)));
 });
 
-/** `{ answer }`, or `{ error }` with what the module says is wrong. */
+/** `{ answer }`, or `{ error }` with the module's error. */
 function answered(call) {
   try {
     return { answer: call() };

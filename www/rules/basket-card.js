@@ -1,5 +1,5 @@
 /**
- * The decision about a basket, in large type: the worst of its lines, what the cashier has left to ask, and what must be
+ * The decision about a basket, in large type: the worst of its lines, what the cashier still has to ask, and what must be
  * removed. Screen readers announce it when typing pauses.
  */
 
@@ -11,7 +11,10 @@ import { counted } from "../shared/messages.js";
 import { tryButtons } from "./decision.js";
 import { DECISIONS, resultText } from "./wording.js";
 
-/** The card: `show` takes the answer and what is decided about each line; `showEmpty`, `showGone` and `showFaults` say why there is none. */
+/**
+ * The card: `show` takes the answer and the decision about each line; `showEmpty`, `showGone` and `showFaults` say why there
+ * is none.
+ */
 export function basketCard() {
   const head = h("div", { class: "decision-head" });
   const list = h("ul", { class: "results" });
@@ -35,7 +38,10 @@ export function basketCard() {
     showEmpty: () => draw("none", "basket", "The basket is empty", "Add a line to see the decision."),
     showGone: () => draw("none", "alert", "The project does not exist", "It was deleted, or the address is wrong. Choose another one, or none."),
     showFaults: (faults) => draw("none", "alert", "Cannot be decided yet", faults.map(faultText).join(" ")),
-    /** `ontry` gets what would change a denial and the number of its line, `hrefOf` returns the address of the rule of a result. */
+    /**
+     * `ontry` gets a change that would lift a denial and the number of its line, `hrefOf` returns the address of a result's
+     * rule.
+     */
     show(answer, decided, can) {
       const { tone, image } = DECISIONS[answer.decision];
       const denied = decided.filter(({ decision }) => decision === "HARD_DENY").length;
@@ -46,7 +52,7 @@ export function basketCard() {
   };
 }
 
-/** What the cashier has left to do: each question once, then each item that is removed. */
+/** The cashier's next steps: each question once, then each removed item. */
 function stepsOf({ items }, decided, { ontry, hrefOf }) {
   const doing = (results, at) => tryButtons(results, (change) => ontry(change, at), links(results, (result) => hrefOf(result, at)));
   const questions = questionsOf(decided).map(({ text, result, at }) => ({ tone: "soft", image: "ask", text, control: result && doing([result], at) }));
@@ -57,7 +63,7 @@ function stepsOf({ items }, decided, { ontry, hrefOf }) {
   return [...questions, ...removals];
 }
 
-/** The questions, `{ text, result, at }`, each once; the highest age that is needed answers for all. */
+/** The questions, `{ text, result, at }`, each once; the highest required age covers all. */
 function questionsOf(decided) {
   const questions = decided.flatMap(({ ask, missing, results }, at) =>
     [...(ask.length > 0 ? results.map((result) => ({ text: resultText(result), result, at })) : []), ...missing.map((text) => ({ text, at }))],
@@ -69,7 +75,7 @@ function questionsOf(decided) {
   return [...once.values()];
 }
 
-/** Links to the rules that some results are of. */
+/** Links to the rules of some results. */
 function links(results, hrefOf) {
   const rules = new Map(results.filter(({ id, restriction }) => id ?? restriction).map((result) => [result.id ?? result.restriction, result]));
   return [...rules].map(([name, result]) => h("a", { href: hrefOf(result) }, `Rule ${name === "itemId" ? "item id" : isolated(name)}`));

@@ -1,6 +1,6 @@
 /**
- * One line of the basket: the item's id, the conditions that tills know it by, the properties that the project checks,
- * and what is decided about it.
+ * One line of the basket: the item's id, the conditions that tills send for it, the properties that the project checks, and
+ * the decision.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -10,8 +10,8 @@ import { propertyFields } from "./item-properties.js";
 import { DECISIONS, resultText, worst } from "./wording.js";
 
 /**
- * The line. `given` is `{ id, conditionIds, properties }`, as `state` returns it. `onchange` is called after each
- * keystroke, and `onremove` when the line has been removed.
+ * The line. `given` is `{ id, conditionIds, properties }`, as `state` returns it. `onchange` is called after each keystroke,
+ * `onremove` once the line is removed.
  */
 export function basketLine(given, { onchange, onremove }) {
   const name = h("input", { value: given.id, placeholder: "item id", spellcheck: "false", "aria-label": "Item id", dir: "auto", oninput: onchange });
@@ -38,13 +38,13 @@ export function basketLine(given, { onchange, onremove }) {
       properties.offer(restrictions);
       conditions.offer(ids);
     },
-    /** Enters another item id, or the value of a property, as `triesOf` names them. */
+    /** Enters another item id, or the value of a property, in the form that `triesOf` returns. */
     enter({ item, property, value }) {
       if (item === undefined) return properties.enter(property, value);
       name.value = item;
       onchange();
     },
-    /** Shows what is decided; undefined while nothing can be. */
+    /** Shows the decision; undefined without one. */
     show(decided) {
       const { tone, image, short } = DECISIONS[decided?.decision] ?? {};
       if (tone) element.dataset.tone = tone;
@@ -61,8 +61,8 @@ export function basketLine(given, { onchange, onremove }) {
 }
 
 /**
- * The decision about a line: the worst of its results, the denials, and what is left to ask if it is not out; `results` are those
- * that say so.
+ * The decision about a line: the worst of its results, the denials, and what is left to ask unless it is removed; `results`
+ * are those that say so.
  */
 export function lineDecision({ results, errors = [] }) {
   const missing = errors.map(({ conditionId }) => `The condition “${conditionId}” is not in force.`);

@@ -1,5 +1,5 @@
 /**
- * The preview of a basket: the decision about each line, the worst of them, and what the cashier has left to ask.
+ * The preview of a basket: the decision about each line, the worst of them, and what the cashier still has to ask.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -30,11 +30,11 @@ export function basketMode(session, { state, remember }) {
     onchange: () => ((isGone = false), (wanted = undefined), offer(), decide()),
   });
   let wanted = state?.project ?? NONE;
-  /** Whether there is no project with the id that was chosen. */
+  /** True if there is no project with the chosen id. */
   let isGone = false;
   let isFilled = false;
 
-  /** Offers each line the conditions in force, and the properties that the project checks. */
+  /** Offers each line the conditions in force and the properties that the project checks. */
   function offer() {
     const ids = session.inForce();
     const chosen = session.project(project.value);
@@ -66,14 +66,14 @@ export function basketMode(session, { state, remember }) {
     else card.show(answer, decided, { ontry, hrefOf });
   }
 
-  /** Fills in what would change a denial of a line. */
+  /** Fills in a change that would lift a denial. */
   function ontry({ age, license, ...change }, at) {
     if (age !== undefined) customer.setAge(age);
     else if (license !== undefined) customer.addLicense(license);
     else lines.all()[at].enter(change);
   }
 
-  /** The preview of the rule that has decided about a line. */
+  /** The preview of the rule that decided about a line. */
   function hrefOf({ id }, at) {
     const { id: item, properties } = lines.all()[at].state();
     return id === undefined ? previewAddress("project", project.value, { item, properties }) : previewAddress("condition", id, { item, ...customer.state() });
@@ -98,7 +98,7 @@ export function basketMode(session, { state, remember }) {
   };
 }
 
-/** The lines of a basket; `onadd` is called when one was added, `onchange` whenever what they hold has changed. */
+/** The lines of a basket; `onadd` is called after a line was added, `onchange` whenever their content has changed. */
 function basketLines({ onchange, onadd }) {
   const list = h("ol", { class: "lines" });
   const addButton = button("Add a line", { image: "plus", class: "plain", onclick: () => (add({ id: "", conditionIds: [] }).focus(), onchange()) });
@@ -121,7 +121,7 @@ function basketLines({ onchange, onadd }) {
   return { element, add, all: () => lines };
 }
 
-/** What the basket begins with: something free, something by age, and cigars. */
+/** The first basket: something free, something with an age limit, and cigars. */
 function firstLines(session) {
   const chosen = (rule, id) => [id, ...session.inForce()].map((each) => session.conditionInForce(each)).find((each) => each?.rule === rule);
   const [age, license] = [chosen("AGE_RESTRICTION", "alcohol"), chosen("LICENSE_REQUIREMENT", "tobacco")];

@@ -1,6 +1,5 @@
 /**
- * The dialog that creates or changes a condition, with the decision by age that it would make: the tenant's, and, for
- * operators, a global one.
+ * The dialog that creates or changes a condition, with its decision by age: the tenant's and, for operators, a global one.
  */
 
 import { TillgateError } from "../../js/src/shared/error.js";
@@ -19,27 +18,27 @@ import { OFF, conditionText } from "./wording.js";
 
 export const WRITE = "ecs.condition.write";
 
-/** Only clients of the platform may have it. */
+/** Only clients of the platform may have this permission. */
 export const WRITE_GLOBAL = "ecs.global-condition.write";
 
-/** Decides for a new condition that has no id yet. */
+/** The id with which a new condition without one decides. */
 const UNNAMED = "new-rule";
 
-/** Where the host has a condition: for reading one, whichever it is, and for writing one of a scope. */
+/** The path of a condition: for reading either kind, and for writing one of a scope. */
 export const conditionPath = (id, scope = "TENANT") => `/api/v1/${scope === "GLOBAL" ? "global-" : ""}entity-conditions/${encodeURIComponent(id)}`;
 
 /** The scopes in which the user may write conditions. */
 const scopesOf = (session) => [session.may(WRITE) && "TENANT", session.may(WRITE_GLOBAL) && "GLOBAL"].filter(Boolean);
 
-/** Whether the user may change a condition. */
+/** True if the user may change a condition. */
 export const mayEdit = (session, { scope }) => scopesOf(session).includes(scope);
 
-/** Whether the user may create one. */
+/** True if the user may create one. */
 export const mayCreate = (session) => scopesOf(session).length > 0;
 
 /**
- * Creates the tenant's own condition after a global one, which stays as it is. It gets another id: a tenant can never use
- * one that a global condition uses.
+ * Creates the tenant's own copy of a global condition, which stays as it is. The copy gets another id: a tenant can never use
+ * the id of a global condition.
  */
 export function copyCondition(session, condition) {
   const taken = new Set(session.conditions().map(({ id }) => id));
@@ -49,9 +48,9 @@ export function copyCondition(session, condition) {
 }
 
 /**
- * Edits a condition, or creates one. `given` is what the form starts with: a draft that Preview shows, or with `isNew` a
- * condition to start from. `original` is the global condition of which it is a copy,
- * and whether the tenant's own decides in its place. `restored` says that `given` is an earlier version, which is reviewed at once.
+ * Edits a condition, or creates one. `given` is the first content of the form: a draft from Preview, or with `isNew` a
+ * condition to start from. `original` is the global condition that it copies, and says if the tenant's own decides in its
+ * place. `restored` means that `given` is an earlier version, which is reviewed at once.
  */
 export async function editCondition(session, condition, { given, isNew = false, original, restored } = {}) {
   const { memory } = session;
@@ -77,7 +76,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
   const checks = conditionChecks(session, form, { id: condition?.id, scopeOf: (value) => scopeOf(value), stored: () => stored?.body });
   const { fields } = checks;
   let stored;
-  /** Whom a global condition concerns, once it was reviewed. */
+  /** The tenants that a global condition concerns, once reviewed. */
   let concerned;
   const scopeOf = ({ scope }) => stored?.body.scope ?? scope ?? scopes[0];
   const documents = (value, theirs) => compared(session, { ...value, scope: scopeOf(value) }, theirs ?? stored?.body);
@@ -147,10 +146,10 @@ export async function editCondition(session, condition, { given, isNew = false, 
   return isSaved;
 }
 
-/** What a draft would change, outside of the dialog; `read` returns the draft, and what is in force today. */
+/** The effects of a draft, outside the dialog; `read` returns the draft, and the current version. */
 export const draftEffects = (session, read) => whatIf(session, () => compared(session, ...read()));
 
-/** A draft and what is in force today as the module compares them, with the condition of the other scope that has the id. */
+/** A draft and the current version as the module compares them, with the other scope's condition of the same id. */
 function compared(session, draft, today) {
   const id = draft.id || UNNAMED;
   const listed = session.condition(id);
@@ -159,7 +158,7 @@ function compared(session, draft, today) {
   return { before, after: { condition: { ...draft, id }, other } };
 }
 
-/** What saving changes, and which decisions it is about. */
+/** The changes of saving, and the decisions that they affect. */
 function reviewed(value, changes, { named, scope, original }) {
   const title = named ? "What changes" : `A new ${scope === "GLOBAL" ? "global " : ""}condition: ${value.id}`;
   const effect = `${conditionText(value)}${value.enabled ? "." : ", but it is switched off."}`;
@@ -168,7 +167,9 @@ function reviewed(value, changes, { named, scope, original }) {
   return h("div", { class: "stack" }, h("h3", {}, title), changeList(changes), notes.map((note) => h("p", { class: "hint" }, note)), off);
 }
 
-/** Whom a global condition is for, or which one decides once a global condition was copied. Its own id is a fault of the form. */
+/**
+ * The scope of a global condition, or which one decides once a global condition was copied. Its own id is a fault of the form.
+ */
 function aboutText(scope, original, id) {
   if (scope === "GLOBAL") return "It is global: it is in force for all tenants.";
   if (original === undefined || original.id === id) return "";
@@ -178,16 +179,16 @@ function aboutText(scope, original, id) {
   return `Your rule decides where tills ask for ${own}. Where they ask for “${original.id}”, ${other} goes on deciding: the id of a global rule cannot be given to another one.${license}`;
 }
 
-/** How many tenants there are, and how many of their tests would fail by a global condition: `{ tenants, failingTests }`. */
+/** The number of tenants, and how many of their tests a global condition would fail: `{ tenants, failingTests }`. */
 async function whomConcerns(session, { id, scope, ...body }) {
   const path = `${conditionPath(id, "GLOBAL")}?dryRun=true&failingTests=accept`;
   const [registered, answer] = await Promise.all([tenantCount(session), session.request(path, { method: "PUT", body: JSON.stringify(body) })]);
   const { tenants, failingTests } = await answer.json();
-  // The host has counted those that have stored something.
+  // The host counts only tenants that have stored something.
   return { tenants: Math.max(registered, tenants), failingTests };
 }
 
-/** How many tenants are registered; 0 where the user may not know, or it cannot be told right now. */
+/** The number of registered tenants; 0 if the user may not know it, or it is unavailable. */
 async function tenantCount(session) {
   if (!session.may("iam.tenants.write")) return 0;
   try {
@@ -197,10 +198,10 @@ async function tenantCount(session) {
   }
 }
 
-/** What is asked before a global condition is saved; without numbers where it was not reviewed. */
+/** The question before a global condition is saved; without numbers if it was not reviewed. */
 const globalQuestion = (id, concerned = {}) => [`Save ${id} for ${tenantsText(concerned)}?`, `It is in force for them as soon as it is saved.${failingText(concerned)}`, "Save for all"];
 
-/** What is said before a global condition is deleted. */
+/** The text before a global condition is deleted. */
 export async function deletionText(session, condition) {
   const concerned = await whomConcerns(session, { ...condition, enabled: false }).catch(() => ({}));
   return `It is in force for ${tenantsText(concerned)}.${failingText(concerned)} `;
@@ -213,16 +214,16 @@ function failingText({ failingTests }) {
   return failingTests === 0 ? " None of their own tests fails then." : ` ${counted(failingTests, "test")} of theirs ${failingTests === 1 ? "fails" : "fail"} then.`;
 }
 
-/** Several questions as one: what the first asks, with all their details. */
+/** Joins several questions: the first one's title, with all details. */
 const joined = ([first, ...others]) => first && [first[0], [first, ...others].map(([, detail]) => detail).join(" "), first[2]];
 
-/** Opens the condition that has the id that was to be a new one's. */
+/** Opens the condition that already has the id of a new one. */
 function openExisting(session, condition) {
   if (condition.scope === "GLOBAL" && !mayEdit(session, condition)) location.hash = `#/preview/condition/${encodeURIComponent(condition.id)}`;
   else editCondition(session, condition);
 }
 
-/** Draws the decision by age of a condition that is being edited. */
+/** Draws the decision by age of the edited condition. */
 function draw(chart, value) {
   chart.element.hidden = value.rule !== "AGE_RESTRICTION" || !value.enabled;
   if (chart.element.hidden) return;

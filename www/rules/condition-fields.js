@@ -1,5 +1,5 @@
 /**
- * The form of a condition: its id, what it requires, and whether it is in force. Preview and the dialog both use it.
+ * The form of a condition: its id, its requirement, and whether it is in force. Preview and the dialog both use it.
  */
 
 import { button, choice, field, h } from "../shared/dom.js";
@@ -9,19 +9,19 @@ import { OFF } from "./wording.js";
 /** A new condition, as the form shows it first. */
 export const newCondition = () => ({ id: "", rule: "AGE_RESTRICTION", enabled: true, condition_value: { minimum_age: 18 } });
 
-/** Whom a new condition is for. */
+/** The scopes of a new condition. */
 const SCOPES = [["TENANT", "This tenant"], ["GLOBAL", "All tenants"]];
 
-/** Where the draft of a condition is kept; without an id, that of a new one. */
+/** The key of a condition's draft; without an id, that of a new one. */
 export const draftKey = (id = "") => `condition:${id}`;
 
 const MAX_ID = 64;
 
 /**
- * The form: `show` fills it, `value` reads it, `differs` compares it with a stored condition, `check` and `showFaults`
- * show faults at their fields. `isTaken` says whether an id exists already, and `onopen` shows the condition that has it;
- * `copied` is the id of the global condition that a new one is a copy of.
- * With several `scopes`, the value of a new condition names one. `placeOf` returns the field that a path is about, if any.
+ * The form: `show` fills it, `value` reads it, `differs` compares it with a stored condition, `check` and `showFaults` show
+ * faults at their fields. `isTaken` tells if an id exists, and `onopen` shows the condition that has it; `copied` is the id of
+ * the global condition that a new one copies. With several `scopes`, the value of a new condition names one. `placeOf` returns
+ * the field of a path, if any.
  */
 export function conditionFields({ onchange, isTaken, onopen, copied, scopes = [] }) {
   const id = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
@@ -48,7 +48,7 @@ export function conditionFields({ onchange, isTaken, onopen, copied, scopes = []
 
   const idFault = (typed) => faultOfId(typed) ?? (isTaken(typed) ? taken(typed) : undefined);
 
-  /** An id that exists is opened, never overwritten. */
+  /** An existing id is opened, never overwritten. */
   const taken = (typed) => (typed === copied ? `The global rule has the id “${typed}”, so your rule needs another one.` : ["This id exists: ", button("open it", { class: "link", onclick: () => onopen(typed) })]);
 
   const ageFault = () => {
@@ -66,7 +66,7 @@ export function conditionFields({ onchange, isTaken, onopen, copied, scopes = []
       rule = condition.rule;
       rules.choose(rule);
       ageField.hidden = rule !== "AGE_RESTRICTION";
-      // What was typed last may not be a number yet.
+      // The text typed last may not be a number yet.
       const { minimum_age: minimumAge = 18 } = condition.condition_value;
       age.value = minimumAge ?? "";
       inForce.show(condition.enabled);
@@ -76,7 +76,7 @@ export function conditionFields({ onchange, isTaken, onopen, copied, scopes = []
       const of = ({ rule, enabled, condition_value: { minimum_age } }) => JSON.stringify([rule, enabled, minimum_age]);
       return of(now) !== of(condition) || (!idField.hidden && now.id !== condition.id);
     },
-    /** Shows at each field what is wrong with it; returns whether nothing is. */
+    /** Shows the faults at their fields; returns true without any. */
     check({ isTyping = false } = {}) {
       const typed = id.value.trim();
       const wrongId = idField.hidden || (isTyping && typed === "") ? undefined : idFault(typed);
@@ -90,12 +90,12 @@ export function conditionFields({ onchange, isTaken, onopen, copied, scopes = []
       const [, name, element] = places.find(([pattern, , each]) => pattern.test(path) && !each.hidden) ?? [];
       return element && { name, element };
     },
-    /** Says that the id exists, which the host has found out. */
+    /** Says that the id exists, as the host found out. */
     showTaken: () => idField.showFault(taken(id.value.trim())),
   };
 }
 
-/** Whom a new condition is for, where the user may choose: `value` is empty otherwise. */
+/** The choice of a new condition's scope, if the user has one: `value` is empty otherwise. */
 function scopeFields(scopes, onchange) {
   let scope;
   const element = choice("Applies to", SCOPES, scope, (chosen) => {
@@ -113,7 +113,7 @@ function scopeFields(scopes, onchange) {
   };
 }
 
-/** What is wrong with an id, apart from its being taken. */
+/** The fault of an id, apart from its being taken. */
 function faultOfId(typed) {
   if (typed === "") return "Enter an id.";
   if (/[^A-Za-z0-9_.:-]/.test(typed)) return ID_FAULT;
@@ -121,7 +121,7 @@ function faultOfId(typed) {
   return typed.length > MAX_ID ? "The id may have at most 64 characters." : undefined;
 }
 
-/** The switch that puts a condition in force, and what it means that it is off. */
+/** The switch that puts a condition in force, and the effect of switching it off. */
 function inForceSwitch(onchange) {
   const input = h("input", { type: "checkbox", role: "switch", onchange: () => (draw(), onchange()) });
   const off = h("p", { class: "hint", role: "status" }, `Switched off, it does not decide. ${OFF}`);

@@ -1,5 +1,5 @@
 /**
- * Conditions: the list, from which those of the tenant are created, changed and deleted. Global conditions belong to the
+ * The list of conditions, in which those of the tenant are created, changed and deleted. Global conditions belong to the
  * platform, whose operators change them here.
  */
 
@@ -19,7 +19,6 @@ const DELETE = "ecs.condition.delete";
 /** The name of this list in addresses. */
 const LIST = "conditions";
 
-/** The view. */
 export function conditions(session, rest = [], query) {
   const marks = import("./failing.js").then(({ failingMarks }) => failingMarks(session));
   const view = list({
@@ -44,7 +43,7 @@ export function conditions(session, rest = [], query) {
   return withHistory(view, { session, list: LIST, rest, subjectOf: (id, scope) => historyOf(session, id, scope === "global" ? "GLOBAL" : "TENANT"), deleted: () => deleted(session) });
 }
 
-/** The deleted conditions of the tenant and those of the platform: first those that the user may bring back. */
+/** The deleted conditions of the tenant and of the platform: those that the user may restore come first. */
 function deleted(session) {
   const isOperator = session.may(WRITE_GLOBAL);
   const own = { title: isOperator ? "Of this tenant" : "Your own", path: "/api/v1/deleted-entity-conditions", args: [] };
@@ -52,10 +51,10 @@ function deleted(session) {
   return { noun: "condition", groups: isOperator ? [global, own] : [own, global] };
 }
 
-/** What the address of a history has after its name. */
+/** The address of a history, after its name. */
 const args = (id, scope) => [id, scope === "GLOBAL" && "global"].filter(Boolean);
 
-/** The history of a condition of a scope; one that is deleted is created again. */
+/** The history of a condition of a scope; a deleted one is created again. */
 function historyOf(session, id, scope) {
   const restore = ({ document, at }) => {
     const existing = session.condition(id);
@@ -97,7 +96,7 @@ function row(session, condition, marks) {
   );
 }
 
-/** Whose history a row leads to: where the tenant's own rule decides in place of a global one, its own, except for operators. */
+/** The scope of a row's history: the tenant's own if its rule decides in place of a global one, except for operators. */
 const historyScope = (session, { id, scope }) => (session.inPlaceOf(id) && !session.may(WRITE_GLOBAL) ? "TENANT" : scope);
 
 async function remove(session, condition) {

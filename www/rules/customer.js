@@ -1,12 +1,12 @@
 /**
- * The fields of the customer: age and licenses, each of which may not have been asked yet.
+ * The fields of the customer: age and licenses, each of which may be unknown.
  */
 
 import { button, choice, field, h } from "../shared/dom.js";
 import { AGE_FAULT } from "../shared/faults.js";
 import { idChips } from "./id-chips.js";
 
-/** The fields; `onchange` is called after each keystroke, and `given` is what they start with, as `state` returns it. */
+/** The fields; `onchange` is called after each keystroke, and `given` is the first content, as `state` returns it. */
 export function customerFields(onchange, given = {}) {
   const age = h("input", { type: "number", inputmode: "numeric", min: 0, max: 150, step: 1, placeholder: "not asked", value: given.age ?? "", id: "customer-age" });
   const clear = button("Not asked", { class: "plain", onclick: () => set("") });
@@ -41,7 +41,7 @@ export function customerFields(onchange, given = {}) {
   return {
     element: h("div", { class: "stack" }, ageField, licenses),
     setAge: set,
-    /** Gives the customer a license, beside those that they have. */
+    /** Gives the customer one more license. */
     addLicense(id) {
       ask("yes");
       licensesChoice.choose("yes");
@@ -49,20 +49,20 @@ export function customerFields(onchange, given = {}) {
       others.value = [...split(others.value), id].join(", ");
       onchange();
     },
-    /** The age; undefined when it was not asked or is invalid. */
+    /** The age; undefined if unknown or invalid. */
     age: () => (age.value === "" || !age.checkValidity() ? undefined : Number(age.value)),
-    /** Shows only the fields that are needed. */
+    /** Shows only the needed fields. */
     show(needs) {
       ageField.hidden = !needs.age;
       licenses.hidden = !needs.licenses;
     },
-    /** Offers these licenses. Others that were chosen before the first offer are in the field for others. */
+    /** Offers these licenses. Others, chosen before the first offer, are in the field for others. */
     offer(ids) {
       known.offer(ids);
       if (!isOffered && others.value === "") others.value = known.unknown().join(", ");
       isOffered ||= ids.length > 0;
     },
-    /** The customer as a till would send it: what is not known is absent. */
+    /** The customer as a till would send it, without unknown members. */
     value() {
       const customer = {};
       // An invalid number must reach the module, which reports it.
@@ -70,7 +70,6 @@ export function customerFields(onchange, given = {}) {
       if (asked === "yes") customer.licenses = held();
       return customer;
     },
-    /** What was entered. */
     state: () => ({ age: age.value, licenses: asked === "yes" ? held() : undefined }),
     showFaults: (faults = []) => ageField.showFault(faults.some(({ path }) => path.endsWith(".customer_age")) && AGE_FAULT),
   };

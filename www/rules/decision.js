@@ -1,6 +1,6 @@
 /**
- * The decision about an item, in large type: what it is, why, and the result of each check. A draft's decision says that
- * it is one, and what tills answer today. Screen readers announce it when typing pauses.
+ * The decision about an item, in large type: what it is, why, and the result of each check. The decision of a draft is marked,
+ * and shows what tills answer today. Screen readers announce it when typing pauses.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -13,11 +13,11 @@ import { counted } from "../shared/messages.js";
 import { ordinary, triesOf } from "./why.js";
 import { DECISIONS, resultText, worst } from "./wording.js";
 
-/** So many reasons stand beside the decision, each with so many values; all of them stand below it. */
+/** The most reasons beside the decision, and values in each; all of them stand below it. */
 const MAX_REASONS = 3;
 const MAX_VALUES = 4;
 
-/** The decision that a call makes, or the error that it throws. */
+/** The decision that a call returns, or the error that it throws. */
 export function attempt(call) {
   try {
     return call();
@@ -28,9 +28,9 @@ export function attempt(call) {
 }
 
 /**
- * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, explained, or an error. `by`
- * is the name of what was asked, and `isOff` says that it is a condition that is switched off. `ontry` gets what would change a
- * denial, to fill it in, and `onrule` shows the rule that a result is of, if it can be shown.
+ * A decision in words: `{ tone, image, title, why, rows }`. `answer` is the decision about an item, explained, or an error.
+ * `by` names the rule, and `isOff` means that the condition is switched off. `ontry` gets the changes that would lift a
+ * denial, to fill them in, and `onrule` shows the rule of a result, if possible.
  */
 export function verdict(answer, { by, isOff = false, ontry, onrule }) {
   if (answer instanceof Error) return refusal(answer, isOff);
@@ -107,8 +107,8 @@ const resultName = ({ rule, restriction }) => {
 };
 
 /**
- * The request and the response in JSON, for developers of tills, and the command that asks the host why. The response is the
- * one that tills get, which do not ask why.
+ * The request and the response in JSON, for developers of tills, and the command that asks the host for reasons. The response
+ * is the one for tills, which do not ask for them.
  */
 export function exchangeDetails() {
   const pre = (label) => h("pre", { tabindex: "0", "aria-label": label });
@@ -142,14 +142,16 @@ export function exchangeDetails() {
   };
 }
 
-/** Buttons that fill in what would change a denial, and the way to the rule that denies. `ontry` gets what to fill in, and `rule` is the link
- * to the rule, or the button that shows it. */
+/**
+ * Buttons that fill in what would lift a denial, and the way to the rule that denies. `ontry` gets what to fill in, and `rule`
+ * is the link to the rule, or the button that shows it.
+ */
 export function tryButtons(results, ontry, rule) {
   const tries = new Map(results.flatMap(triesOf).map(({ text, change }) => [text, change]));
   const onclick = (change) => ({ currentTarget }) => {
     const card = currentTarget.closest(".decision");
     ontry(change);
-    // The buttons are drawn again with the decision.
+    // The buttons are redrawn with the decision.
     if (!currentTarget.isConnected) card.focus();
   };
   const buttons = [...tries].map(([text, change]) => button(text, { class: "offer", onclick: onclick(change), dir: "auto" }));

@@ -1,6 +1,5 @@
 /**
- * The conditions or projects that were deleted and are not there again, the latest first: each leads to its history, from which
- * it can be brought back.
+ * The conditions or projects that are deleted now, the latest first: each leads to its history, from which it can be restored.
  */
 
 import { button, h, openDialog } from "../shared/dom.js";
@@ -8,12 +7,12 @@ import { icon } from "../shared/icon.js";
 import { counted, errorText } from "../shared/messages.js";
 import { timeText } from "../shared/time.js";
 
-/** So many are read at once. */
+/** The number read at once. */
 const AT_ONCE = 50;
 
 /**
- * Opens the list and returns once it is closed. `groups` are `{ title?, path, args }`: where the host has them, and what
- * `hrefOf` takes after an id for the address of a history. An abort of `signal` closes it.
+ * Opens the list and returns once it is closed. `groups` are `{ title?, path, args }`: their path on the host, and the
+ * arguments of `hrefOf` after an id, for the address of a history. An abort of `signal` closes it.
  */
 export async function openDeleted(session, { noun, groups, hrefOf }, signal) {
   const close = button("Close", { onclick: () => dialog.close("") });
@@ -26,7 +25,7 @@ export async function openDeleted(session, { noun, groups, hrefOf }, signal) {
   return { isKept: result === "kept" || result === "left" };
 }
 
-/** The list of a group, which reads itself page by page. */
+/** The list of a group, which is read page by page. */
 function deletedGroup(session, { title, path, args }, { noun, hrefOf }) {
   const rows = h("ul", { class: "moments", "aria-label": title ?? `Deleted ${noun}s` });
   const status = h("p", { class: "hint", role: "status" }, "Reading…");
@@ -44,7 +43,7 @@ function deletedGroup(session, { title, path, args }, { noun, hrefOf }) {
       more.hidden = next === undefined;
       more.textContent = "Show earlier ones";
       status.textContent = rows.childElementCount === 0 ? "Nothing was deleted." : `${next === undefined ? "" : "More than "}${counted(rows.childElementCount, noun)}`;
-      // The button is gone that had the focus.
+      // The button that had the focus is gone.
       if (more.hidden && rows.childElementCount > drawn.length) drawn[0]?.querySelector("a").focus();
     } catch (error) {
       status.textContent = errorText(error);

@@ -1,7 +1,6 @@
 /**
- * The mark of rules in the lists whose own tests fail. The catalog that the page follows has no tests: those of all rules are
- * read once when a list is opened, and run while the browser has nothing else to do, for one row at a time and only for rows
- * that are drawn.
+ * The mark of listed rules whose own tests fail. The catalog that the page follows has no tests: those of all rules are read
+ * once when a list is opened, and run while the browser is idle, one row at a time, for drawn rows only.
  */
 
 import { runTests } from "../../js/src/index.js";
@@ -10,25 +9,25 @@ import { icon } from "../shared/icon.js";
 import { counted } from "../shared/messages.js";
 import { valueCount } from "./rule-values.js";
 
-/** Rules with more values have no mark: running their tests would take too long. Their editor says it. */
+/** Rules with more values have no mark: their tests would take too long. Their editor shows the result. */
 const MAX_VALUES = 2000;
 
 const whenIdle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
 
-/** What was read last for a session. */
+/** The tests read last, by session. */
 const last = new WeakMap();
 
 /**
- * The marks of a list: a function that appends the mark of a row to its tags once it is found out. A row is `{ rule, key,
- * path, document }`: its rule as the catalog has it, its name there, where the host has it, and what makes of it and its tests
- * what the module runs.
+ * The marks of a list: a function that appends the mark of a row to its tags once it is known. A row is
+ * `{ rule, key, path, document }`: its rule as in the catalog, its name there, its path on the host, and a function that makes
+ * the module's input of it and its tests.
  */
 export function failingMarks(session) {
   const waiting = [];
   let isLooking = false;
   let reading;
 
-  /** Looks at one row that is still drawn; the last ones to be drawn come first. */
+  /** Checks one drawn row; those drawn last come first. */
   async function next() {
     const row = waiting.pop();
     if (row.tags.isConnected) {
@@ -49,13 +48,13 @@ export function failingMarks(session) {
 
 /**
  * The tests of all rules that have any, by their names in the catalog: `{ etag, tests, seen, known }`. `seen` has the rules
- * that were listed before, and `known` which of their tests fail.
+ * listed before, and `known` which of their tests fail.
  */
 async function readTests(session) {
   const before = last.get(session);
-  // Without any tests the catalog with tests is the one that is known.
+  // Without any tests the catalog with tests is the known one.
   const etag = before?.etag ?? `"${session.digest}"`;
-  // A rule that changes while this is read may have changed before or after the host has read it.
+  // A rule that changes during the reading may have changed before or after the host read it.
   const seen = new WeakSet([...session.conditions(), ...session.projects()]);
   const response = await session.request("/api/v1/catalog?tests=true", { headers: { "If-None-Match": etag } });
   if (response.status === 304 && before !== undefined) return before;
@@ -67,7 +66,7 @@ async function readTests(session) {
   return read;
 }
 
-/** The names of the tests of a rule that fail. Those of a rule that has changed since are read again. */
+/** The names of a rule's failing tests. If the rule changed since, its tests are read again. */
 async function failuresOf(session, { tests, seen, known }, { rule, key, path, document }) {
   if (known.has(rule)) return known.get(rule);
   const own = seen.has(rule) ? tests.get(key) : await session.read(path).then(({ body }) => body.tests, () => undefined);
@@ -79,7 +78,7 @@ function failing(document) {
   try {
     return runTests(document).failed.map(({ name }) => name);
   } catch {
-    // The module cannot read what a later host has stored.
+    // The module cannot read what a newer host has stored.
     return [];
   }
 }

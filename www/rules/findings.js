@@ -1,6 +1,6 @@
 /**
- * What the module finds wrong with a rule that is being edited: said above the form, and again at each of its lines that it is
- * about. Messages are the module's own; where they apply is shown, never said as a path.
+ * The module's findings about an edited rule: shown above the form, and at each line that they are about. The messages are the
+ * module's own; places are shown, never written as paths.
  */
 
 import { button, h, keepFocus } from "../shared/dom.js";
@@ -8,17 +8,17 @@ import { icon } from "../shared/icon.js";
 import { sameList } from "../shared/kept.js";
 import { counted } from "../shared/messages.js";
 
-/** So many are listed. */
+/** The most that are listed. */
 const MAX_LISTED = 20;
 
-/** With this, nothing can be allowed. */
+/** Nothing can be allowed. */
 const WORST = "UNSATISFIABLE";
 
 let marks = 0;
 
 /**
- * What stands above the form. `placeOf` returns the place that a path names, `{ name, element }`, or undefined when it is no
- * place of the form.
+ * The list above the form. `placeOf` returns the place that a path names, `{ name, element }`, or undefined if it is none of
+ * the form.
  */
 export function findingsPane(placeOf) {
   const status = h("p", { class: "visually-hidden", role: "status" });
@@ -29,7 +29,7 @@ export function findingsPane(placeOf) {
   let shown = [];
   let marked = [];
 
-  /** Each finding with its places; a line that several of its values are in is one place. */
+  /** Each finding with its places; a line with several of its values is one place. */
   const placed = () =>
     found.map((finding) => {
       const places = finding.places.map(placeOf).filter(Boolean);
@@ -48,7 +48,7 @@ export function findingsPane(placeOf) {
 
   return {
     elements: [status, section],
-    /** Shows what the module has found. */
+    /** Shows the module's findings. */
     show(given) {
       found = given;
       const all = placed();
@@ -57,12 +57,12 @@ export function findingsPane(placeOf) {
       shown = drawn;
       draw(all);
     },
-    /** What is so wrong that nothing can be allowed, as sentences. */
+    /** Faults so serious that nothing can be allowed, as sentences. */
     worst: () => found.filter(({ kind }) => kind === WORST).map(({ message }) => message),
   };
 }
 
-/** A finding above the form, with what leads to each of its places. */
+/** A finding above the form, with links to its places. */
 function line({ kind, message, places }) {
   const links = places.map(({ name, element }) => button(name, { class: "link", dir: "auto", onclick: () => goTo(element) }));
   return h("li", { class: kind === WORST ? "worst" : undefined }, icon("alert"), h("div", {}, h("p", { dir: "auto" }, message), links.length > 0 && h("p", { class: "places" }, links)));
@@ -82,7 +82,7 @@ function goTo(element) {
   controlOf(element)?.focus({ preventScroll: true });
 }
 
-/** Marks a place with what was found there, for those who see it and those who do not; returns what undoes that. */
+/** Marks a place with its findings, also for screen readers; returns a function that removes the marks. */
 function mark(element, findings) {
   const id = `finding-${(marks += 1)}`;
   const said = findings.map(({ kind, message }) => h("p", { class: kind === WORST ? "worst" : undefined, dir: "auto" }, icon("alert"), message));

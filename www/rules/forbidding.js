@@ -1,6 +1,6 @@
 /**
- * The mark of projects in the list for which nothing may be bought. It is found out while the browser has nothing else to do,
- * for one row at a time and only for rows that are drawn, and is known from then on until the project changes.
+ * The mark of listed projects for which nothing may be bought. It is computed while the browser is idle, one row at a time,
+ * for drawn rows only, and kept until the project changes.
  */
 
 import { findings } from "../../js/src/index.js";
@@ -8,16 +8,16 @@ import { h } from "../shared/dom.js";
 import { icon } from "../shared/icon.js";
 import { valueCount } from "./rule-values.js";
 
-/** Projects with more values have no mark: looking for it would take too long. Their editor says it. */
+/** Projects with more values have no mark: computing it would take too long. Their editor shows it. */
 const MAX_VALUES = 2000;
 
-/** What is known of a project: the message, or undefined when something can be bought. */
+/** The result for a project: the message, or undefined if something can be bought. */
 const known = new WeakMap();
 const waiting = [];
 
 const whenIdle = globalThis.requestIdleCallback?.bind(globalThis) ?? ((run) => setTimeout(run, 50));
 
-/** Appends the mark of a project to its tags, now or once it is found out. */
+/** Appends the mark of a project to its tags, now or once it is known. */
 export function markForbidding(tags, project) {
   if (known.has(project)) return show(tags, known.get(project));
   if (valueCount(project) > MAX_VALUES) return;
@@ -25,7 +25,7 @@ export function markForbidding(tags, project) {
   if (waiting.length === 1) whenIdle(next);
 }
 
-/** Looks at one row that is still drawn; the last ones to be drawn come first. */
+/** Checks one drawn row; those drawn last come first. */
 function next() {
   const { tags, project } = waiting.pop();
   if (tags.isConnected) show(tags, (known.has(project) || known.set(project, messageOf(project)), known.get(project)));
@@ -36,7 +36,7 @@ function messageOf(project) {
   try {
     return findings({ project }).find(({ kind }) => kind === "UNSATISFIABLE")?.message;
   } catch {
-    // The module cannot read what a later host has stored.
+    // The module cannot read what a newer host has stored.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The history of a rule as a file: a line for each change, with when, who and what.
+ * The history of a rule as a file: a line per change, with the time, the author and the content.
  */
 
 import { writeCsv } from "../shared/csv.js";
@@ -8,7 +8,7 @@ const HEADER = ["Time", "Who", "Id", "Change", "Details", "Tests that failed", "
 const VERBS = { CREATED: "created", REPLACED: "changed", DELETED: "deleted" };
 const NOT_KEPT = "not kept: there was no room left for it";
 
-/** The text of some changes, newest first. `changes` tells two versions apart, and `text` says what a version is. */
+/** The text of some changes, newest first. `changes` compares two versions, and `text` describes one. */
 export const historyCsv = (items, { changes, text }) =>
   writeCsv([HEADER, ...items.map((item) => [item.at, item.by.name ?? "", item.by.clientId ?? "", VERBS[item.action], details(item, { changes, text }), item.failingTests ?? "", item.note ?? ""])]);
 

@@ -1,6 +1,6 @@
 /**
- * The ways to the history of a rule, which is loaded when it is opened: from a list, whose address names the rule then, from a
- * form, and from the message that says that it was deleted.
+ * The ways to the history of a rule, which is loaded on demand: from a list, whose address then names the rule, from a form,
+ * and from the message about its deletion.
  */
 
 import { button, h, notify } from "../shared/dom.js";
@@ -11,7 +11,7 @@ import { exactText } from "../shared/time.js";
 /** The address of a history in a list: `#/conditions/history/beer`. */
 const hrefOf = (list, args) => `#/${[list, "history", ...args].map(encodeURIComponent).join("/")}`;
 
-/** Who has changed a rule last, as an element. */
+/** The author of a rule's last change, as an element. */
 export async function lastBy(session, path) {
   const { items } = await (await session.request(`${path}/history?limit=1`)).json();
   return whoOf(items[0].by);
@@ -20,10 +20,10 @@ export async function lastBy(session, path) {
 /** The link of a row. `args` name the rule. */
 export const historyLink = (list, args, name) => h("a", { class: "button plain", href: hrefOf(list, args), title: "History", "aria-label": `History of ${name}` }, icon("clock"));
 
-/** What a message of a deleted rule goes on with. */
+/** The end of the message about a deleted rule. */
 export const historyOfDeleted = (list, args) => h("a", { href: hrefOf(list, args) }, "See its history");
 
-/** The button of a form, which is filled with the version that is chosen. */
+/** The button of a form, which fills it with the chosen version. */
 export const historyButton = (session, subject, restore) => {
   const onclick = async () => {
     const found = await show(session, subject);
@@ -32,13 +32,13 @@ export const historyButton = (session, subject, restore) => {
   return button("History", { image: "clock", class: "plain history-button", onclick });
 };
 
-/** Where a version that is restored comes from, for the form that has it. */
+/** The origin of a restored version, for its form. */
 export const restoredText = ({ at }) => `This is an earlier version, of ${exactText(at)}. It is not in force until you save it.`;
 
 /**
- * The view of a list, whose address may name a rule whose history is shown, or the list of deleted ones: `rest` of it is
- * `["history", ...args]` or `["deleted"]`. `subjectOf` makes of the arguments what `openHistory` takes, with `restore`, which gets
- * the version that is chosen, and `deleted` returns what `openDeleted` takes.
+ * The view of a list. Its address may name a rule whose history is shown, or the list of deleted ones: `rest` of it is
+ * `["history", ...args]` or `["deleted"]`. `subjectOf` turns the arguments into those of `openHistory`, with `restore`, which
+ * gets the chosen version, and `deleted` returns those of `openDeleted`.
  */
 export function withHistory(view, { session, list, rest, subjectOf, deleted }) {
   let leaving;
@@ -50,7 +50,7 @@ export function withHistory(view, { session, list, rest, subjectOf, deleted }) {
     const { signal } = (leaving = new AbortController());
     const subject = isHistory && subjectOf(...args);
     const found = isHistory ? await show(session, subject, signal) : await showDeleted(session, { ...deleted(), hrefOf: (given) => hrefOf(list, given) }, signal);
-    // Not where the address has changed already, nor where the user comes back after signing in again.
+    // Not if the address has changed already, nor if the user comes back after signing in again.
     if (location.hash === address && !found?.isKept) history.replaceState(history.state, "", view.address());
     if (found?.chosen) subject.restore(found.chosen);
   }

@@ -1,6 +1,6 @@
 /**
- * The badge that compares the page with the host. The page decides first; the host is then asked in the background and
- * must make the same decision with the same module. While it cannot be reached, it is asked again.
+ * The badge that compares the page with the host. The page decides first; then it asks the host in the background, which must
+ * make the same decision with the same module. If the host cannot be reached, the page asks again.
  */
 
 import { sha256 } from "../../js/src/index.js";
@@ -11,13 +11,13 @@ import { missingPermission } from "../shared/messages.js";
 const DELAY_MS = 250;
 const RETRY_MS = 3000;
 
-/** With one of these permissions a user may ask for a decision; the second one is enough for projects. */
+/** With one of these permissions a user may ask for a decision; the second one suffices for projects. */
 const EVALUATE = "ecs.condition.evaluate";
 const PERMISSIONS = { evaluateProjectRestrictions: [EVALUATE, "ecs.project-restriction.evaluate"] };
 
 /**
- * The badge. `compare` checks a decision with the host, `draft` shows that the host does not know the rule yet, and
- * `close` ends asking.
+ * The badge. `compare` checks a decision with the host, `draft` shows that the host does not know the rule yet, and `close`
+ * stops asking.
  */
 export function hostCheck(session) {
   const { element, show } = badge();
@@ -41,7 +41,7 @@ export function hostCheck(session) {
   const askLater = debounce(DELAY_MS, ask);
 
   const showUnchecked = (error) => {
-    // The session has ended, which the whole page says.
+    // The session has ended, as the whole page shows.
     if (error.code === "unauthenticated") return session.learn(error);
     if (error.status === 403) {
       session.learn(error);
@@ -65,7 +65,7 @@ export function hostCheck(session) {
 
   return {
     element,
-    /** `answer` is the decision of the page, or its error. */
+    /** `answer` is the page's decision or error. */
     compare(call, request, answer) {
       stop();
       const may = PERMISSIONS[call] ?? [EVALUATE];
@@ -91,7 +91,7 @@ export function hostCheck(session) {
   };
 }
 
-/** The element, and what shows a state in it: with an image, a sentence, and the digest of the module that decided. */
+/** The element, and a function that shows a state: an image, a sentence, and the digest of the module that decided. */
 function badge() {
   const text = h("span", {});
   const digest = h("code", {});
@@ -107,7 +107,7 @@ function badge() {
   return { element, show };
 }
 
-/** What the badge shows of an answer of the host. */
+/** The badge's content for an answer of the host. */
 function comparison({ text, engine }, expected) {
   if (text !== expected) return ["differs", "alert", "The host made a different decision", engine];
   if (engine !== sha256) return ["differs", "alert", "The host agrees, but runs another version. Reload this page", engine];

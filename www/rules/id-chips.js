@@ -1,11 +1,11 @@
 /**
- * A choice of several ids: a chip for each of a few; of many, chips for those that are chosen and a search for the others.
+ * A choice of several ids: a chip for each if there are few; otherwise chips for the chosen ones and a search for the others.
  */
 
 import { h } from "../shared/dom.js";
 import { picker } from "../shared/picker.js";
 
-/** With more ids than this, only those that are chosen are chips. */
+/** With more ids, only the chosen ones are chips. */
 const MAX_CHIPS = 8;
 
 /** The ids of a list as a set: all lines of a basket offer the same list. */
@@ -16,7 +16,7 @@ function setOf(ids) {
   return sets.get(ids);
 }
 
-/** The choice. `label` names the chips, `add` the search, and `given` are the ids that are chosen first. */
+/** The choice. `label` names the chips, `add` the search, and `given` are the ids chosen at first. */
 export function idChips({ label, add, given = [], onchange }) {
   const chips = h("div", { class: "chips", role: "group", "aria-label": label });
   const chosen = new Set(given);
@@ -45,9 +45,9 @@ export function idChips({ label, add, given = [], onchange }) {
 
   return {
     element,
-    /** Offers these ids. Those that were chosen before stay so, also while they are not offered. */
+    /** Offers these ids. Ids chosen before stay chosen, even if not offered. */
     offer(ids) {
-      // Drawing the chips again would lose the focus.
+      // Redrawing the chips would lose the focus.
       if (ids === offered) return;
       offered = ids;
       const isFew = ids.length <= MAX_CHIPS;
@@ -56,15 +56,15 @@ export function idChips({ label, add, given = [], onchange }) {
       chips.hidden = shown.length === 0;
       others.element.hidden = isFew;
     },
-    /** Chooses an id; returns whether it is offered. */
+    /** Chooses an id; returns true if it is offered. */
     choose(id) {
       const isOffered = setOf(offered).has(id);
       if (isOffered) choose(id);
       return isOffered;
     },
-    /** The ids that are chosen and offered, in order. */
+    /** The chosen and offered ids, in order. */
     value: () => [...chosen].filter((id) => setOf(offered).has(id)).sort(),
-    /** Those that were chosen and are not offered. */
+    /** The chosen ids that are not offered. */
     unknown: () => [...chosen].filter((id) => !setOf(offered).has(id)),
   };
 }

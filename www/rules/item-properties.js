@@ -1,11 +1,11 @@
 /**
- * The properties of an item: those that the rules of a project check, with the values that they name, and others.
+ * The properties of an item: those that a project's rules check, with the values that they name, and others.
  */
 
 import { button, h } from "../shared/dom.js";
 import { propertyValue } from "./property.js";
 
-/** The properties of an item; `given` are those that it starts with. */
+/** The properties of an item; `given` are the first ones. */
 export function propertyFields(onchange, given = {}) {
   const offered = h("div", { class: "properties" });
   const added = h("div", { class: "properties" });
@@ -47,7 +47,7 @@ export function propertyFields(onchange, given = {}) {
   return {
     element,
     isOffered: () => !element.hidden,
-    /** Offers the properties that restrictions check; values that were entered before are kept. */
+    /** Offers the properties that restrictions check; keeps values entered before. */
     offer(restrictions) {
       element.hidden = restrictions === undefined;
       const wanted = [...checkedProperties(restrictions ?? [])];
@@ -59,14 +59,14 @@ export function propertyFields(onchange, given = {}) {
       if (isFirst) for (const [name, value] of values) if (!names.has(name)) addRow(name, value);
     },
     value,
-    /** Enters the value of a property that rules check, or that the item has; undefined takes it away. */
+    /** Enters the value of a property that rules check, or that the item has; undefined removes it. */
     enter: (name, entered) => rows().filter((row) => row.read()[0] === name).forEach((row) => row.enter(entered)),
-    /** The properties as an item has them: absent when there are none. */
+    /** The properties in the form of an item: absent if there are none. */
     ofItem: () => (Object.keys(value()).length > 0 ? { additionalProperties: value() } : {}),
   };
 }
 
-/** The properties that restrictions check, each with the values that they name. */
+/** The properties that restrictions check, with the values that they name. */
 function checkedProperties(restrictions) {
   const found = new Map();
   for (const { type, propertyName, allowedValues, deniedValues } of restrictions) {

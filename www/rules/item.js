@@ -1,14 +1,14 @@
 /**
- * The field of the item: its id, where rules ask for it.
+ * The field of the item: its id, if rules ask for it.
  */
 
 import { field, h } from "../shared/dom.js";
 import { ITEM_FAULT } from "../shared/faults.js";
 
-/** The id of an item where no rule asks for it: tills always send one. */
+/** The id of an item if no rule asks for it: tills always send one. */
 export const ANY_ITEM = "any";
 
-/** The field; `onchange` is called after each keystroke, and `given` is what it starts with, as `state` returns it. */
+/** The field; `onchange` is called after each keystroke, and `given` is the first content, as `state` returns it. */
 export function itemFields(onchange, given = {}) {
   const id = h("input", { value: given.item ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", oninput: onchange });
   const element = field("Item id", id);
@@ -22,7 +22,6 @@ export function itemFields(onchange, given = {}) {
       id.value = item;
       onchange();
     },
-    /** What was entered. */
     state: () => ({ item: id.value }),
     showFaults: (faults = []) => element.showFault(faults.some(({ path }) => path === "$.item.id") && ITEM_FAULT),
   };

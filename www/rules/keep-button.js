@@ -1,14 +1,14 @@
 /**
- * The button in Preview that keeps what is shown as a test. What it opens is loaded when it is first used.
+ * The button in Preview that keeps the decision as a test. Its dialog is loaded on first use.
  */
 
 import { button, notify } from "../shared/dom.js";
 
-/** The button; `show` gets what it keeps, `{ condition | project, request, answer }`, or nothing while that cannot be kept. */
+/** The button; `show` gets what it keeps, `{ condition | project, request, answer }`, or nothing if that cannot be kept. */
 export function keepButton(session) {
   let given;
   const keep = async () => {
-    // What is shown when the button is pressed, whatever comes while the dialog is loaded.
+    // The content when the button is pressed, whatever arrives while the dialog is loaded.
     const kept = given;
     const loaded = await import("./keep-test.js").catch(() => undefined);
     if (loaded) return loaded.keepTest(session, kept);

@@ -1,6 +1,6 @@
 /**
- * The dialog that keeps what Preview shows as a test of the rule: what is asked, and how it is decided. Reasons are not part
- * of it: a rule that is put another way, and decides the same, need not be looked at.
+ * The dialog that keeps a decision of Preview as a test of the rule: the request, and the decision. Reasons are left out: a
+ * rule that is rewritten and decides the same needs no attention.
  */
 
 import { field, confirmed, h } from "../shared/dom.js";
@@ -14,14 +14,14 @@ import { failingIndexes, isOfTests } from "./rule-checks.js";
 import { askedText, defaultName } from "./test-wording.js";
 import { DECISIONS, projectName, worst } from "./wording.js";
 
-/** How often a test is added to another version when other users save at the same time. */
+/** The attempts to add a test to a newer version, if other users save at the same time. */
 const MAX_TRIES = 3;
 
 const CHANGED = "The rule was changed in the meantime, and decides this otherwise now. Look at the preview again.";
 
 const TAKEN = "The rule has a test with this name. Choose another name.";
 
-/** Keeps a decision about an item as a test of `condition` or of `project`, under a name that the user gives it. */
+/** Keeps a decision about an item as a test of `condition` or `project`, under a name of the user's choice. */
 export function keepTest(session, { condition, project, request, answer }) {
   const paths = condition ? pathsOfCondition(condition) : { read: projectPath(project.projectId), write: projectPath(project.projectId) };
   const { projectId, ...asked } = request;
@@ -49,7 +49,7 @@ export function keepTest(session, { condition, project, request, answer }) {
 
 const pathsOfCondition = ({ id, scope }) => ({ read: conditionPath(id), write: conditionPath(id, scope) });
 
-/** Adds a test to the version of the rule that is stored now, whatever others save meanwhile. */
+/** Adds a test to the stored version of the rule, whatever others save meanwhile. */
 async function add(session, { read, write }, { test, reason }) {
   for (let tries = 1; ; tries += 1) {
     const { body: stored, etag } = await session.read(read);
@@ -66,7 +66,7 @@ async function add(session, { read, write }, { test, reason }) {
 }
 
 /**
- * Writes the rule; `write` gets the query of the address. That tests of it fail already is asked about: the host notes it with
+ * Writes the rule; `write` gets the query of the address. If its tests fail already, the page asks: the host records it with
  * this change too.
  */
 async function writeAccepting(write, body) {

@@ -1,6 +1,6 @@
 /**
- * What Preview shows, as an address to share: `#/preview/condition/alcohol?age=17`. What it says comes
- * from anywhere, so only what has the right shape is read.
+ * The state of Preview as an address to share: `#/preview/condition/alcohol?age=17`. Anyone can write one, so only values of
+ * the right shape are read.
  */
 
 const isText = (value) => typeof value === "string" && value.length <= 256;
@@ -28,7 +28,7 @@ const isRestriction = (value) =>
 
 const isProject = (value) => isObject(value) && isText(value.name ?? "") && Array.isArray(value.restrictions) && value.restrictions.every(isRestriction);
 
-/** What may stand in an address, and how it is recognized. Texts stand there as they are, the rest as JSON. */
+/** The possible members of an address, and how to recognize them. Texts are written as they are, the rest as JSON. */
 const TEXTS = { item: isText, age: isText, project: isText };
 const OBJECTS = {
   licenses: isTexts,
@@ -38,7 +38,7 @@ const OBJECTS = {
   lines: (value) => Array.isArray(value) && value.length <= 1000 && value.every(isLine),
 };
 
-/** An address that is longer is of no use in a message: then the state is only kept in memory. */
+/** A longer address is useless in a message: then the state is only kept in memory. */
 const MAX_LENGTH = 6000;
 
 /** The address of a state. */
@@ -52,7 +52,7 @@ export function previewAddress(mode, id, state) {
   return address.length <= MAX_LENGTH ? address : path;
 }
 
-/** The state that the query of an address describes; undefined without a query. */
+/** The state in an address's query; undefined without a query. */
 export function previewState(query) {
   if (query === undefined) return undefined;
   const given = new URLSearchParams(query);

@@ -1,6 +1,6 @@
 /**
- * The preview of one item by a condition. The condition can be changed here without saving it, to see the effect: that
- * is a draft, and everything on the page that it decides says so.
+ * The preview of one item by a condition. The condition can be changed here without saving, to see the effect: this is a
+ * draft, and all that it decides on the page is marked.
  */
 
 import { Catalog } from "../../js/src/index.js";
@@ -21,13 +21,13 @@ const NEW = "\n new";
 const NEW_TEXT = "A new condition…";
 const TRY = "Try a change";
 
-/** Decides for a new rule that has no id yet. */
+/** The id with which a new rule without one decides. */
 const UNNAMED = "new-rule";
 
-/** What tills answer for a rule that is not saved yet. */
+/** The tills' answer for an unsaved rule. */
 const NOT_YET = { tone: "none", image: "alert", title: "No such condition", why: "Tills that ask for it get an error." };
 
-/** The dialogs are loaded when they are first used. */
+/** The dialogs are loaded on first use. */
 const dialogs = () => import("./condition-editor.js");
 
 /** A mode of the preview: its inputs and outputs, `refresh` for a new catalog, and `close`. */
@@ -50,12 +50,12 @@ class ConditionMode {
   #chart = ageChart((age) => this.#customer.setAge(age));
   #fields;
   #rule;
-  /** The condition that is shown; undefined while it is a new one. */
+  /** The current condition; undefined if it is a new one. */
   #stored;
-  /** The catalog that holds only the draft. */
+  /** The catalog with only the draft. */
   #draftCatalog;
   #wanted;
-  /** What a draft would change, which is loaded with the first draft. */
+  /** The effects of a draft, loaded with the first one. */
   #effects;
   #effectsPlace = h("div", { hidden: true });
   #isInitialized = false;
@@ -88,14 +88,14 @@ class ConditionMode {
     this.#customer.offer(this.#session.licenses());
     const key = draftKey(this.#find(chosen)?.id);
     const { draft } = this.#given.state ?? {};
-    // Tests are not what an address is for.
+    // An address does not carry tests.
     if (!this.#isInitialized && draft && !memory.get(key)) memory.set(key, { ...draft, tests: undefined });
     this.#isInitialized = true;
     if (this.#find(this.#wanted) || this.#wanted === NEW) this.#wanted = undefined;
     this.#choose(chosen);
   }
 
-  /** The draft of a condition that another user has deleted is now that of a new one. */
+  /** The draft of a condition that another user deleted becomes that of a new one. */
   #keepDeleted() {
     const { memory } = this.#session;
     const isGone = this.#stored !== undefined && this.#find(this.#stored.id) === undefined;
@@ -105,7 +105,7 @@ class ConditionMode {
     this.#wanted = NEW;
   }
 
-  /** Which condition to show: the wanted one, the one that is shown, or the first. */
+  /** The condition to show: the wanted one, the current one, or the first. */
   #chosen(conditions) {
     const { value } = this.#picker;
     const kept = this.#isInitialized && (value === NEW || this.#find(value)) ? value : undefined;
@@ -134,7 +134,7 @@ class ConditionMode {
     await copyCondition(this.#session, this.#isDraft() ? this.#fields.value() : this.#stored);
   }
 
-  /** Saves the draft; a new condition is then the one that is shown. */
+  /** Saves the draft, and shows a new condition afterwards. */
   async #save() {
     const { id } = this.#fields.value();
     const { editCondition } = await dialogs();
@@ -157,7 +157,7 @@ class ConditionMode {
     this.#decide();
   }
 
-  /** Keeps the draft while something else is shown, with the tests that were changed in its editor, which decide nothing here. */
+  /** Keeps the draft while something else is shown, with the tests changed in its editor, which decide nothing here. */
   #keepDraft() {
     const { memory } = this.#session;
     const { tests } = memory.get(this.#key()) ?? {};
@@ -174,7 +174,7 @@ class ConditionMode {
     this.#showRule(isDraft);
 
     const id = rule.id || UNNAMED;
-    // No condition asks which item it is; one that the address has is that of a test.
+    // No condition asks for the item's id; one in the address is that of a test.
     const { item } = this.#given.state ?? {};
     const request = { item: { id: item || ANY_ITEM }, context: { customer: this.#customer.value() } };
     const catalog = isDraft ? this.#prepare({ ...rule, id }) : attempt(() => this.#session.catalog([id]));
@@ -208,7 +208,7 @@ class ConditionMode {
     effects.refresh();
   }
 
-  /** Whether what is decided can be kept as a test of the condition: it decides, and the user may write it. */
+  /** True if the decision can be kept as a test of the condition: it decides, and the user may write it. */
   #mayKeep() {
     const { id, scope } = this.#stored;
     const isGlobal = scope === "GLOBAL";
@@ -222,9 +222,9 @@ class ConditionMode {
     this.#picker.show(this.#picker.value);
   }
 
-  /** Shows the decision and, beside that of a draft, what tills answer today. */
+  /** Shows the decision and, beside that of a draft, the tills' answer today. */
   #showDecision(rule, request, answer, isDraft) {
-    // The license of a rule that has no id yet has no name.
+    // The license of a rule without an id has no name.
     const unnamed = ({ explanation, ...each }) => ({ ...each, id: undefined, ...(rule.rule === "AGE_RESTRICTION" && { explanation }) });
     const shown = answer instanceof Error || rule.id ? answer : { ...answer, results: answer.results.map(unnamed) };
     const today = isDraft ? this.#today(request) : undefined;
@@ -238,7 +238,7 @@ class ConditionMode {
     return verdict(attempt(() => this.#session.catalog([id]).evaluateCondition(id, request, { explain: true })), { by: id, isOff: !enabled });
   }
 
-  /** Prepares a catalog that holds only the draft. */
+  /** Prepares a catalog with only the draft. */
   #prepare(draft) {
     this.#draftCatalog?.free?.();
     this.#draftCatalog = attempt(() => new Catalog({ global: [], tenant: [{ ...draft, scope: "TENANT" }] }));
@@ -246,7 +246,7 @@ class ConditionMode {
   }
 }
 
-/** What the rule says as it is in force, the form in which it can be changed, and what can be done with the draft. */
+/** The rule in words, the form to change it, and the actions on the draft. */
 function rulePane(form, { oncopy, ondiscard, onsave }) {
   const about = h("p", { class: "rule" });
   const summary = h("summary", {}, TRY);
@@ -278,7 +278,7 @@ function rulePane(form, { oncopy, ondiscard, onsave }) {
   };
 }
 
-/** Whom a global rule is for, what the user may do, and which rule decides where the tenant's own has its id. */
+/** The scope of a global rule, what the user may do, and which rule decides if the tenant's own has the same id. */
 function globalNoteText(own, mayWrite) {
   const decides = own ? ` Here your own rule with this id, which was there first, decides: ${conditionText(own)}.` : "";
   const may = mayWrite ? "A change that you save is in force for all of them." : "You may see what a change would do, but not save it here.";

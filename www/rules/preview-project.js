@@ -1,6 +1,6 @@
 /**
- * The preview of one item on a project. The project can be changed here without saving it, to see the effect: that is a draft,
- * and everything on the page that it decides says so.
+ * The preview of one item on a project. The project can be changed here without saving, to see the effect: this is a draft,
+ * and all that it decides on the page is marked.
  */
 
 import { h } from "../shared/dom.js";
@@ -102,14 +102,14 @@ export function projectMode(session, { id: first, state, remember }) {
     refresh() {
       const wanted = session.project(select.value ?? first) ?? session.projects()[0];
       const key = draftKey(wanted?.projectId);
-      // Tests are not what an address is for.
+      // An address does not carry tests.
       if (select.value === undefined && wanted && state?.projectDraft && !memory.get(key)) memory.set(key, { ...state.projectDraft, tests: undefined });
       choose(wanted?.projectId);
     },
   };
 }
 
-/** The decision by a catalog about a request, explained, or the error that either of them makes, in terms of the project. */
+/** The explained decision of a catalog, or the error of either, in terms of the project. */
 function decided(catalogOf, request) {
   const catalog = attempt(catalogOf);
   const answer = catalog instanceof Error ? catalog : attempt(() => catalog.evaluateProjectRestrictions(request, { explain: true }));

@@ -1,6 +1,6 @@
 /**
- * The preview: one item by a condition or on a project, or a basket, decided in the page after each keystroke with the
- * same module as the host's. What it shows is in the address, and is kept while other views are shown.
+ * The preview: one item by a condition or on a project, or a basket, decided in the page after each keystroke with the host's
+ * module. Its state is in the address, and is kept while other views are shown.
  */
 
 import { button, choice, debounce, h, notify } from "../shared/dom.js";
@@ -12,26 +12,26 @@ import { conditionMode } from "./preview-condition.js";
 
 const ADDRESS_MS = 200;
 
-/** Each mode; those that are not shown first are loaded when they are. */
+/** The modes; those not shown first are loaded later. */
 const MODES = {
   condition: async () => conditionMode,
   project: async () => (await import("./preview-project.js")).projectMode,
   basket: async () => (await import("./basket.js")).basketMode,
 };
 
-/** What a mode decides by, if that can be missing. */
+/** Finds the rule of a mode, if it can be missing. */
 const FIND = {
   condition: (session, id) => session.condition(id),
   project: (session, id) => session.project(id),
 };
 
-/** The view; `[kind, id]` and `query` are what it starts with. Without them, it shows what it showed last. */
+/** The view; `[kind, id]` and `query` are its first state. Without them, it shows the last one. */
 export function preview(session, [kind, id] = [], query) {
   const { memory } = session;
   const last = memory.get("preview") ?? { mode: "condition", states: {} };
   const panes = h("div", { class: "panes" });
   let mode;
-  /** The id of what the mode shows, or would show. */
+  /** The id of the rule that the mode shows, or would show. */
   let shownId;
   let chosen = Object.hasOwn(MODES, kind) ? kind : last.mode;
   let isGuided = session.conditions().length === 0 && session.projects().length === 0;
@@ -40,14 +40,14 @@ export function preview(session, [kind, id] = [], query) {
   let isOpen = true;
   let hash = location.hash;
 
-  /** Browsers allow only so many changes of the address in a time. A link that was just followed has its own. */
+  /** Browsers limit changes of the address. A link just followed has its own. */
   const showAddress = debounce(ADDRESS_MS, () => {
     if (!isOpen || location.hash !== hash) return;
     history.replaceState(history.state, "", address);
     hash = location.hash;
   });
 
-  /** Keeps what a mode shows, and names it in the address without a new entry in the browser's history. */
+  /** Keeps the state of a mode, and puts it into the address without a new entry in the browser's history. */
   const remember = (name) => (shown, state) => {
     shownId = shown;
     const { draft, projectDraft, ...rest } = state;
@@ -73,7 +73,7 @@ export function preview(session, [kind, id] = [], query) {
     mode.refresh();
   };
 
-  /** The draft of a condition that is missing, from the address or kept, becomes that of a new one, if there is no other. */
+  /** The draft of a missing condition, from the address or memory, becomes that of a new one, if there is no other. */
   const becomesNew = (given) => {
     const draft = given ? { ...given, tests: undefined } : memory.get(draftKey(shownId));
     if (chosen !== "condition" || draft === undefined || memory.get(draftKey())) return false;
@@ -85,7 +85,7 @@ export function preview(session, [kind, id] = [], query) {
 
   const isMissing = (id = shownId) => id !== undefined && chosen in FIND && !FIND[chosen](session, id);
 
-  /** Says that there is nothing to decide by, in place of another rule's decision. */
+  /** Says that the rule is missing, instead of showing another rule's decision. */
   const showMissing = () => {
     mode = undefined;
     const name = chosen;
@@ -95,7 +95,7 @@ export function preview(session, [kind, id] = [], query) {
     panes.replaceChildren(h("section", { class: "empty-state", role: "status" }, icon("alert"), title, why, historyOfDeleted(`${name}s`, [shownId]), another));
   };
 
-  /** Shows what the address names, or else what was shown last, if that is still there. */
+  /** Shows the rule in the address, or else the last one, if it still exists. */
   const begin = () => {
     const kept = last.states[chosen] ?? {};
     const keptId = isMissing(kept.id) ? undefined : kept.id;

@@ -1,6 +1,6 @@
 /**
- * A change of a project that is tried in Preview without saving it: its form, which is made when it is opened, and what can be
- * done with the draft. The editor goes on with the same draft.
+ * A change of a project that is tried in Preview without saving: its form, made when it is opened, and the actions on the
+ * draft. The editor continues with the same draft.
  */
 
 import { Catalog } from "../../js/src/index.js";
@@ -10,12 +10,12 @@ import { attempt } from "./decision.js";
 import { draftKey, projectFields } from "./project-fields.js";
 import { projectChanges } from "./rule-changes.js";
 
-/** With very many values, the draft is read once typing pauses. */
+/** With very many values, the draft is only read when typing pauses. */
 const PAUSE_MS = 250;
 
 /**
- * The form. `onchange` is called when the draft has changed, and `onsave` when it is to be reviewed and saved. `show` takes the
- * stored project, undefined when there is none, and whether the user may save it.
+ * The form. `onchange` is called when the draft has changed, and `onsave` to review and save it. `show` takes the stored
+ * project, if any, and whether the user may save it.
  */
 export function projectDraft(session, { onchange, onsave }) {
   const { memory } = session;
@@ -30,12 +30,12 @@ export function projectDraft(session, { onchange, onsave }) {
   const summary = h("summary", {}, "Try a change");
   const element = h("details", { class: "draft", ontoggle: () => element.open && !isFilled && fill() }, summary, h("div", { class: "stack" }, fields.element, actions));
   let stored;
-  /** The draft, as it is kept; undefined without one. And the catalog that has only it. */
+  /** The draft, as it is kept; undefined without one. And the catalog with only the draft. */
   let draft;
   let catalog;
   let isFilled = false;
 
-  /** Fills the form with the draft or what is stored. A form that nobody has opened is not made: it may be a long one. */
+  /** Fills the form with the draft or the stored project. An unopened form is not made: it may be long. */
   function fill() {
     take(stored && memory.get(draftKey(stored.projectId)));
     isFilled = stored !== undefined && (element.open || draft !== undefined);
@@ -51,7 +51,7 @@ export function projectDraft(session, { onchange, onsave }) {
     actions.hidden = draft === undefined;
   }
 
-  /** Keeps what the form has as the draft, with the tests that were changed in the editor, if it differs from what is stored. */
+  /** Keeps the form's content as the draft, with the tests changed in the editor, if it differs from the stored project. */
   function read() {
     if (!isFilled || !element.isConnected) return;
     const value = fields.value();
@@ -65,12 +65,12 @@ export function projectDraft(session, { onchange, onsave }) {
     onchange();
   }
   const readLater = debounce(PAUSE_MS, read);
-  // What removes a rule or a value is a click.
+  // Rules and values are removed by clicks.
   for (const type of ["input", "change", "click"]) fields.element.addEventListener(type, () => (isLong(draft ?? stored) ? readLater() : read()));
 
   return {
     element,
-    /** The draft that is shown, and the catalog that decides by it, or why there is none; undefined without a draft. */
+    /** The current draft, and the catalog that decides by it, or why there is none; undefined without a draft. */
     draft: () => draft && { project: draft, catalog },
     show(project, { maySave }) {
       const isSame = project === stored && draft === (project && memory.get(draftKey(project.projectId)));
@@ -80,7 +80,7 @@ export function projectDraft(session, { onchange, onsave }) {
       save.hidden = !maySave;
       if (!isSame) fill();
     },
-    /** Shows one of the rules in the form, by its position. */
+    /** Shows a rule in the form, by its position. */
     focus(at) {
       element.open = true;
       fields.placeOf(`$.restrictions[${at}]`)?.element.querySelector("select").focus();

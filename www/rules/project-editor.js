@@ -20,8 +20,8 @@ import { projectName } from "./wording.js";
 export const projectPath = (id) => `/api/v1/projects/${encodeURIComponent(id)}`;
 
 /**
- * Edits a project, or creates one; a new one starts with `given`, and one that exists with its rule `at` this place, if any.
- * `restored` says that `given` is an earlier version, which is reviewed at once, and `isTried` that Preview shows the draft.
+ * Edits a project, or creates one. A new one starts with `given`; an existing one with its rule `at` this position, if any.
+ * `restored` means that `given` is an earlier version, which is reviewed at once, and `isTried` that Preview shows the draft.
  */
 export async function editProject(session, project, { given, restored, at, isTried = false } = {}) {
   const { memory } = session;
@@ -47,7 +47,7 @@ export async function editProject(session, project, { given, restored, at, isTri
     return { before: of(theirs ?? stored?.body) ?? null, after: of(value) };
   };
   const effects = whatIf(session, () => documents(fields.value()));
-  // What removes a rule or a value is a click.
+  // Rules and values are removed by clicks.
   for (const type of ["input", "change", "click"]) fields.element.addEventListener(type, effects.refresh);
   const startOver = () => {
     note.remove();
@@ -98,7 +98,7 @@ export async function editProject(session, project, { given, restored, at, isTri
 /** Lets the browser draw: with 100,000 values, each part of a review takes a while. */
 const pause = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Fails with the faults that the host would find. */
+/** Throws the faults that the host would find. */
 async function checkProject(project) {
   try {
     await call("check", project, { isApart: isLong(project) });

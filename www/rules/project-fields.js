@@ -7,7 +7,7 @@ import { faultText } from "../shared/faults.js";
 import { keeping, restrictionFields } from "./restriction-fields.js";
 import { ruleLabel } from "./rule-changes.js";
 
-/** Where the draft of a project is kept; without an id, that of a new one. */
+/** The key of a project's draft; without an id, that of a new one. */
 export const draftKey = (id = "") => `project:${id}`;
 
 /** The form; `show` fills it, `value` reads it, and `placeOf` returns the line of the rule that a path is about. */
@@ -27,13 +27,13 @@ export function projectFields() {
   let readName;
   return {
     element: h("div", { class: "stack" }, nameField, h("div", { class: "stack tight" }, h("h3", {}, "Rules"), rules, add)),
-    /** Fills the form; what is changed is counted against the project that is `stored`. */
+    /** Fills the form; changes are counted against the `stored` project. */
     show(project, stored = project) {
       readName = keeping(name, project.name ?? "");
       const left = [...stored.restrictions];
       rules.replaceChildren(...project.restrictions.map((rule) => restrictionFields(rule, takeStored(left, rule))));
     },
-    /** Has the form begin with one of its rules when it is opened. */
+    /** Makes the form start with one of its rules when it is opened. */
     beginAt: (at) => rules.children[at]?.querySelector("select").setAttribute("autofocus", ""),
     value: () => ({ ...(readName() !== "" && { name: readName() }), restrictions: [...rules.children].map((rule) => rule.read()) }),
     placeOf(path) {
@@ -41,7 +41,7 @@ export function projectFields() {
       const line = rules.children[at];
       return line && { name: `Rule ${Number(at) + 1}: ${ruleLabel(line.read())}`, element: line };
     },
-    /** Shows faults at their fields; returns whether every fault has one. */
+    /** Shows faults at their fields; returns true if every fault has one. */
     showFaults(faults) {
       let placed = 0;
       for (const rule of rules.children) rule.showFault();
@@ -57,7 +57,7 @@ export function projectFields() {
   };
 }
 
-/** The values of the stored rule that checks the same thing; a rule is the stored one of one rule only. */
+/** The values of the stored rule that checks the same thing; each stored rule is used once. */
 function takeStored(left, { type, propertyName }) {
   const at = left.findIndex((rule) => rule.type === type && rule.propertyName === propertyName);
   const [{ allowedValues, deniedValues, itemIds } = {}] = at < 0 ? [] : left.splice(at, 1);

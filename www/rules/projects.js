@@ -1,5 +1,5 @@
 /**
- * Projects: the list, from which they are created, changed and deleted.
+ * The list of projects, in which they are created, changed and deleted.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -25,7 +25,6 @@ const LIST = "projects";
 
 const DELETED = { noun: "project", groups: [{ path: "/api/v1/deleted-projects", args: [] }] };
 
-/** The view. */
 export function projects(session, rest = [], query) {
   const marks = import("./failing.js").then(({ failingMarks }) => failingMarks(session));
   const view = list({
@@ -50,20 +49,20 @@ export function projects(session, rest = [], query) {
   return withHistory(view, { session, list: LIST, rest, subjectOf: (id) => historyOf(session, id), deleted: () => DELETED });
 }
 
-/** The history of a project; one that is deleted is created again. */
+/** The history of a project; a deleted one is created again. */
 function historyOf(session, projectId) {
   const project = session.project(projectId);
   const restore = ({ document, at }) => editProject(session, session.project(projectId), { given: document, restored: restoredText({ at }) });
   return { kind: "project", name: project ? isolated(projectName(project)) : projectId, path: projectPath(projectId), mayRestore: () => session.may(WRITE), restore };
 }
 
-/** What the filter searches: the names, the rules, and every value in their lists. */
+/** The text that the filter searches: the names, the rules, and every value in their lists. */
 function searched(project) {
   const values = project.restrictions.flatMap((rule) => [restrictionText(rule), ...valuesOf(rule)]);
   return [projectName(project), project.projectId, ...values].join("\n");
 }
 
-/** Where the lists of a project have what was sought, for those that its rules do not show. */
+/** The matches in a project's lists that its rules do not show. */
 function findings({ restrictions }, sought) {
   if (sought === "") return [];
   return restrictions.flatMap((rule) => {

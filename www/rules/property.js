@@ -1,6 +1,6 @@
 /**
- * The value of an item's property: a text, yes or no, or a number, since the text “true” is another value than yes. The
- * values that a rule names are offered as they are.
+ * The value of an item's property: a text, yes or no, or a number, because the text “true” is not the value yes. The values
+ * that a rule names are offered as they are.
  */
 
 import { h } from "../shared/dom.js";
@@ -8,15 +8,15 @@ import { valueText } from "../shared/messages.js";
 
 const KINDS = [["text", "text"], ["flag", "yes or no"], ["number", "number"]];
 
-/** So many values are offered beside the field; more of them as suggestions. */
+/** The most values offered beside the field; others are suggestions. */
 const MAX_CHIPS = 6;
 
 /** The kind of a value. */
 const kindOf = (value) => ({ boolean: "flag", number: "number" })[typeof value] ?? "text";
 
 /**
- * The control. `known` are the values that rules name, `given` the value that it starts with (undefined: not set), and
- * `name` the name of the control. `read` returns the value, or undefined while there is none, and `enter` enters one.
+ * The control. `known` are the values that rules name, `given` the first value (undefined: not set), and `name` its name.
+ * `read` returns the value, undefined without one, and `enter` enters one.
  */
 export function propertyValue({ known = [], given, name, onchange }) {
   const onlyFlags = known.length > 0 && known.every((value) => typeof value === "boolean");

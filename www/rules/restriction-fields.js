@@ -1,6 +1,6 @@
 /**
- * The fields of one rule of a project. What is not changed is saved as it was, also values with spaces at their ends or
- * with line breaks, which a field of lines cannot show.
+ * The fields of one rule of a project. Unchanged values are saved as they were, even with spaces at their ends or line breaks,
+ * which a field of lines cannot show.
  */
 
 import { button, field, h } from "../shared/dom.js";
@@ -17,7 +17,7 @@ const TYPES = [
   ["BLACKLISTEDITEMS", "Never these items"],
 ];
 
-/** What a rule without values does. */
+/** The effect of a rule without values. */
 const EMPTY = {
   WHITELIST: "This rule has no values: with it alone, nothing may be bought.",
   BLACKLIST: "This rule has no values: it forbids nothing.",
@@ -25,7 +25,7 @@ const EMPTY = {
   BLACKLISTEDITEMS: "This rule has no item ids: it forbids nothing.",
 };
 
-/** Fills a field, and returns a function that reads it: as it was given until it is changed, and trimmed then. */
+/** Fills a field, and returns a function that reads it: as given until it is changed, and trimmed then. */
 export function keeping(input, given) {
   input.value = given;
   const shown = input.value;
@@ -34,7 +34,7 @@ export function keeping(input, given) {
 
 const isOfItems = (type) => type.endsWith("ITEMS");
 
-/** The fields, as a line of the list; `stored` are the values of the rule that is in force. `read` returns the restriction. */
+/** The fields, as a line of the list; `stored` are the values of the rule in force. `read` returns the restriction. */
 export function restrictionFields(restriction, stored = []) {
   const type = h("select", { "aria-label": "Type of rule", onchange: show }, TYPES.map(([value, text]) => h("option", { value }, text)));
   type.value = restriction.type;
@@ -107,7 +107,7 @@ export function restrictionFields(restriction, stored = []) {
   return line;
 }
 
-/** Which of the values a fault is about, if it is about one. */
+/** The value that a fault is about, if any. */
 function whichText({ path }, values) {
   const [, at] = /\[(\d+)\]$/.exec(path.replace(/^\$\.restrictions\[\d+\]/, "")) ?? [];
   const value = values[at];
@@ -121,7 +121,7 @@ function removeLine(line) {
   focused?.focus();
 }
 
-/** What would surprise: no values at all, one that is there twice, and spaces that cannot be seen. */
+/** Surprises: no values, one that occurs twice, and invisible spaces. */
 function warnings(type, values, isLines) {
   if (type === "BOOLEAN") return [];
   if (values.length === 0) return [EMPTY[type]];

@@ -1,5 +1,5 @@
 /**
- * What changes between two versions of a condition or of a project.
+ * The changes between two versions of a condition or a project.
  */
 
 import { change, listChange, shownValues } from "../shared/difference.js";
@@ -10,7 +10,9 @@ const ORDER = "Order of the rules or values";
 
 const REQUIRES = { AGE_RESTRICTION: "an age", LICENSE_REQUIREMENT: "a license" };
 
-/** What changes between two versions of a condition and its tests: `[{ label, removed, added }]`. Without `before`, it is new. */
+/**
+ * The changes between two versions of a condition and its tests: `[{ label, removed, added }]`. Without `before`, it is new.
+ */
 export function conditionChanges(before, after) {
   const changes = [
     change("Id", before?.id, after.id ?? before?.id),
@@ -22,7 +24,7 @@ export function conditionChanges(before, after) {
   return changes.filter(Boolean);
 }
 
-/** What changes between two versions of a project and its tests. */
+/** The changes between two versions of a project and its tests. */
 export function projectChanges(before, after) {
   const old = before?.restrictions ?? [];
   const pairs = paired(old, after.restrictions);
@@ -36,10 +38,10 @@ export function projectChanges(before, after) {
   return [{ label: ORDER, removed: ["as it was"], added: ["as in the form"] }];
 }
 
-/** Whether two versions of a project are the same but for the order of rules and values, which decides nothing. */
+/** True if two versions of a project differ at most in the order of rules and values, which decides nothing. */
 export const isSameProject = (one, other) => projectChanges(one, other).every(({ label }) => label === ORDER);
 
-/** Each rule of `after` with the one of `before` that it was: the same one, or else one that checks the same thing. */
+/** Each rule of `after` with its predecessor in `before`: the same rule, or else one that checks the same thing. */
 function paired(before, after) {
   const left = new Set(before);
   const take = (isSame) => {
@@ -52,7 +54,7 @@ function paired(before, after) {
   return after.map((rule, at) => [same[at] ?? take((each) => each.type === rule.type && each.propertyName === rule.propertyName), rule]);
 }
 
-/** What changes in one rule; without `before` it is new, without `after` it is removed. */
+/** The changes in one rule; without `before` it is new, without `after` it is removed. */
 function ruleChanges(before, after) {
   const label = ruleLabel(after ?? before);
   const [old, now] = [before, after].map((rule) => rule && listed(rule));
@@ -70,7 +72,7 @@ function ruleChanges(before, after) {
 /** The values that a rule names. */
 const listed = ({ allowedValues, deniedValues, itemIds, value }) => allowedValues ?? deniedValues ?? itemIds ?? [value];
 
-/** What a rule checks, without its values. */
+/** The checked property of a rule, without its values. */
 export function ruleLabel({ type, propertyName = "" }) {
   const property = isolated(propertyName);
   const labels = {

@@ -1,7 +1,7 @@
 /**
- * What is said about a rule while it is edited: what the module finds wrong with it, and how its tests do. It adds both to the
- * form of a condition or a project, and the tests to the form's value. Saving a rule with tests that fail is offered by the
- * review alone, which names them.
+ * The checks of an edited rule: the module's findings, and the results of its tests. They are added to the form of a condition
+ * or a project, and the tests to the form's value. Only the review, which names failing tests, offers to save a rule with
+ * them.
  */
 
 import { TillgateError, findings, runTests } from "../../js/src/index.js";
@@ -18,7 +18,7 @@ import { expectedText, licenseIds } from "./test-wording.js";
 
 const PAUSE_MS = 150;
 
-/** Rules with more values than this are looked at on demand only: it would be noticed while typing. */
+/** Rules with more values are checked on demand only: typing would slow down. */
 const MAX_VALUES = 10_000;
 
 const LARGE = "With so many values, mistakes are not looked for while you type.";
@@ -27,8 +27,8 @@ const LARGE = "With so many values, mistakes are not looked for while you type."
 const TENANTS_FAILING = "Tillgate-Failing-Tests";
 
 /**
- * The checks of a condition. `scopeOf` returns the scope of a value, `stored` the stored condition, and `id` is its id,
- * undefined for a new one.
+ * The checks of a condition. `scopeOf` returns the scope of a value, `stored` the stored condition; `id` is undefined for a
+ * new one.
  */
 export function conditionChecks(session, fields, { id, scopeOf, stored }) {
   const documentOf = (value) => {
@@ -45,7 +45,7 @@ export function conditionChecks(session, fields, { id, scopeOf, stored }) {
   return new RuleChecks(session, fields, { stored, documentOf, addressOf: id !== undefined && addressOf });
 }
 
-/** The checks of a project with an id; `stored` returns the stored project. Rules that have no property yet are left out. */
+/** The checks of a project with an id; `stored` returns the stored project. Rules without a property are left out. */
 export function projectChecks(session, fields, { id, stored }) {
   const documentOf = (value) => {
     const lines = [...value.restrictions.keys()].filter((at) => value.restrictions[at].propertyName !== "");
@@ -64,11 +64,11 @@ class RuleChecks {
   #list;
   #large = h("p", { class: "hint", hidden: true }, `${LARGE} `, button("Look now", { class: "link", onclick: () => this.#look({ isAsked: true }) }));
   #isLarge = false;
-  /** The document that was looked at last, as a text. */
+  /** The document that was checked last, as a text. */
   #looked;
-  /** What was reviewed, as a text, and the tests of it that fail. */
+  /** The reviewed rule, as a text, and its failing tests. */
   #reviewed = { failures: [] };
-  /** What the host has refused, as a text, and which tests it says fail. */
+  /** The rule that the host refused, as a text, and the tests that it says fail. */
   #refused;
 
   constructor(session, form, subject) {
@@ -80,7 +80,7 @@ class RuleChecks {
     this.#pane = findingsPane((path) => form.placeOf(path));
     this.#list = testList({ onchange: later, onopen: subject.addressOf ? open : undefined });
     const element = h("div", { class: "stack" }, this.#pane.elements, this.#large, form.element);
-    // What a button of the form does may change the rule; a click elsewhere, such as on a finding, does not.
+    // A button of the form may change the rule; a click elsewhere, such as on a finding, does not.
     const onevent = ({ type, target }) => (type !== "click" || target.closest("button")) && later();
     for (const type of ["input", "change", "click"]) form.element.addEventListener(type, onevent);
     const show = (value, options) => {
@@ -88,19 +88,19 @@ class RuleChecks {
       this.#list.show(value.tests ?? this.#storedTests());
       later();
     };
-    /** The form, which holds the tests too. */
+    /** The form, including the tests. */
     this.fields = { ...form, element, show, value: () => ({ ...form.value(), ...this.#tests() }) };
-    /** The list of tests, which stands below all else. */
+    /** The list of tests, at the very end. */
     this.tests = this.#list.element;
   }
 
-  /** What is kept of a value as a draft: without the tests unless they were changed, since others may add some. */
+  /** The part of a value to keep as a draft: without unchanged tests, because others may add some. */
   kept({ tests, ...rule }) {
     const isSame = tests === undefined || JSON.stringify(tests) === JSON.stringify(this.#storedTests());
     return isSame ? rule : { ...rule, tests };
   }
 
-  /** Adds to a review which tests would fail, and that nothing could be allowed; false when a test has a fault. */
+  /** Adds failing tests, and that nothing could be allowed, to a review; false if a test has a fault. */
   review(element) {
     if (!this.#list.check()) return false;
     const value = this.fields.value();
@@ -112,13 +112,13 @@ class RuleChecks {
     return element;
   }
 
-  /** The text of the button that saves what was reviewed. */
+  /** The text of the button that saves the reviewed rule. */
   action() {
     const { failures } = this.#reviewed;
     return failures.length > 0 ? saveAlthough(failures) : "Save";
   }
 
-  /** What is asked before a rule that fails tests is saved; undefined when none fails. */
+  /** The question before a rule that fails tests is saved; undefined if none fails. */
   question() {
     const { failures } = this.#reviewed;
     if (failures.length === 0) return undefined;
@@ -128,7 +128,7 @@ class RuleChecks {
     return [`${saveAlthough(failures)}?`, `The rule does not decide as ${expected}. Its history will say that it was saved all the same.`, "Save anyway"];
   }
 
-  /** Writes the rule. Tests that fail are accepted if the review has said which, and are reviewed otherwise. */
+  /** Writes the rule. Failing tests are accepted if the review named them, and are reviewed otherwise. */
   async write(path, body, version, reason) {
     const text = JSON.stringify(this.fields.value());
     const isAccepted = this.#reviewed.failures.length > 0 && this.#reviewed.text === text;
@@ -167,24 +167,24 @@ class RuleChecks {
     this.#looked = text;
     this.#list.check();
     this.#pane.show(this.#find(value));
-    // In a task of its own, so that the browser can draw and take input between the two.
+    // In its own task, so that the browser can draw and take input in between.
     setTimeout(() => text === this.#looked && this.#list.showResult(this.#run(value)));
   }
 
-  /** What is found wrong with a value; nothing while it is not complete. */
+  /** The findings about a value; none while it is incomplete. */
   #find(value) {
     const { document, pathOf = (path) => path } = this.#subject.documentOf(value);
     const found = unlessRefused(() => findings(document)) ?? [];
     return found.map(({ places, ...finding }) => ({ ...finding, places: places.map(pathOf) }));
   }
 
-  /** How the tests of a value do; undefined while it is not complete. */
+  /** The test results of a value; undefined while it is incomplete. */
   #run(value) {
     if ((value.tests ?? []).length === 0) return { passed: 0, failed: [] };
     return unlessRefused(() => runTests(this.#subject.documentOf(value).document));
   }
 
-  /** The tests of a value that fail, each with what it says of it: those that the host has found, or else the module here. */
+  /** The failing tests of a value, each with its result: from the host, or else from the module here. */
   #failures(value) {
     if (this.#refused?.text === JSON.stringify(value)) {
       const found = this.#refused.indexes.map((at) => value.tests?.[at]).filter(Boolean);
@@ -193,7 +193,7 @@ class RuleChecks {
     return (this.#run(value)?.failed ?? []).map((failed) => ({ name: failed.name, said: failureText(failed) }));
   }
 
-  /** Shows in Preview what a test asks. What was typed is kept as a draft. */
+  /** Shows a test's request in Preview. The input is kept as a draft. */
   #open({ request }) {
     this.fields.element.closest("dialog").close("kept");
     location.hash = this.#subject.addressOf(request);
@@ -202,7 +202,7 @@ class RuleChecks {
 
 const saveAlthough = ({ length }) => `Save although ${counted(length, "test")} ${length === 1 ? "fails" : "fail"}`;
 
-/** The tests that fail, as a part of a review. */
+/** The failing tests, as a part of a review. */
 const failing = (failures) =>
   h(
     "section",
@@ -211,13 +211,13 @@ const failing = (failures) =>
     h("ul", {}, failures.map(({ name, said }) => h("li", {}, h("b", { dir: "auto" }, name), h("p", {}, said)))),
   );
 
-/** Whether the host has refused a rule because of its tests. */
+/** True if the host refused a rule because of its tests. */
 export const isOfTests = ({ code }) => code === "tests_failed";
 
-/** Which tests failed then, by their position. */
+/** The positions of the tests that failed. */
 export const failingIndexes = ({ faults }) => faults.map(({ path }) => Number(/^\$\.tests\[(\d+)\]/.exec(path)[1]));
 
-/** What a call of the module returns; undefined when it refuses what it is given, which is not complete then. */
+/** The result of a call of the module; undefined if it refuses the input, which is then incomplete. */
 function unlessRefused(call) {
   try {
     return call();

@@ -1,6 +1,6 @@
 /**
- * The history of a condition or a project: a time line of who changed it, when, and what, the newest first. An earlier version
- * can be chosen, to be restored.
+ * The history of a condition or a project: a timeline of who changed it, when, and how, the newest first. An earlier version
+ * can be chosen, to restore it.
  */
 
 import { changeList } from "../shared/difference.js";
@@ -16,11 +16,11 @@ import { historyCsv } from "./history-csv.js";
 import { conditionChanges, projectChanges } from "./rule-changes.js";
 import { conditionText, projectName, restrictionText } from "./wording.js";
 
-/** So many changes are read at once, and so many differences of one are shown. */
+/** The most changes read at once, and the most differences shown of one. */
 const AT_ONCE = 20;
 const MAX_SHOWN = 12;
 
-/** What changes between two versions, what a version says, and how it is called. */
+/** The changes between two versions, the text of a version, and its name. */
 const KINDS = {
   condition: { nameOf: ({ id }) => id, changes: conditionChanges, text: (condition) => `${conditionText(condition)}${condition.enabled ? "" : ", but it is switched off"}` },
   project: { nameOf: (project) => isolated(projectName(project)), changes: projectChanges, text: projectText },
@@ -35,9 +35,8 @@ function projectText({ name, restrictions }) {
 }
 
 /**
- * Opens the time line and returns the version that the user chooses to restore, `{ document, at }`, or undefined. `path` is
- * where the host has the rule, `kind` a condition or a project, `mayRestore` says whether a version can be chosen. An abort of
- * `signal` closes it.
+ * Opens the timeline and returns the version that the user chooses to restore, `{ document, at }`, or undefined. `path` is the
+ * rule's path on the host, `kind` a condition or a project, and `mayRestore` allows a choice. An abort of `signal` closes it.
  */
 export const openHistory = (session, subject, signal) => new RuleHistory(session, subject).open(signal);
 
@@ -47,13 +46,13 @@ class RuleHistory {
   #kind;
   #mayRestore;
   #noun;
-  /** Where the next page begins, what is in force now, and the item that was drawn last. */
+  /** The start of the next page, the version in force, and the item drawn last. */
   #next;
   #now;
   #last;
   #chosen;
   #people = new People();
-  /** All changes that were read. */
+  /** All changes read so far. */
   #items = [];
   #save = button("Download as CSV", { class: "plain", hidden: true, onclick: () => this.#download() });
   #moments = h("ol", { class: "moments" });
@@ -101,7 +100,7 @@ class RuleHistory {
   #draw({ items, next }) {
     const isFirst = this.#last === undefined;
     if (isFirst) this.#now = items[0]?.after ?? undefined;
-    // One that is deleted has its name here alone.
+    // A deleted rule has its name only here.
     const newest = isFirst && items.map(({ before, after }) => after ?? before).find(Boolean);
     if (newest) this.#title.textContent = `History of ${this.#kind.nameOf(newest)}`;
     const drawn = items.map((item, at) => this.#moment(item, isFirst && at === 0));
@@ -114,7 +113,7 @@ class RuleHistory {
     this.#more.textContent = "Show earlier changes";
     this.#more.hidden = next === undefined;
     this.#moments.append(...drawn);
-    // The button is gone that had the focus.
+    // The button that had the focus is gone.
     if (!isFirst && this.#more.hidden) drawn[0]?.focus();
   }
 
@@ -136,7 +135,7 @@ class RuleHistory {
     );
   }
 
-  /** What a change has changed. A version that is not kept leaves that open. */
+  /** The content of a change, unknown if a version is not kept. */
   #whatChanged({ action, before, after, documentsKept }) {
     const { changes, text } = this.#kind;
     const said = (sentence) => h("p", { class: "moment-text" }, sentence);
@@ -153,13 +152,13 @@ class RuleHistory {
     return h("div", { class: "stack tight" }, changeList(found.slice(0, MAX_SHOWN)), more);
   }
 
-  /** The version that was there before the first change of which there is a history. */
+  /** The version before the first recorded change. */
   #beginning({ before, at }) {
     const text = h("p", { class: "moment-text" }, `${this.#kind.text(before)}.`);
     return h("li", { class: "moment", tabindex: "-1" }, h("div", { class: "moment-head" }, h("h3", {}, "Before that")), text, this.#offer(before, at, false));
   }
 
-  /** Restores a version, unless that is the one in force. */
+  /** Restores a version, unless it is the one in force. */
   #offer(document, at, isNewest) {
     const tag = (text) => h("p", {}, h("span", { class: "tag" }, icon("check"), text));
     if (isNewest) return tag("As it is now");

@@ -1,6 +1,6 @@
 /**
- * The tests of a rule in its editor: what each asks and expects, and whether what is typed still decides so. They can be
- * renamed and removed here; a new one is kept from Preview.
+ * The tests of a rule in its editor: what each asks and expects, and whether the current input still decides so. They can be
+ * renamed and removed here; Preview adds new ones.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -14,7 +14,7 @@ let tests = 0;
 const HOW = "To be told when a change decides something otherwise, decide it in Preview and choose “Keep this as a test” there.";
 const NOT_RUN = "They are run once the rule is complete.";
 
-/** How a test has done: its tone, its image, and what screen readers say of it. */
+/** The results of a test: the tone, the image, and the text for screen readers. */
 const OUTCOMES = {
   passed: { tone: "allow", image: "check", said: "Passes" },
   failed: { tone: "deny", image: "stop", said: "Fails" },
@@ -22,9 +22,9 @@ const OUTCOMES = {
 };
 
 /**
- * The list. `show` shows tests, `value` reads them, and `showResult` how they have done, `{ failed }`, or nothing when they
- * could not be run. `check` shows names that are not unique, and returns whether all are. `onchange` is called when a test is
- * renamed or removed, and `onopen` gets one that is to be seen in Preview; without it, none can be.
+ * The list. `show` shows tests, `value` reads them, and `showResult` shows their results, `{ failed }`, or nothing if they
+ * could not be run. `check` shows names that are not unique, and returns true if all are. `onchange` is called when a test is
+ * renamed or removed, and `onopen` gets one to show in Preview; without it, none can be shown.
  */
 export function testList({ onchange, onopen }) {
   const status = h("p", { class: "hint", role: "status" });
@@ -66,7 +66,7 @@ export function testList({ onchange, onopen }) {
   };
 }
 
-/** How many tests fail and pass. */
+/** The number of tests that fail and pass. */
 function resultText(count, failed) {
   if (failed === 0) return count === 1 ? "The test passes." : `All ${counted(count, "test")} pass.`;
   const passed = count - failed;
@@ -85,7 +85,7 @@ function testRow(test, { onchange, onremove, onopen }) {
   const about = h("p", { class: "hint" }, `${askedText(test.request)}: ${expectedText(test.expect)}`);
   const row = h("li", { class: "test" }, dot, name, h("div", { class: "test-actions" }, open, removeRow), h("div", { class: "test-about", id }, fault, about, failure));
   const shown = name.value;
-  // A name cannot be empty: then it stays as it was.
+  // An empty name means the old one.
   row.read = () => ({ ...test, name: name.value === shown ? test.name : name.value.trim() || test.name });
   row.showFault = (isRepeated) => {
     fault.textContent = isRepeated ? "Another test has this name." : "";
@@ -104,7 +104,7 @@ function testRow(test, { onchange, onremove, onopen }) {
   return row;
 }
 
-/** What a test that fails expected, and what is decided. */
+/** The expectation of a failing test, and the decision. */
 export function failureText(failed) {
   const [expected, actual] = failureTexts(failed);
   return `Expected: ${expected}. Is: ${actual}.`;

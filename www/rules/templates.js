@@ -1,5 +1,5 @@
 /**
- * What a tenant without rules starts from: three templates, each of which opens the dialog of a new rule or project.
+ * The start of a tenant without rules: three templates, each of which opens the dialog of a new rule or project.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -24,13 +24,13 @@ const PROJECT = {
   },
 };
 
-/** The templates of conditions as buttons; undefined when the user may not create one. */
+/** The templates of conditions as buttons; undefined if the user may not create one. */
 export function conditionTemplates(session) {
   if (!session.may("ecs.condition.write")) return undefined;
   return templates(CONDITIONS.map((each) => template(each, () => editCondition(session, undefined, { given: each.given, isNew: true }))));
 }
 
-/** The template of a project as a button; undefined when the user may not create one. */
+/** The template of a project as a button; undefined if the user may not create one. */
 export function projectTemplates(session) {
   if (!session.may("crs.project.write")) return undefined;
   return templates([template(PROJECT, () => editProject(session, undefined, { given: PROJECT.given }))]);

@@ -1,12 +1,12 @@
 /**
- * What changes between two versions of the tests of a rule.
+ * The changes between two versions of a rule's tests.
  */
 
 import { change, shownValues } from "../shared/difference.js";
 import { isolated } from "../shared/locale.js";
 import { askedText, expectedText } from "./test-wording.js";
 
-/** The changes: which tests were added and removed, which have another name, and which ask or expect something else. */
+/** The changes: tests that were added, removed or renamed, and those that ask or expect something else. */
 export function testChanges(before = [], after = []) {
   const left = new Set(before);
   const take = (of) => (test) => {
@@ -14,7 +14,7 @@ export function testChanges(before = [], after = []) {
     left.delete(found);
     return found;
   };
-  // A test is the same one if nothing of it has changed, or else what it asks and expects, or else its name.
+  // A test is the same if nothing of it changed, or else if it asks and expects the same, or else if it has the same name.
   const pairs = new Map(after.map((test) => [test, undefined]));
   for (const of of [JSON.stringify, contentOf, ({ name }) => name]) {
     for (const [test, found] of pairs) if (found === undefined) pairs.set(test, take(of)(test));

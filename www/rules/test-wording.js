@@ -1,5 +1,5 @@
 /**
- * The words of a rule's tests: what a test asks, what it expects, and what is decided instead.
+ * The words of a rule's tests: what a test asks, what it expects, and the actual decision.
  */
 
 import { describe } from "../../js/src/index.js";
@@ -8,16 +8,16 @@ import { valueText } from "../shared/messages.js";
 import { ANY_ITEM } from "./item.js";
 import { DECISIONS } from "./wording.js";
 
-/** A test that a condition in force cannot decide, because there is none. */
+/** The result of a test without a condition in force. */
 const NOT_FOUND = "No decision, because the rule is not in force";
 
-/** What a test asks: the item, and for a condition the customer. */
+/** The request of a test: the item, and for a condition the customer. */
 export function askedText({ item, context }) {
   const texts = [item.id === ANY_ITEM ? "" : isolated(item.id), ...propertyTexts(item), context ? customerText(context) : ""];
   return texts.filter((text) => text !== "").join(", ") || "an item without properties";
 }
 
-/** A name for a test: what is asked and decided. The id of an item decides nothing about a condition. */
+/** A name for a test: the request and the decision. An item's id decides nothing about a condition. */
 export function defaultName(request, decision) {
   const asked = request.context ? customerText(request.context) : askedText(request);
   return `${withoutIsolates(asked)}: ${DECISIONS[decision].title.toLowerCase()}`;
@@ -26,7 +26,7 @@ export function defaultName(request, decision) {
 /** What a test expects, in short. */
 export const expectedText = ({ decision }) => DECISIONS[decision].title;
 
-/** What a test that fails expected, and what is decided: `[expected, actual]`. Reasons are named when only they differ. */
+/** The expectation of a failing test, and the decision: `[expected, actual]`. Reasons are named if only they differ. */
 export function failureTexts({ expected, actual }) {
   const isAbout = expected.decision === actual.decision ? "reasons" : "decision";
   return [expected, actual].map((each) => (isAbout === "reasons" ? withReasons(each) : decisionText(each)));

@@ -1,25 +1,25 @@
 /**
- * The values that a rule names, in its form: few as lines of a field, with those beside it that cannot be a line, and many as a
- * long list, which is loaded when it is first needed. What is not changed is read as it was given.
+ * The values of a rule in its form: a few as lines of a field, with those beside it that cannot be a line, and many as a long
+ * list, which is loaded on first use. Unchanged values are read as given.
  */
 
 import { button, field, h, notify } from "../shared/dom.js";
 import { counted, valueText } from "../shared/messages.js";
 
-/** So many values are lines of a field; more are a list. */
+/** The most values that are lines of a field; more are a list. */
 const MAX_LINES = 200;
 
-/** A paste that is longer is for a list, however few lines it has. */
+/** A longer paste opens the list, however few lines it has. */
 const MAX_PASTE = 20_000;
 
-/** Whether a value can be a line of a field, and read from there again. */
+/** True if a value can be a line of a field, and be read from there again. */
 export const isLine = (value) => typeof value === "string" && value.trim() !== "" && !/[\r\n]/.test(value);
 
 const isMany = (text) => text.length > MAX_PASTE || text.includes("\t") || text.split("\n", MAX_LINES + 1).length > MAX_LINES;
 
 /**
- * The fields. `stored` are the values that are in force, `nameOf` returns a name for their file, and `onchange` is called when
- * they may differ. `element` are the lines or the list, `beside` what stands below them; `show` takes what a rule has.
+ * The fields. `stored` are the values in force, `nameOf` returns a name for their file, and `onchange` is called when they may
+ * differ. `element` has the lines or the list, `beside` what stands below them; `show` takes the kinds of a rule.
  */
 export function valueFields({ given, stored, nameOf, onchange }) {
   const isLong = given.length > MAX_LINES;
@@ -45,7 +45,7 @@ export function valueFields({ given, stored, nameOf, onchange }) {
 
   textsField.append(asList);
 
-  /** The list, which takes the place of the lines from now on; undefined when it cannot be loaded. */
+  /** The list, which replaces the lines from now on; undefined if it cannot be loaded. */
   async function open() {
     opening ??= import("./value-list-editor.js").catch(() => undefined);
     const module = await opening;
@@ -65,11 +65,11 @@ export function valueFields({ given, stored, nameOf, onchange }) {
   function sync() {
     for (const box of boxes) box.checked = list.has(box.dataset.flag === "true");
     onchange();
-    // As from a field, for what follows the form: what is pasted is no event of one.
+    // For listeners of the form, because a paste into the list is no event of a field.
     place.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
-  /** What is for a list opens it. */
+  /** Opens the list for a paste that needs it. */
   async function onpaste(event) {
     const text = event.clipboardData.getData("text/plain");
     if (!isMany(text)) return;
@@ -117,14 +117,14 @@ export function valueFields({ given, stored, nameOf, onchange }) {
   return {
     element: [textsField, place],
     beside: [oddValues, flags],
-    /** Shows what a type of rule has: a label for its `texts`, if any, and whether it has `flags`. */
+    /** Shows the fields of a type of rule: a label for its `texts`, if any, and whether it has `flags`. */
     show({ texts: label, flags: hasFlags }) {
       has = { texts: label !== undefined, flags: hasFlags };
       textsField.querySelector("label").textContent = `${label ?? "Values"}, one per line`;
       draw();
     },
     read,
-    /** Whether they are lines: those of a list say themselves what is odd about them. */
+    /** True if the values are lines: those of a list show their own warnings. */
     isLines: () => !isLong && list === undefined,
   };
 }

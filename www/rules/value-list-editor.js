@@ -1,6 +1,6 @@
 /**
- * The values of a rule as a long list: searched, counted against what is stored, added to from spreadsheets and files, taken
- * away from, and written as CSV. What is not touched stays as it is: blanks, case, order, and yes or no as they are.
+ * The values of a rule as a long list: searched, compared with what is stored, added from spreadsheets and files, removed, and
+ * written as CSV. Untouched values stay as they are: blanks, case, order, and yes or no.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -14,10 +14,10 @@ import { adding, finding, leaving, listing, reportText, settling, writing } from
 import { valueRows } from "./value-rows.js";
 import { valueSource } from "./value-source.js";
 
-/** So many changes can be undone. */
+/** The most changes that can be undone. */
 const MAX_UNDOS = 10;
 
-/** The list. `stored` are the values that are in force, `nameOf` returns a name for its file. */
+/** The list. `stored` are the values in force, `nameOf` returns a name for its file. */
 export const valueListEditor = (options) => new ValueListEditor(options);
 
 class ValueListEditor {
@@ -25,14 +25,14 @@ class ValueListEditor {
   #list;
   #stored = new Set();
   #undos = [];
-  /** What is being done to the list, which is finished at once when its values are wanted; until it is opened, they are known. */
+  /** The current work on the list, which is finished at once when its values are needed; until it is opened, they are known. */
   #work;
   #isOpened = false;
-  /** The list that the rows are of, and the places that were found in it. */
+  /** The list of the rows, and the places found in it. */
   #shown;
   #found = [];
   #searches = 0;
-  /** What separates the cells of the table that values came from last. */
+  /** The delimiter of the table that values came from last. */
   #delimiter;
   #counts = h("p", { class: "value-counts" });
   #status = h("p", { class: "hint", role: "status" });
@@ -99,7 +99,7 @@ class ValueListEditor {
     else this.#change(this.#leaving(new Set([...values.keys()].filter((at) => values[at] === flag))));
   }
 
-  /** Adds what a text has, or a file. */
+  /** Adds the values of a text or a file. */
   take(text) {
     this.#source.take(text);
   }
@@ -131,7 +131,7 @@ class ValueListEditor {
   }
 
   #remove(places) {
-    // Places are those of the list that is shown.
+    // The places belong to the list on the page.
     if (places.size === 0 || this.#shown !== this.#list) return;
     this.#change(this.#leaving(places));
     this.#rows.element.focus();
@@ -144,7 +144,7 @@ class ValueListEditor {
     return [list, `Undo: ${removed}`];
   }
 
-  /** Takes the list that some steps return, with what undoes it in words. */
+  /** Takes the list that some steps return; undoing names it in words. */
   #change(steps) {
     this.#work = this.#changing(this.#work, steps);
     inSlices(this.#work);
@@ -199,14 +199,14 @@ class ValueListEditor {
     this.#show.value = value || "all";
   }
 
-  /** Finds what is sought now, and says how many values that are. */
+  /** Searches for the current text, and shows the number of values found. */
   async #seek() {
     if (!(await this.#find())) return;
     const { length } = this.#found;
     this.#say(length === 0 && this.#isFiltered() ? "No value matches." : foundText(length, this.#list.values.length, "value"));
   }
 
-  /** Finds what is sought in the list; answers false when another search has begun meanwhile. */
+  /** Searches the list; answers false if another search has begun. */
   async #find() {
     const turn = (this.#searches += 1);
     const list = this.#list;
@@ -253,7 +253,7 @@ class ValueListEditor {
   }
 }
 
-/** What could not be read, in sentences. */
+/** Sentences about what could not be read. */
 function faultTexts(faults) {
   const more = faults.length - 3;
   return [...faults.slice(0, 3).map(({ line, message }) => `Line ${figure(line)}: ${message}`), ...(more > 0 ? [`And ${figure(more)} more such lines.`] : [])];

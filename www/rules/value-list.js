@@ -1,7 +1,6 @@
 /**
- * A long list of values, and what is done with it: values are added, taken away, sought and written as CSV. Knows no elements.
- * What may take long is a generator that pauses. A list is never changed: each change makes another one, so that the one before
- * can be shown again.
+ * A long list of values, and the work on it: adding, removing, searching and writing as CSV. Knows no elements. Long work is a
+ * generator that pauses. A list is never changed: each change makes another one, so that the old one can be restored.
  */
 
 import { writeCsv } from "../shared/csv.js";
@@ -9,27 +8,27 @@ import { VALUE_LENGTH } from "../shared/faults.js";
 import { figure } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 
-/** What a value and a project may have at most (`conditions.md`, "Project restrictions"). */
+/** The limits of a value and of a project (`conditions.md`, "Project restrictions"). */
 const MAX_BYTES = 256;
 export const MAX_VALUES = 100_000;
 
-/** So many values are looked at between two pauses: even of long ones this takes a few milliseconds. */
+/** The values processed between two pauses: even if long, this takes a few milliseconds. */
 const SLICE = 2048;
 
-/** The first row of a file in which values are told from texts that look the same. */
+/** The first row of a file that tells values from texts that look the same. */
 const HEADING = ["value", "kind"];
 const KINDS = { text: "text", flag: "yes or no" };
 
 const encoder = new TextEncoder();
 
-/** Whether a text has more bytes than a value may have. */
+/** True if a text has more bytes than a value may have. */
 const isTooLong = (text) => text.length * 3 > MAX_BYTES && (text.length > MAX_BYTES || encoder.encode(text).length > MAX_BYTES);
 
 const isEdged = (value) => typeof value === "string" && value !== value.trim();
 
 /**
- * The list of these values: `{ values, distinct, repeats, added, removed }`. `repeats` are the places of values that the list
- * has had before; `added` and `removed` count against the set of those that are `stored`.
+ * The list of these values: `{ values, distinct, repeats, added, removed }`. `repeats` are the places of values that occurred
+ * before in the list; `added` and `removed` count against the `stored` set.
  */
 export function* listing(values, stored) {
   const distinct = new Set();
@@ -54,7 +53,7 @@ export function* settling(values) {
   return set;
 }
 
-/** Adds values to a list: `{ list, report }`. Those that it has already, and those that are too long, are left out. */
+/** Adds values to a list: `{ list, report }`. Known values, and those that are too long, are left out. */
 export function* adding(list, stored, given) {
   const fresh = new Set();
   const report = { added: 0, known: 0, twice: 0, edged: 0, tooLong: 0, examples: [] };
@@ -78,14 +77,14 @@ export function* leaving(list, stored, places) {
   return yield* listing(list.values.filter((_, at) => !places.has(at)), stored);
 }
 
-/** What may be shown of a list, each with its condition. */
+/** The possible parts of a list, each with its condition. */
 export const SHOWN = {
   all: undefined,
   added: ({ values }, stored) => (at) => !stored.has(values[at]),
   twice: ({ repeats }) => (at) => repeats.has(at),
 };
 
-/** The places of the values that have what is sought, in either case; `shown` is a key of `SHOWN`. */
+/** The places of the values that contain the text, in any case; `shown` is a key of `SHOWN`. */
 export function* finding(list, stored, { sought, shown }) {
   const { values } = list;
   const isShown = SHOWN[shown]?.(list, stored);
@@ -100,7 +99,7 @@ export function* finding(list, stored, { sought, shown }) {
   return found;
 }
 
-/** The list as CSV, in parts. Where it has yes or no, a second column tells them from texts. */
+/** The list as CSV, in parts. If it has yes or no, a second column tells them from texts. */
 export function* writing({ values, distinct }, delimiter) {
   const hasFlags = distinct.has(true) || distinct.has(false);
   const rowOf = (value) => {
@@ -115,7 +114,7 @@ export function* writing({ values, distinct }, delimiter) {
   return parts;
 }
 
-/** Whether rows are a list that was written here with its kinds. */
+/** True if rows are a list written here with its kinds. */
 export const hasKinds = ([first]) => first?.length === HEADING.length && first.every((cell, at) => cell === HEADING[at]);
 
 /** The values of such rows. */
@@ -123,7 +122,7 @@ export function* valuesWithKinds(rows) {
   for (const [cell, kind] of rows.slice(1)) yield kind === KINDS.flag ? cell === valueText(true) : cell;
 }
 
-/** What adding has done, in sentences. */
+/** The result of adding, in sentences. */
 export function reportText({ added, known, twice, edged, tooLong, examples, isFull }) {
   if (isFull) return `Nothing was added: a project may have ${figure(MAX_VALUES)} values, and with these it would have more.`;
   const some = (count, one, many) => count > 0 && `${counted(count, "value")} ${count === 1 ? one : many}`;

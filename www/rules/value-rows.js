@@ -1,24 +1,23 @@
 /**
- * The rows of a list of values, of which only those in sight are elements, all of one height; all are printed. Follows the
- * pattern of a listbox with several choices (ARIA Authoring Practices): one stop of Tab, moved through with arrows, chosen from
- * with Space.
+ * The rows of a list of values. Only those in sight are elements, all of one height; all are printed. Follows the pattern of a
+ * multi-select listbox (ARIA Authoring Practices): one tab stop, arrows to move, Space to select.
  */
 
 import { h } from "../shared/dom.js";
 
-/** So many rows are drawn beyond those in sight. */
+/** The rows drawn beyond those in sight. */
 const BEYOND = 8;
 
-/** How tall a row is until one was measured. */
+/** The height of a row until one was measured. */
 const GUESS_PX = 36;
 
-/** Between these, the browser prints what is drawn. */
+/** The browser prints what is drawn between these. */
 const PRINTING = ["beforeprint", "afterprint"];
 
 let lists = 0;
 
 /**
- * The list. `textOf` returns the text of an entry, `tagsOf` the words beside it, `onchoose` is called when the choice has
+ * The list. `textOf` returns the text of an entry, `tagsOf` the words beside it, `onchoose` is called when the selection has
  * changed, and `onremove` when Delete is pressed.
  */
 export const valueRows = (options) => new ValueRows(options);
@@ -57,12 +56,12 @@ class ValueRows {
     new ResizeObserver(() => this.#drawSoon()).observe(this.element);
   }
 
-  /** The entries that are chosen. */
+  /** The selected entries. */
   get chosen() {
     return this.#chosen;
   }
 
-  /** Shows entries; none of them is chosen. */
+  /** Shows entries; none is selected. */
   show(entries) {
     this.#entries = entries;
     this.#chosen = new Set();
@@ -99,7 +98,7 @@ class ValueRows {
     const { length } = this.#entries;
     const first = this.#isPrinted ? 0 : Math.max(0, Math.min(Math.floor(scrollTop / this.#height), length - 1) - BEYOND);
     const last = this.#isPrinted ? length : Math.min(length, Math.ceil((scrollTop + clientHeight) / this.#height) + BEYOND);
-    // One that is taken out of the page and put back is drawn again.
+    // A list that is removed from the page and put back is drawn again.
     for (const type of PRINTING) addEventListener(type, this.#onprint);
     this.#rows.replaceChildren(...this.#entries.slice(first, last).map((entry, at) => this.#row(entry, first + at)));
     this.#rows.style.transform = `translateY(${first * this.#height}px)`;
@@ -144,7 +143,7 @@ class ValueRows {
     this.#changed();
   }
 
-  /** Chooses all from the last one that was chosen by itself. */
+  /** Selects everything from the last entry selected singly. */
   #chooseTo(at) {
     const [from, to] = [Math.min(this.#anchor, at), Math.max(this.#anchor, at)];
     for (const entry of this.#entries.slice(from, to + 1)) this.#chosen.add(entry);

@@ -1,6 +1,5 @@
 /**
- * Where the values of a long list come from: one is typed, many are pasted, files are read. Of a table, the user chooses the
- * column.
+ * The sources of a long list: typing one value, pasting many, reading files. In a table, the user chooses the column.
  */
 
 import { button, field, h } from "../shared/dom.js";
@@ -9,19 +8,19 @@ import { counted } from "../shared/messages.js";
 import { inSlices } from "../shared/slices.js";
 import { hasKinds, valuesWithKinds } from "./value-list.js";
 
-/** What is larger holds no list of values. */
+/** A larger file holds no list of values. */
 const MAX_MIB = 32;
 
-/** So many columns can be chosen: more would not be found. */
+/** The most columns to choose from: more could not be found. */
 const MAX_COLUMNS = 100;
 
-/** What the first cell of a column of values is likely to be when it is a heading. */
+/** Likely headings of a column of values. */
 const HEADINGS = /^(ids?|items?|item.?ids?|values?|skus?|ean|gtin|codes?|names?|articles?|article.?(id|number)|artikel(nummer)?)$/i;
 
 const [CELLS, LINES] = ["cells", "lines"];
 const [ALL_CELLS, WHOLE_LINES] = ["every cell", "the whole lines"];
 
-/** The values in the cells of a column, or in all; those of a paste are not blank, those of a table not empty. */
+/** The values in the cells of a column, or in all; a paste has no blank ones, a table no empty ones. */
 function* valuesIn(rows, { column, hasHeading, isFile }) {
   for (const row of hasHeading ? rows.slice(1) : rows) {
     for (const cell of column === CELLS ? row : row.slice(column, column + 1)) {
@@ -30,7 +29,10 @@ function* valuesIn(rows, { column, hasHeading, isFile }) {
   }
 }
 
-/** The controls. `onadd` gets values, what could not be read of them and the delimiter of their table, and `say` a sentence about what is under way. */
+/**
+ * The controls. `onadd` gets values, what could not be read, and the delimiter of their table; `say` gets a sentence about the
+ * current work.
+ */
 export function valueSource({ onadd, say }) {
   const typed = h("input", { spellcheck: "false", autocomplete: "off", dir: "auto", onkeydown: onkey, onpaste });
   const typedField = field("Add a value", typed, { hint: "Or paste many at once, also from a spreadsheet, or drop a CSV file on the list." });

@@ -1,11 +1,11 @@
 /**
- * Which column of a list is what, and the rows as the module takes them. A list is CSV with a header, or lines of ids:
- * `{ name, rows, lines }`, as `parseCsv` returns it. Only what the rules check is read, all else decides nothing. Pure.
+ * Maps the columns of a list, and reads rows in the module's form. A list is CSV with a header, or lines of ids:
+ * `{ name, rows, lines }`, from `parseCsv`. Only what the rules check is read; nothing else decides. Pure.
  */
 
 import { figure, isolated } from "../shared/locale.js";
 
-/** What columns are called, in lower case and without blanks and signs. */
+/** The names of columns, in lower case without blanks and signs. */
 const ID_NAMES = ["id", "itemid", "item", "sku", "gtin", "ean", "article", "articleid", "articlenumber", "product", "productid"];
 const AGE_NAMES = ["age", "customerage", "customersage"];
 const LICENSE_NAMES = ["licenses", "license", "licences", "licence", "customerlicenses"];
@@ -16,15 +16,17 @@ const MAX_VALUE = 256;
 const MAX_NAME = 300;
 const MAX_LICENSES = 10_000;
 
-/** No column: nothing is read then. */
+/** No column: nothing is read. */
 export const NONE = -1;
 
-/** How the cells of a column are read, and what a choice calls it. */
+/** The ways to read the cells of a column, and their names in a choice. */
 export const KINDS = [["text", "text"], ["flag", "yes or no"], ["mixed", "yes or no, else text"]];
 
 const FLAGS = new Map([["true", true], ["yes", true], ["1", true], ["false", false], ["no", false], ["0", false]]);
 
-/** What the rules of `documents`, each of which may be null, check: `{ age, licenses, properties }`, a kind for each property. */
+/**
+ * What the rules of `documents`, each of which may be null, check: `{ age, licenses, properties }`, a kind for each property.
+ */
 export function checkedBy(documents) {
   const rules = documents.flatMap((document) => (document ? [document.condition, document.other].filter(Boolean) : []));
   const restrictions = documents.flatMap((document) => document?.project?.restrictions ?? []);
@@ -45,8 +47,7 @@ function kindOf(values) {
 }
 
 /**
- * How a list is read, as far as it can be told: `{ hasHeader, id, age, licenses, properties: { name: { column, kind } } }`, the
- * columns by their position.
+ * The detected columns of a list: `{ hasHeader, id, age, licenses, properties: { name: { column, kind } } }`, by position.
  */
 export function columnsOf({ rows }, checked, hasHeader = isHeader(rows[0] ?? [], checked)) {
   const names = (rows[0] ?? []).map((cell) => (hasHeader ? cell : ""));
@@ -60,8 +61,8 @@ export function columnsOf({ rows }, checked, hasHeader = isHeader(rows[0] ?? [],
 }
 
 /**
- * What the rules check and is in no column, while there are columns that nothing is read from: the keys of choices that only
- * the user can make. What they have `chosen` is not asked again.
+ * Checked things without a column, while some columns are unused: the keys of choices that only the user can make. `chosen`
+ * ones are not asked again.
  */
 export function unmatched({ rows }, checked, columns, chosen) {
   const read = { age: checked.age && columns.age, licenses: checked.licenses && columns.licenses };
@@ -74,19 +75,19 @@ export function unmatched({ rows }, checked, columns, chosen) {
 /** The key of the choice of a property's column. */
 export const propertyKey = (name) => `property ${name}`;
 
-/** Whether a row names the columns: one of them is known, or all that there are could be names. */
+/** True if a row names the columns: one of them is known, or all could be names. */
 function isHeader(cells, checked) {
   const known = new Set([...ID_NAMES, ...AGE_NAMES, ...LICENSE_NAMES, ...[...checked.properties.keys()].map(plain)]);
   if (cells.some((cell) => plain(cell) !== "" && known.has(plain(cell)))) return true;
   return cells.length > 1 && new Set(cells).size === cells.length && cells.every((cell) => /^\p{L}/u.test(cell.trim()));
 }
 
-/** A name without what people write differently; a cell that is far too long for one is cut off first. */
+/** A name without differences of spelling; a cell that is far too long for one is cut off first. */
 const plain = (name) => name.slice(0, MAX_NAME).toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
 /**
- * Reads a row: `{ row }` as the module takes it, or `{ fault }`, a sentence. `customer` is whose age and licenses are taken
- * where the list has no column for them.
+ * Reads a row: `{ row }` in the module's form, or `{ fault }`, a sentence. `customer` supplies the age and licenses that have
+ * no column.
  */
 export function rowReader({ id, age, licenses, properties }, customer = {}) {
   const checked = Object.entries(properties).filter(([, { column }]) => column !== NONE);
@@ -103,7 +104,7 @@ function faultOfId(id) {
   return isReadable(id) ? undefined : "The id has characters that cannot be read.";
 }
 
-/** Adds what is known of the customer; returns what is wrong with it. */
+/** Adds the known data of the customer; returns its fault. */
 function readCustomer(row, cells, { age, licenses, customer }) {
   const typed = (cells[age] ?? "").trim();
   if (typed !== "" && !(/^\d{1,3}$/.test(typed) && Number(typed) <= MAX_AGE)) return `The age ${shortened(typed)} is not a whole number from 0 to ${MAX_AGE}.`;
@@ -117,7 +118,7 @@ function readCustomer(row, cells, { age, licenses, customer }) {
   return undefined;
 }
 
-/** Adds the properties of the item, but for those whose cell is empty; returns what is wrong with them. */
+/** Adds the properties of the item, except for empty cells; returns their fault. */
 function readProperties(row, cells, checked) {
   const found = [];
   for (const [name, { column, kind }] of checked) {
@@ -132,11 +133,11 @@ function readProperties(row, cells, checked) {
   return undefined;
 }
 
-/** The value of a cell. No rule names one that is longer than the limit: cut off, such a value is still none of them. */
+/** The value of a cell. No rule names one longer than the limit: cut off, it still matches none. */
 function propertyOf(cell, kind) {
   const flag = kind === "text" ? undefined : FLAGS.get(cell.slice(0, MAX_NAME).trim().toLowerCase());
   if (kind === "flag") return flag;
-  // Beside texts, only what is written out is taken for yes or no.
+  // Beside texts, only a word is taken for yes or no.
   if (flag !== undefined && /[a-z]/i.test(cell)) return flag;
   const cut = cell.slice(0, MAX_VALUE + 1);
   return cell.length > MAX_VALUE ? (cut.toWellFormed?.() ?? cut) : cell;

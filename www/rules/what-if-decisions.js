@@ -1,26 +1,26 @@
 /**
- * What becomes of the rows of a list: the module's decisions of today and of the draft, how many of each pair there are, and
- * the list as CSV with both. A document is what the module compares: `{ condition, other }`, `{ project }` or null.
+ * The decisions about the rows of a list: by the module today and with the draft, the count of each pair, and the list as CSV
+ * with both. A document is the module's input: `{ condition, other }`, `{ project }` or null.
  */
 
 import { Catalog } from "../../js/src/index.js";
 import { writeCsv } from "../shared/csv.js";
 import { doneText } from "./what-if-words.js";
 
-/** So many rows, or cells, are decided or written between two looks at the clock: less than a slice of work. */
+/** The rows, or cells, processed between two looks at the clock: less than a slice of work. */
 const STEP_ROWS = 1000;
 const STEP_CELLS = 20_000;
 
-/** So many rows that cannot be read are named. */
+/** The most unreadable rows that are named. */
 const MAX_FAULTS = 1000;
 
 /** A pair of decisions, of today and then. */
 export const pairOf = (before, after) => `${before} ${after}`;
 
 /**
- * Decides about each row, step by step: `{ entries, counts, faults, left }`. An entry is `{ at, cells, row, text, before,
- * after }`, `counts` has how many there are of each pair, the most frequent first, and `left` how many rows could not be
- * read, of which `faults` name the first.
+ * Decides about each row, step by step: `{ entries, counts, faults, left }`. An entry is
+ * `{ at, cells, row, text, before, after }`. `counts` has the number of each pair, the most frequent first, and `left` the
+ * number of unreadable rows, of which `faults` name the first.
  */
 export function* deciding(list, { first, reader, before, after }) {
   const entries = [];
@@ -49,7 +49,7 @@ export function* deciding(list, { first, reader, before, after }) {
   return { entries, counts: new Map([...counts].sort(([, one], [, other]) => other - one)), faults, left };
 }
 
-/** Where a step ends that begins at a row. */
+/** The end of a step that begins at a row. */
 function stepEnd(rows, from) {
   let cells = 0;
   let end = from;
@@ -57,7 +57,7 @@ function stepEnd(rows, from) {
   return end;
 }
 
-/** The rows of a step that can be read. */
+/** The readable rows of a step. */
 function readStep({ rows, lines }, from, end, { reader, fault }) {
   const read = [];
   for (let at = from; at < end; at += 1) {
@@ -68,7 +68,7 @@ function readStep({ rows, lines }, from, end, { reader, fault }) {
   return read;
 }
 
-/** The entries of rows. Where the module does not take them all at once, each half; one that it never takes is left out. */
+/** The entries of rows. If the module does not take them all at once, each half; a row that it never takes is left out. */
 function decideBoth(read, deciders, fault) {
   if (read.length === 0) return [];
   const rows = read.map(({ row }) => row);
@@ -83,10 +83,10 @@ function decideBoth(read, deciders, fault) {
   }
 }
 
-/** What a filter searches. */
+/** The text that a filter searches. */
 const textOf = (cells) => cells.join("\n").toLowerCase();
 
-/** Decides about rows by a document, where that is null as tills do before there is `after`: `{ decide, free }`. */
+/** Decides about rows by a document; if that is null, as tills do before there is `after`: `{ decide, free }`. */
 function decider(document, after) {
   const { condition, project } = document ?? {};
   const conditions = [condition, document?.other].filter(Boolean);
@@ -101,7 +101,7 @@ function decider(document, after) {
   };
 }
 
-/** Entries as parts of a CSV file, step by step: their columns as they were read, and what is decided about them. */
+/** Entries as parts of a CSV file, step by step: their columns as read, and the decisions. */
 export function* writing(entries, header, delimiter) {
   const width = entries.reduce((most, { cells }) => Math.max(most, cells.length), header.length);
   const filled = (cells) => Array.from({ length: width }, (_, at) => cells[at] ?? "");

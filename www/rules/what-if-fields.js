@@ -1,6 +1,5 @@
 /**
- * How a list is read, where it is not as it was taken: which column is what, and whose age and licenses count where the list
- * has none.
+ * Corrections to how a list is read: its columns, and whose age and licenses count if the list has none.
  */
 
 import { choice, field, h, keepFocus } from "../shared/dom.js";
@@ -8,17 +7,20 @@ import { AGE_FAULT } from "../shared/faults.js";
 import { isolated } from "../shared/locale.js";
 import { KINDS, NONE, propertyKey } from "./what-if-columns.js";
 
-/** So many columns can be chosen, and so many properties be given one: more would not be found in a select. */
+/** The most columns to choose from, and properties to map: more could not be found in a select. */
 const MAX_COLUMNS = 200;
 const MAX_PROPERTIES = 40;
 
-/** How a question names what a column may have. */
+/** The noun for a column's content in a question. */
 export const columnNoun = (key) => ({ age: "the customer’s age", licenses: "the customer’s licenses" })[key] ?? `the property ${isolated(key.slice(propertyKey("").length))}`;
 
 /** Nothing is chosen yet. */
 const UNCHOSEN = "";
 
-/** The choice of columns: `{ element, show }`. Those that are `asked` for are not chosen yet, and come first. `onchange` gets `hasHeader`, or what else was chosen by its key. */
+/**
+ * The choice of columns: `{ element, show }`. `asked` ones are not chosen yet, and come first. `onchange` gets `hasHeader`, or
+ * another choice by its key.
+ */
 export function columnFields(onchange) {
   const header = h("input", { type: "checkbox", onchange: () => onchange("hasHeader", header.checked) });
   const fields = h("div", { class: "columns" });
@@ -27,7 +29,7 @@ export function columnFields(onchange) {
   const element = h("details", { class: "draft" }, h("summary", {}, "Columns"), h("div", { class: "stack tight" }, headerField, fields, hint));
   let drawn;
 
-  /** The columns to choose from; one without a name is shown by what its first cell has. */
+  /** The columns to choose from; one without a name is shown by its first cell. */
   const options = (cells, hasHeader) => [
     [NONE, "not in the list"],
     ...cells.slice(0, MAX_COLUMNS).map((cell, at) => [at, hasHeader && cell.trim() !== "" ? short(cell) : `column ${at + 1}: ${short(cell)}`]),
@@ -85,7 +87,7 @@ function select(options, value, onchange) {
 
 const short = (text) => isolated(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
-/** The customer of a list that has no ages or licenses: `{ element, show, suggest, value }`. */
+/** The customer for a list without ages or licenses: `{ element, show, suggest, value }`. */
 export function customerBeside(onchange) {
   let isTyped = false;
   const changed = () => {
@@ -116,14 +118,13 @@ export function customerBeside(onchange) {
 
   return {
     element: h("div", { class: "columns" }, ageField, licenses),
-    /** Shows what the list has no column for. */
+    /** Shows the fields for which the list has no column. */
     show(needs) {
       ageField.hidden = !needs.age;
       licenses.hidden = !needs.licenses;
     },
     /** Starts with a customer until another one is entered. */
     suggest: (customer) => isTyped || fill(customer),
-    /** What was entered; undefined while nothing was. */
     entered: () => (isTyped ? value() : undefined),
     restore: (customer) => (fill(customer), (isTyped = true)),
     value,

@@ -1,6 +1,6 @@
 /**
- * A list of items or customers that a draft is tried on: pasted, dropped or chosen as a file. It stays in the page's memory
- * for as long as the session, and is decided about in slices.
+ * A list of items or customers to try a draft on: pasted, dropped or chosen as a file. It stays in the page's memory during
+ * the session, and is processed in slices.
  */
 
 import { button, debounce, field, h } from "../shared/dom.js";
@@ -14,23 +14,23 @@ import { deciding } from "./what-if-decisions.js";
 import { columnFields, columnNoun, customerBeside } from "./what-if-fields.js";
 import { whatIfResult } from "./what-if-result.js";
 
-/** Where the list is kept. */
+/** The key of the list in memory. */
 const KEY = "list";
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_ROWS = 100_000;
 
-/** What is longer than this is not shown in the field, in which it would take long to lay out. */
+/** A longer text is not shown in the field, which would be slow. */
 const MAX_TYPED = 20_000;
 
 const HINT = "Ids, one per line, or a table with a header, such as CSV from a spreadsheet. It stays in this browser.";
 
-/** The list: `{ element, show, close }`. `show` gets what the module compares: `{ before, after, witness }`. */
+/** The list: `{ element, show, close }`. `show` gets the module's input: `{ before, after, witness }`. */
 export const whatIfList = (session) => new List(session);
 
 class List {
   #session;
-  /** What is compared, and how many times something began whose end is awaited. */
+  /** The compared documents, and the number of tasks begun: only the last one counts. */
   #documents;
   #turn = 0;
   #text = h("textarea", { rows: 4, spellcheck: "false", dir: "auto", oninput: debounce(300, () => this.#typed()), onpaste: (event) => this.#pasted(event) });
@@ -74,7 +74,7 @@ class List {
     this.#decide();
   }
 
-  /** The list: `{ name, delimiter, rows, lines, faults, isCut, chosen, customer }`; undefined while there is none. */
+  /** The list: `{ name, delimiter, rows, lines, faults, isCut, chosen, customer }`; undefined without one. */
   get #list() {
     return this.#session.memory.get(KEY);
   }
@@ -112,7 +112,7 @@ class List {
     }
   }
 
-  /** Reads a text as the list; one that was typed has no name. */
+  /** Reads a text as the list; a typed one has no name. */
   async #take(text, name) {
     this.#fileField.showFault(text.length > MAX_BYTES && "The list is longer than 16 million characters.");
     if (text.length > MAX_BYTES) return;
@@ -127,7 +127,7 @@ class List {
     this.#decide();
   }
 
-  /** Begins something that takes a moment, in place of what began before. */
+  /** Begins something that takes a moment, and ends what began before. */
   #begin(sentence) {
     this.#result.say(sentence);
     return (this.#turn += 1);
@@ -141,7 +141,7 @@ class List {
     this.#text.focus();
   }
 
-  /** Shows the field, or the name of the list where that has one. */
+  /** Shows the field, or the name of the list if it has one. */
   #showSource() {
     const list = this.#list;
     const isNamed = list?.name !== undefined;
@@ -155,7 +155,7 @@ class List {
 
   #choose(key, value) {
     const list = this.#list;
-    // Other columns are found when the first line is, or is not, their names.
+    // Other columns are detected depending on whether the first line names them.
     list.chosen = key === "hasHeader" ? { hasHeader: value } : { ...list.chosen, [key]: value };
     this.#decide();
   }
@@ -165,7 +165,7 @@ class List {
     this.#decide();
   }
 
-  /** Decides about the list, and shows what becomes of it. */
+  /** Decides about the list, and shows the result. */
   async #decide() {
     const list = this.#list;
     this.#settings.hidden = list === undefined || list.rows.length === 0;
@@ -200,7 +200,7 @@ class List {
   }
 }
 
-/** The columns as they were found, with what the user has chosen instead. */
+/** The detected columns, with the user's choices. */
 function chosenColumns(list, checked) {
   const { hasHeader, ...chosen } = list.chosen;
   const columns = columnsOf(list, checked, hasHeader);
@@ -212,7 +212,7 @@ function chosenColumns(list, checked) {
   return columns;
 }
 
-/** What is taken for all lines, since no column has it: a row, and which parts of it. */
+/** The assumptions for all lines, from no column: a row, and which parts of it. */
 function assumedOf(checked, columns, { age, licenses }) {
   const without = Object.keys(columns.properties).filter((name) => columns.properties[name].column === NONE);
   return { row: { customer_age: age, licenses }, checked: { age: checked.age && columns.age === NONE, licenses: checked.licenses && columns.licenses === NONE }, without };

@@ -1,5 +1,5 @@
 /**
- * What becomes of the rows of a list: how many decisions change, as buttons that filter, the rows, and all of it as a file.
+ * The result for a list: the number of changed decisions, as buttons that filter, the rows, and all of it as a file.
  */
 
 import { button, debounce, h, notify } from "../shared/dom.js";
@@ -14,10 +14,10 @@ import { pairOf, writing } from "./what-if-decisions.js";
 import { doneText, pairText } from "./what-if-words.js";
 import { DECISIONS } from "./wording.js";
 
-/** More rows than this are found by the filter, and are in the file. */
+/** Further rows are found by the filter, and are in the file. */
 const MAX_SHOWN = 10_000;
 
-/** So many properties that are in no column are named. */
+/** The most named properties without a column. */
 const MAX_NAMED = 4;
 
 const [ALL, CHANGED, SAME] = ["all", "changed", "same"];
@@ -36,7 +36,7 @@ class Result {
   #rows = longList({ name: "what-if-rows", keyOf: ({ at }) => at, rowOf: (entry) => this.#row(entry), shownOf: () => [] });
   #scroll = h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": "Decisions about the list" }, this.#rows.element);
   #whole;
-  /** Which rows are shown, and which the user has chosen to see. */
+  /** The shown rows, and the user's choice. */
   #chosen;
   #wanted;
   #entries = [];
@@ -56,15 +56,14 @@ class Result {
     this.#rows.close();
   }
 
-  /** Says something in place of a result. */
   say(sentence) {
     this.#said.textContent = sentence;
     this.#whole.hidden = true;
   }
 
   /**
-   * Shows what was decided. `header` names the columns, `name` and `delimiter` are the list's, `checked` is what the rules check,
-   * `assumed` what is in no column of it, and `left` how many lines could not be read.
+   * Shows the decisions. `header` names the columns, `name` and `delimiter` are the list's, `checked` is what the rules check,
+   * `assumed` what has no column, and `left` the number of unreadable lines.
    */
   show({ entries, counts }, { header, name, delimiter, checked, assumed, left }) {
     [this.#entries, this.#header, this.#name, this.#delimiter] = [entries, header, name, delimiter];
@@ -79,7 +78,7 @@ class Result {
       ...changed.map(([before, after, count]) => [pairOf(before, after), `${figure(count)} ${pairText(before, after)}`]),
       ...(total > 0 && total < entries.length ? [[SAME, `${figure(entries.length - total)} as today`]] : []),
     ];
-    // At first what changes, if anything does.
+    // Changes first, if there are any.
     this.#chosen = (options.find(([value]) => value === this.#wanted) ?? options[1] ?? options[0])[0];
     const choose = (value) => {
       this.#chosen = this.#wanted = value;
@@ -119,7 +118,7 @@ class Result {
     );
   }
 
-  /** The rows that are found, as a file like the one that the list came from. */
+  /** The found rows, as a file like the source of the list. */
   async #download() {
     const parts = await inSlices(writing(this.#found, this.#header, this.#delimiter));
     downloadCsv(`${this.#name.replace(/\.[^.]*$/, "")}-what-changes${endingOf(this.#delimiter)}`, parts);
@@ -127,7 +126,7 @@ class Result {
   }
 }
 
-/** How many decisions change. */
+/** The number of changed decisions. */
 function saidText(changed, all) {
   if (all === 0) return "There is no line to decide about.";
   if (changed === 0) return all === 1 ? "The decision about this line stays as it is." : `No decision about these ${counted(all, "line")} changes.`;
@@ -136,7 +135,7 @@ function saidText(changed, all) {
 
 const leftText = (left) => left > 0 && `${counted(left, "line")} could not be read.`;
 
-/** What was taken for every line, since no column says it. */
+/** The assumptions for every line, from no column. */
 function assumedText({ row, checked, without }) {
   const names = without.slice(0, MAX_NAMED).map((name) => `no ${isolated(name)}`);
   const more = without.length > MAX_NAMED ? [`and ${figure(without.length - MAX_NAMED)} more`] : [];
@@ -144,7 +143,7 @@ function assumedText({ row, checked, without }) {
   return texts.length > 0 && `Assumed for every line: ${texts.join(", ").replaceAll(" · ", ", ")}.`;
 }
 
-/** What is known of an item or a customer that rules check. */
+/** The checked data of an item or a customer. */
 function detailText({ customer_age: age, licenses, additionalProperties = {} }, checked) {
   const ofLicenses = licenses === undefined ? "licenses not asked" : licenses.length === 0 ? "no license" : licenses.join(", ");
   return [
@@ -154,5 +153,5 @@ function detailText({ customer_age: age, licenses, additionalProperties = {} }, 
   ].filter(Boolean).join(" · ");
 }
 
-/** A value; a text that reads like yes or no is said to be one. */
+/** A value; a text that reads like yes or no is marked as text. */
 const propertyText = (value) => (typeof value === "string" && /^\s*(true|false|yes|no)\s*$/i.test(value) ? `the text “${value}”` : valueText(value));

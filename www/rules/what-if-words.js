@@ -1,15 +1,15 @@
 /**
- * What a draft would change, in sentences: what the module's comparison has found, the ages whose decision changes, and what
- * becomes of the rows of a list. Pure.
+ * The effects of a draft, in sentences: the module's comparison, the ages whose decision changes, and the rows of a list.
+ * Pure.
  */
 
 import { figure, isolated } from "../shared/locale.js";
 import { valueText } from "../shared/messages.js";
 
-/** What happens to an item or a customer. Nothing is answered about a condition that is not in force. */
+/** What happens to an item or a customer. A condition that is not in force gives no answer. */
 const DONE = { ALLOW: "sold", SOFT_DENY: "asked first", HARD_DENY: "refused", NOT_FOUND: "without an answer" };
 
-/** Of today's decision, and of the one that the draft makes: about a customer, and about an item. */
+/** Today's decision and the draft's: about a customer, and about an item. */
 const TODAY = {
   condition: { ALLOW: "may buy it today", SOFT_DENY: "has to be asked first today", HARD_DENY: "may not buy it today" },
   project: { ALLOW: "is allowed today", SOFT_DENY: "is not decided today", HARD_DENY: "is denied today" },
@@ -19,12 +19,12 @@ const THEN = {
   project: { ALLOW: "would be allowed", SOFT_DENY: "would not be decided", HARD_DENY: "would be denied" },
 };
 
-/** So many properties of an item are named. */
+/** The most properties named of an item. */
 const MAX_PROPERTIES = 4;
 
 /**
- * The sentence for what the module's `compare` has found. `kind` is `condition` or `project`, and `itemIds` are those that
- * the project's rules name.
+ * The sentence for the result of the module's `compare`. `kind` is `condition` or `project`, and `itemIds` are those that the
+ * project's rules name.
  */
 export function effectText(kind, { same, witness, before, after }, itemIds = []) {
   if (same) return "This draft changes no decision.";
@@ -37,7 +37,7 @@ export function effectText(kind, { same, witness, before, after }, itemIds = [])
   return `${who} ${TODAY[kind][before]}, and ${isLost ? "could not any more" : THEN[kind][after]}.`;
 }
 
-/** A customer by what the decision knows about them: their age, their licenses. */
+/** A customer by what the decision knows: age and licenses. */
 function customerText(customer) {
   const { customer_age: age, licenses } = customer ?? {};
   const isKnown = (value) => value !== undefined && value !== null;
@@ -48,7 +48,7 @@ function customerText(customer) {
   return `${who} with the license${ids.length === 1 ? "" : "s"} ${joined(ids)}`;
 }
 
-/** An item by its properties, and by its id where rules name that. */
+/** An item by its properties, and by its id if rules name that. */
 function itemText({ id, additionalProperties = {} }, itemIds) {
   const all = Object.entries(additionalProperties);
   const texts = all.slice(0, MAX_PROPERTIES).map(([name, value]) => `${isolated(name)} ${valueText(value)}`);
@@ -62,13 +62,13 @@ const lower = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 const joined = (texts) => (texts.length > 1 ? `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}` : texts[0]);
 
-/** What becomes of something: `sold today, refused then`. */
+/** The change of a decision: `sold today, refused then`. */
 export const pairText = (before, after) => `${DONE[before]} today, ${DONE[after]} then`;
 
 /** The word for a decision about a row of a list. */
 export const doneText = (decision) => DONE[decision];
 
-/** The ages whose decision changes, `before` and `after` having one for each age from 0: `{ from, to, before, after }`. */
+/** The ages whose decision changes; `before` and `after` have one for each age from 0: `{ from, to, before, after }`. */
 export function ageChanges(before, after) {
   const ranges = [];
   for (const [age, decision] of before.entries()) {
@@ -80,7 +80,7 @@ export function ageChanges(before, after) {
   return ranges;
 }
 
-/** The sentence for ages whose decision changes. `maxAge` is the last age that there was a decision for. */
+/** The sentence for ages whose decision changes. `maxAge` is the last age with a decision. */
 export const ageText = ({ from, to, before, after }, maxAge) => `${agesText(from, to, maxAge)}: ${pairText(before, after)}.`;
 
 function agesText(from, to, maxAge) {

@@ -1,6 +1,6 @@
 /**
- * What a draft of a condition or a project would change: whether any decision, the ages whose decision does, and what becomes
- * of a list of items or customers, which is loaded when it is opened.
+ * The effects of a draft of a condition or a project: whether any decision changes, the ages for which it does, and the result
+ * for a list of items or customers, which is loaded when it is opened.
  */
 
 import { debounce, h } from "../shared/dom.js";
@@ -13,12 +13,12 @@ const TITLE = "What would change?";
 const REVIEWED = "Which decisions change";
 const COMPARING = "Comparing…";
 
-/** So long after the last keystroke the draft is compared. */
+/** The pause after the last keystroke before the draft is compared. */
 const PAUSE_MS = 250;
 
 /**
- * The part of a form, closed at first: `{ element, refresh }`. `read` returns what the module compares, `{ before, after }`,
- * each a document or null; `refresh` is for when it may have changed.
+ * The part of a form, closed at first: `{ element, refresh }`. `read` returns the module's input, `{ before, after }`, each a
+ * document or null; call `refresh` when it may have changed.
  */
 export function whatIf(session, read) {
   let changes;
@@ -33,14 +33,14 @@ export function whatIf(session, read) {
   return { element, refresh: () => element.open && refresh() };
 }
 
-/** The part of a review, which says at once what would change. */
+/** The part of a review, which shows the effects at once. */
 export function whatIfReviewed(session, documents) {
   const changes = whatChanges(session, { isListOpen: session.memory.get("list") !== undefined });
   changes.show(documents);
   return h("section", { class: "stack tight", "aria-label": REVIEWED }, h("h3", {}, REVIEWED), changes.element);
 }
 
-/** What changes between two documents, and on a list; `show` compares them. */
+/** The changes between two documents, and on a list; `show` compares them. */
 function whatChanges(session, { isListOpen }) {
   const effect = h("p", { class: "effect", role: "status" });
   const charts = [ageChart(undefined, "Today"), ageChart(undefined, "If you saved this")];
@@ -87,7 +87,7 @@ function whatChanges(session, { isListOpen }) {
   };
 }
 
-/** Runs what ends a part of a dialog once that is closed, or shows something else by then. */
+/** Runs `end` once the dialog of an element is closed, or shows something else by then. */
 function closeWith(element, end) {
   const onclose = ({ target }) => {
     if (element.isConnected && !target.contains(element)) return;
@@ -97,10 +97,10 @@ function closeWith(element, end) {
   document.addEventListener("close", onclose, true);
 }
 
-/** A document without its tests, which decide nothing and may not be complete yet. */
+/** A document without its tests, which decide nothing and may be incomplete. */
 const withoutTests = (document) => document && Object.fromEntries(Object.entries(document).map(([name, rule]) => [name, rule && { ...rule, tests: undefined }]));
 
-/** What the module says about two documents: `{ isValid, text, witness }`. */
+/** The module's result for two documents: `{ isValid, text, witness }`. */
 async function compared({ before, after }, how) {
   const kind = after.project ? "project" : "condition";
   const itemIds = [before, after].flatMap((document) => document?.project?.restrictions ?? []).flatMap((rule) => rule.itemIds ?? []);
@@ -113,7 +113,7 @@ async function compared({ before, after }, how) {
   }
 }
 
-/** Shows the ages whose decision changes over the decisions by age, of today and of the draft. */
+/** Shows the ages whose decision changes, above the decisions by age, of today and of the draft. */
 function showAges(element, charts, documents) {
   const decisions = [documents?.before, documents?.after].map(agesOf);
   const changes = decisions.every(Boolean) ? ageChanges(...decisions) : [];
@@ -123,7 +123,7 @@ function showAges(element, charts, documents) {
   charts.forEach((chart, at) => chart.draw((age) => decisions[at][age], undefined, at === 1));
 }
 
-/** The decision for each age; undefined where it does not depend on the age alone. */
+/** The decision for each age; undefined if it does not depend on the age alone. */
 function agesOf(document) {
   const inForce = [document?.condition, document?.other].filter((each) => each?.enabled);
   const used = inForce.find(({ scope }) => scope === "TENANT") ?? inForce[0];

@@ -1,22 +1,22 @@
 /**
- * Why a check decides as it does, and what would change that: the explanation of a result in a sentence with its numbers, and
- * what of the form to fill in otherwise. The module compares; this only says what it has compared.
+ * The reasons of a check, and what would change it: the explanation of a result in a sentence with its numbers, and the values
+ * to fill in instead. The module compares; this only words the comparison.
  */
 
 import { figure, isolated } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 
-/** So many values are offered to try. */
+/** The most values that are offered to try. */
 const MAX_TRIES = 3;
 
-/** The decision as tills get it, which do not ask why. */
+/** The decision as tills get it, without explanations. */
 export function ordinary(answer) {
   if (answer instanceof Error) return answer;
   if (answer.items) return { ...answer, items: answer.items.map(ordinary) };
   return { ...answer, results: answer.results.map(({ explanation, ...result }) => result) };
 }
 
-/** What the explanation of a denial says, with so many values of a list at most; undefined when there is none. */
+/** The explanation of a denial, with at most `most` values of a list; undefined without one. */
 export function explainedText({ reason, explanation }, most = Infinity) {
   if (reason === null || !explanation) return undefined;
   return SENTENCES[reason]?.({ ...explanation, wants: explanation.wants?.slice(0, most) });
@@ -53,7 +53,7 @@ function propertyText(name, { value, wants, wantsCount }, isFlag) {
   return isFlag ? `${name} is ${textOf(value)}, and must be ${wanted}.` : `The ${name} ${textOf(value)} is not ${wanted}.`;
 }
 
-/** A value that could be taken for one of another kind: the text “true” is not yes, and a number is no text. */
+/** A value that looks like another kind: the text “true” is not yes, and a number is no text. */
 function kindText(value) {
   if (typeof value === "number") return `${value} (a number)`;
   return typeof value === "string" && /^(true|false|yes|no|[-+\d.,]+)$/i.test(value) ? `“${value}” (a text)` : valueText(value);
@@ -69,8 +69,8 @@ function joined(texts, count, word) {
 }
 
 /**
- * What would change a denial, each as `{ text, change }`: the text of a button, and what it fills in: `{ age }`, `{ license }`,
- * `{ item }`, or `{ property, value }`, whose value is undefined when the item is not to have it.
+ * The changes that would lift a denial, each as `{ text, change }`: the text of a button, and what it fills in: `{ age }`,
+ * `{ license }`, `{ item }`, or `{ property, value }`, whose value is undefined if the item must not have it.
  */
 export function triesOf({ reason, explanation }) {
   if (reason === null || !explanation) return [];
@@ -79,7 +79,7 @@ export function triesOf({ reason, explanation }) {
   if (licenseId !== undefined) return [{ text: `Try with license ${licenseId}`, change: { license: licenseId } }];
   if (reason === "project_restriction.blacklisted_item") return [];
   if (reason === "project_restriction.blacklist_met") return [{ text: `Try without ${isolated(property)}`, change: { property, value: undefined } }];
-  // The form has no field for a text that is empty: there it stands for no value.
+  // The form has no field for an empty text: there it means no value.
   const some = wants.filter((value) => value !== "").slice(0, MAX_TRIES);
   if (property === "itemId") return some.map((item) => ({ text: `Try with item ${valueText(item)}`, change: { item } }));
   return some.map((value) => ({ text: `Try with ${isolated(property)} ${valueText(value)}`, change: { property, value } }));

@@ -7,7 +7,7 @@ import { figure, isolated } from "../shared/locale.js";
 import { counted, valueText } from "../shared/messages.js";
 import { explainedText } from "./why.js";
 
-/** How each decision is shown. Colour is never the only sign. */
+/** The presentation of each decision. Color is never the only sign. */
 export const DECISIONS = {
   ALLOW: { tone: "allow", image: "check", title: "May be sold", short: "Sell", verb: "allows it" },
   SOFT_DENY: { tone: "soft", image: "ask", title: "Ask first", short: "Ask", verb: "does not allow it yet" },
@@ -19,10 +19,10 @@ const ORDER = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
 /** The worst of several decisions. */
 export const worst = (decisions) => ORDER[Math.max(0, ...decisions.map((decision) => ORDER.indexOf(decision)))];
 
-/** What the reason of a result means; a result that allows has none. */
+/** The meaning of a result's reason; a result that allows has none. */
 const reasonText = (reason) => (reason === null ? "Allowed" : (describe(reason) ?? reason));
 
-/** What a result means: with its numbers and so many values where it is explained, and which license it is about. */
+/** The meaning of a result: with its numbers and at most `most` values if it is explained, and the license that it is about. */
 export function resultText(result, most) {
   const { id, rule, reason } = result;
   const explained = explainedText(result, most);
@@ -31,19 +31,19 @@ export function resultText(result, most) {
   return reason.endsWith(".missing_context") ? `Ask for the license “${id}”.` : `The customer does not have the license “${id}”.`;
 }
 
-/** What a condition requires. */
+/** The requirement of a condition. */
 export function conditionText({ id, rule, condition_value: value }) {
   if (rule === "LICENSE_REQUIREMENT") return id === "" ? "Customers need a license" : `Customers need the license “${id}”`;
   if (!Number.isInteger(value.minimum_age)) return "Customers must be of an age that is still missing";
   return value.minimum_age === 0 ? "No minimum age" : `Customers must be ${value.minimum_age} or older`;
 }
 
-/** What tills do about a condition that is switched off or deleted (`conditions.md`, "Conditions" and "Basket evaluation"). */
+/** The tills' behavior if a condition is switched off or deleted (`conditions.md`, "Conditions" and "Basket evaluation"). */
 export const OFF =
   "Tills that ask for it get an error, and in a basket the items that need it may not be sold. " +
   "If a global rule with the same id is in force, that one decides instead.";
 
-/** What a restriction requires, and that it is checked by itself. */
+/** The requirement of a restriction, and that it is checked by itself. */
 export const restrictionText = (restriction) => `${requiredText(restriction)}${restriction.exclusive ? " (checked separately)" : ""}`;
 
 function requiredText(restriction) {
@@ -66,7 +66,7 @@ function requiredText(restriction) {
   }
 }
 
-/** The name of a project, or its id when it has none. */
+/** The name of a project, or its id without one. */
 export const projectName = ({ name, projectId }) => name || projectId;
 
 function listText(values) {

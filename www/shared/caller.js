@@ -1,24 +1,24 @@
 /**
- * Who calls the host: the tokens of a client or of a person, what the host says of them, and the ids that a caller gives.
+ * The callers of the host: tokens of a client or a person, their permissions, and the ids that a caller gives.
  */
 
 import { TillgateError } from "../../js/src/shared/error.js";
 import { clientCredentials, toSource } from "../../js/src/shared/token.js";
 
-/** The address of the host, beside which its pages are. Tests in Node have no page. */
+/** The address of the host; the page is below it. Tests in Node have no page. */
 export const HOST = new URL(".", globalThis.location ?? import.meta.url).href.replace(/\/$/, "");
 
-/** How long signing in waits for an answer to one request. */
+/** How long signing in waits for one answer. */
 const ANSWER_MS = 4000;
 
-/** What a token must be for, as the host has told the page. */
+/** The audience of tokens, which the host has told the page. */
 export const audience = () => document.querySelector("meta[name=tillgate-audience]").content;
 
-/** A source of the tokens of a client, or of a token or a source that is there already. */
+/** A source of a client's tokens, or of a given token or source. */
 export const tokensOf = ({ clientId, clientSecret, token }) =>
   toSource(token ?? clientCredentials({ tokenUrl: `${HOST}/oauth2/token`, clientId, clientSecret, audience: audience(), fetch: fetchInTime }));
 
-/** The tenant and the permissions of who asks: `{ tenantId, permissions }`. */
+/** The tenant and the permissions of the caller: `{ tenantId, permissions }`. */
 export const readCaller = (host) => inTime(host.request("/api/v1/caller").then((response) => response.json()));
 
 const fetchInTime = (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_MS) });
@@ -33,7 +33,7 @@ async function inTime(promise) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** A random UUID. `crypto.randomUUID` exists only on pages that were loaded over TLS. */
+/** A random UUID. `crypto.randomUUID` exists only on pages loaded over TLS. */
 export function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

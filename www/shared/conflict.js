@@ -1,14 +1,14 @@
 /**
- * Two versions of what is edited, side by side: the one that another user has saved, and the one in the form.
+ * Two versions of the edited thing, side by side: the one that another user saved, and the one in the form.
  */
 
 import { h } from "./dom.js";
 import { icon } from "./icon.js";
 
 /**
- * The element, with the `choices` that the user has. `theirs` is what is saved now, undefined when it was deleted, and
- * `base` what the form was opened with. `compare` returns the element of the difference between two versions; without it,
- * `describe` describes each in a sentence. `by` is who has saved it, where that is known.
+ * The element, with the user's `choices`. `theirs` is the saved version, undefined if deleted, and `base` the first content of
+ * the form. `compare` returns the element of the difference between two versions; without it, `describe` describes each in a
+ * sentence. `by` is the other user, if known.
  */
 export function conflict({ base, theirs, mine, compare, describe, by = "Another user" }, choices) {
   const side = (name, content) => h("div", { class: "side" }, h("h3", {}, name), content);

@@ -1,10 +1,10 @@
 /**
- * Copying a text, also where the browser offers its clipboard to https pages only.
+ * Copies a text, even if the browser offers its clipboard to https pages only.
  */
 
 import { notify } from "./dom.js";
 
-/** Copies a text and says so: `noun` is what was copied. Returns whether it worked. */
+/** Copies a text and says so: `noun` names it. Returns true if it worked. */
 export async function copy(text, noun) {
   const isCopied = (await viaClipboard(text)) || viaSelection(text);
   notify(isCopied ? `${noun} was copied.` : "The browser does not allow copying. Select the text and copy it.");
@@ -20,7 +20,7 @@ async function viaClipboard(text) {
   }
 }
 
-/** A dialog makes everything outside of it inert, so the text is selected inside the one that is open. */
+/** A dialog makes everything outside it inert, so the text is selected inside the open one. */
 function viaSelection(text) {
   const holder = document.createElement("textarea");
   const focused = document.activeElement;

@@ -1,35 +1,35 @@
 /**
  * CSV as spreadsheets write it (RFC 4180), and lines, which are CSV of one column. Reading keeps every character of a cell;
- * what cannot be CSV is kept as it stands and named as a fault. Formulas are written so that no spreadsheet runs them, and
- * read back as they were.
+ * text that is no CSV is kept as it is and named as a fault. Formulas are written so that no spreadsheet runs them, and read
+ * back unchanged.
  */
 
 import { figure } from "./locale.js";
 
-/** Of several that fit, the first is taken: a comma is also in texts and numbers. */
+/** If several fit, the first wins: texts and numbers contain commas too. */
 const DELIMITERS = ["\t", ";", "|", ","];
 
-/** So much of a text shows its delimiter. */
+/** The characters that show the delimiter of a text. */
 const HEAD_LENGTH = 65_536;
 const HEAD_ROWS = 20;
 
-/** No more is read: what a spreadsheet has in one cell is below the first, and more cells than the second fill the memory. */
+/** The limits of reading: a spreadsheet's cell is shorter than the first, and more cells than the second fill the memory. */
 const MAX_QUOTED_LENGTH = 100_000;
 const MAX_CELLS = 2_000_000;
 const MAX_FAULTS = 100;
 
-/** Between two pauses, so many characters are read. */
+/** The characters read between two pauses. */
 const SLICE_LENGTH = 32_768;
 
 const [QUOTE, LF, CR, BOM] = [0x22, 0x0a, 0x0d, 0xfeff];
 
-/** The first line by which Excel is told the delimiter. */
+/** The first line that tells Excel the delimiter. */
 const SEPARATOR_LINE = /^\ufeff?sep=(.)(?:\r\n|\n|\r|$)/i;
 
-/** What spreadsheets take for a formula (OWASP, "CSV Injection"), after what keeps them from it, blanks, and what is not seen. */
+/** Formulas to spreadsheets (OWASP, "CSV Injection"), after escapes, blanks and invisible characters. */
 const FORMULA = /^['\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\t\r\n＝＋－＠]/u;
 
-/** What files that are not text begin with, what else stands near their beginning, and what people call them. */
+/** Files that are not text: their first bytes, other marks near the start, and their names. */
 const BINARIES = [
   ["\xd0\xcf\x11\xe0", "", "an Excel workbook"],
   ["PK\x03\x04", "word/", "a Word document"],
@@ -41,10 +41,10 @@ const BINARIES = [
   ["\x1f\x8b", "", "a compressed file"],
 ];
 
-/** How far the name of an archive's first parts is looked for. */
+/** How far to look for the name of an archive's first parts. */
 const ARCHIVE_HEAD = 4096;
 
-/** A sentence that refuses a file which is no text; undefined for one that may be. */
+/** A sentence that refuses a file that is no text; undefined if it may be one. */
 export function binaryText(bytes) {
   const head = String.fromCharCode(...bytes.subarray(0, ARCHIVE_HEAD));
   const found = BINARIES.find(([begin, name]) => head.startsWith(begin) && (!name || head.includes(name)));
@@ -54,7 +54,7 @@ export function binaryText(bytes) {
   return isText ? undefined : "This is not a text file. Choose a CSV or text file.";
 }
 
-/** The text of a file: UTF-16 by its byte order mark or its zeros, otherwise UTF-8, otherwise what Windows writes in the West. */
+/** The text of a file: UTF-16 by its byte order mark or zeros, otherwise UTF-8, otherwise Windows-1252. */
 export function decodeText(bytes) {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first > 0 && second === 0)) return new TextDecoder("utf-16le").decode(bytes);
@@ -67,10 +67,9 @@ export function decodeText(bytes) {
 }
 
 /**
- * The cells of a text: `{ delimiter, rows, lines, faults }`, without its blank lines. `lines` has for each row the line that
- * it begins in, and `faults` are `{ line, message }`, at most 100.
- * Without a `delimiter` it is found, or named by a first line such as `sep=;`, which is no row; `""` is none, and each line
- * one cell.
+ * The cells of a text: `{ delimiter, rows, lines, faults }`, without blank lines. `lines` has the first line of each row, and
+ * `faults` are `{ line, message }`, at most 100. Without a `delimiter` it is detected, or named by a first line such as
+ * `sep=;`, which is no row; with `""` each line is one cell.
  */
 export function parseCsv(text, options) {
   const reading = readingCsv(text, options);
@@ -79,7 +78,7 @@ export function parseCsv(text, options) {
   return step.value;
 }
 
-/** As `parseCsv`, with a pause after each slice: what is long is read without holding up the page. */
+/** Like `parseCsv`, with a pause after each slice: long texts do not block the page. */
 export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}) {
   const [separatorLine, named] = SEPARATOR_LINE.exec(text) ?? ["", undefined];
   const delimiter = wanted ?? named ?? delimiterOf(text);
@@ -106,7 +105,7 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
     }
     const cell = isCell ? text.slice(at + 1, end - 1).replaceAll('""', '"') : text.slice(at, end);
     const isRowEnd = text[end] !== delimiter;
-    // A blank line is none; a cell that is empty is quoted when it is alone.
+    // A blank line is no row; an empty cell is quoted if it is alone.
     if (row.length > 0 || !isRowEnd || isCell || cell !== "") row.push(cell[0] === "'" && FORMULA.test(cell) ? cell.slice(1) : cell);
     if (isRowEnd && row.length > 0) {
       cells += row.length;
@@ -121,7 +120,7 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
     at = end + (text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF ? 2 : 1);
     if (at - paused > SLICE_LENGTH) yield (paused = at);
   }
-  // A delimiter was the last character, or the rest was not read.
+  // The text ended with a delimiter, or the rest was not read.
   if (row.length > 0) {
     rows.push(at >= text.length ? [...row, ""] : row);
     lines.push(line);
@@ -130,8 +129,8 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
 }
 
 /**
- * Rows as a text, with the `delimiter` of the list that they are of between cells, or else a comma. A cell that a reader could
- * change is quoted, whichever delimiter it looks for.
+ * Rows as a text, with the list's `delimiter` between cells, or a comma. A cell that a reader could change is quoted,
+ * whichever delimiter it looks for.
  */
 export function writeCsv(rows, delimiter) {
   const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
@@ -143,13 +142,13 @@ export function writeCsv(rows, delimiter) {
   return rows.map((row) => `${row.map((cell) => written(String(cell), row.length === 1)).join(between)}\r\n`).join("");
 }
 
-/** Whether a cell ends here: at the delimiter, the end of the line or that of the text. */
+/** True if the cell ends here: at the delimiter, or the end of the line or text. */
 function isEnd(text, at, delimiter) {
   const code = text.charCodeAt(at);
   return code === LF || code === CR || at >= text.length || text[at] === delimiter;
 }
 
-/** Where the cell ends, or how far it was looked for. */
+/** The end of the cell, or of the search for it. */
 function scanned(text, from, delimiter) {
   const limit = Math.min(text.length, from + SLICE_LENGTH);
   const separator = delimiter === "" ? LF : delimiter.charCodeAt(0);
@@ -160,14 +159,14 @@ function scanned(text, from, delimiter) {
   return limit;
 }
 
-/** The end of a quoted cell, after its last quotation mark; undefined when it has none. */
+/** The end of a quoted cell, after its last quotation mark; undefined without one. */
 function quotedEnd(text, from, delimiter) {
   let at = text.indexOf('"', from + 1);
   while (at >= 0 && at - from < MAX_QUOTED_LENGTH && text.charCodeAt(at + 1) === QUOTE) at = text.indexOf('"', at + 2);
   return at >= 0 && at - from < MAX_QUOTED_LENGTH && isEnd(text, at + 1, delimiter) ? at + 1 : undefined;
 }
 
-/** The delimiter with which most of the first rows have as many columns as the first one; none when that is one column. */
+/** The delimiter with which most of the first rows have as many columns as the first; none if that is one column. */
 function delimiterOf(text) {
   const head = text.slice(0, HEAD_LENGTH);
   const agreeing = (delimiter) => {
@@ -180,7 +179,7 @@ function delimiterOf(text) {
   return scores.reduce((best, next) => (next[1] > best[1] ? next : best), ["", 0])[0];
 }
 
-/** Counts the lines up to a place; the places are asked for in order. */
+/** Counts the lines up to a place; the places must ascend. */
 function lineCount(text) {
   let line = 1;
   let counted = -1;

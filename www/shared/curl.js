@@ -1,16 +1,16 @@
 /**
- * A request as a curl command, with places for the secrets that the page does not have.
+ * A request as a curl command, with placeholders for the secrets that the page does not have.
  */
 
-/** What each scheme leaves to fill in. */
+/** The placeholder of each scheme. */
 const PLACEHOLDERS = new Map([["bearer", "Bearer $TOKEN"], ["basic", "Basic $CREDENTIALS"]]);
 
-/** What curl sets by itself. */
+/** Headers that curl sets itself. */
 const LEFT_OUT = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding"]);
 
 /**
- * The command that sends `{ method, url, headers, body }` as it is: curl takes no part of it for a pattern or the name of a file.
- * In place of a body there may be a `file`, or the `parts` of a form, `{ name, value, file }`. `options` are written as they are.
+ * The command that sends `{ method, url, headers, body }` as is: curl takes no part of it for a pattern or a file name.
+ * Instead of a body there may be a `file`, or the `parts` of a form, `{ name, value, file }`. `options` are written unchanged.
  */
 export function curlOf({ method = "POST", url, headers, body, file, parts = [], options = [] }) {
   const sent = Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name.toLowerCase()));
@@ -27,11 +27,11 @@ export function curlOf({ method = "POST", url, headers, body, file, parts = [], 
 
 const part = ({ name, value, file }) => (file ? `--form ${quoted(`${name}=@"${file.replace(/[\\"]/g, "\\$&")}"`)}` : `--form-string ${quoted(`${name}=${value}`)}`);
 
-/** A header; a secret is a variable of the shell, so that it need not be typed into the command. */
+/** A header; a secret is a shell variable, so that it need not be typed into the command. */
 function header(name, value) {
   if (name.toLowerCase() !== "authorization") return quoted(`${name}: ${value}`);
   return `"${name}: ${PLACEHOLDERS.get(value.split(" ")[0].toLowerCase()) ?? "$AUTHORIZATION"}"`;
 }
 
-/** A text as one word of the shell, whatever it holds. */
+/** A text as one word of the shell, whatever it contains. */
 const quoted = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;

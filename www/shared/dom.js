@@ -1,10 +1,10 @@
 /**
- * Elements and the controls that several views share. Knows nothing of rules.
+ * Elements and controls that several views share. Knows no rules.
  */
 
 import { icon } from "./icon.js";
 
-/** An element. Properties that begin with `on` are listeners, the others are attributes. */
+/** An element. Properties that begin with `on` are listeners, all others attributes. */
 export function h(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -56,25 +56,28 @@ export function button(text, { image, iconOnly, ...properties } = {}) {
   return h("button", { type: "button", title, ...properties }, image && icon(image), label);
 }
 
-/** Draws what is in an element again, and focuses the control that had the focus, by its name among those of that name. */
+/**
+ * Redraws the content of an element, and keeps the focus on the same control, by its name and its place among those of that
+ * name.
+ */
 export function keepFocus(element, draw) {
   const controls = () => [...element.querySelectorAll("a, button, input, select, summary, [tabindex]")];
   const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
   const name = focused && accessibleName(focused);
   const at = focused && controls().filter((control) => accessibleName(control) === name).indexOf(focused);
   draw();
-  // One that was moved has lost the focus too.
+  // A moved control has lost the focus too.
   if (focused && document.activeElement !== focused) controls().filter((control) => accessibleName(control) === name)[at]?.focus();
 }
 
-/** Makes these elements the children of another, in this order. Those that are in their place are not touched. */
+/** Makes these elements the children of another, in this order. Those already in place are not touched. */
 export function arrange(parent, elements) {
   const kept = new Set(elements);
   for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
   elements.forEach((element, at) => parent.children[at] === element || parent.insertBefore(element, parent.children[at] ?? null));
 }
 
-/** Runs only the last of several calls, once none has come for `ms`. */
+/** Runs only the last of several calls, `ms` after it. */
 export function debounce(ms, run) {
   let timer;
   return (...given) => {
@@ -83,7 +86,7 @@ export function debounce(ms, run) {
   };
 }
 
-/** Opens a dialog and returns the value that it was closed with. The focus then goes back to where it was. */
+/** Opens a dialog and returns its value once closed. The focus then returns to where it was. */
 export function openDialog(element) {
   const opener = document.activeElement;
   const name = accessibleName(opener);
@@ -92,7 +95,7 @@ export function openDialog(element) {
   return new Promise((resolve) => {
     element.addEventListener("close", () => {
       element.remove();
-      // The opener may have been drawn again in the meantime.
+      // The opener may have been redrawn meanwhile.
       if (!opener.isConnected) [...document.querySelectorAll("main button")].find((other) => accessibleName(other) === name)?.focus();
       resolve(element.returnValue);
     });

@@ -1,14 +1,14 @@
 /**
- * The draft of a form: what was typed and not saved, for when the form is opened again.
+ * The draft of a form: unsaved input, kept until the form is opened again.
  */
 
 import { button, h } from "./dom.js";
 import { typedIn } from "./editor.js";
 
 /**
- * Opens a form with the draft that is kept under a key, if any. `formOf` makes the form with a draft, or without one; `open`
- * gives what it gets to `edit`. A form from which something must not be kept returns the rest as `kept`, and says in
- * `missing` what is to be entered again.
+ * Opens a form with the draft kept under a key, if any. `formOf` makes the form with a draft, or without one; `open` passes
+ * its argument to `edit`. A form with input that must not be kept returns the rest as `kept`, and names in `missing` what to
+ * enter again.
  */
 export async function editWithDraft(memory, key, formOf, open) {
   const kept = memory.get(key);

@@ -1,7 +1,7 @@
 /**
- * The dialog for editing. Saving replaces only the version that the form was opened with. If another user saves in the
- * meantime, the form says so at once; both versions are then shown and the user chooses. What a change does is shown before
- * it is saved. What was typed is discarded only after asking, or is kept as a draft.
+ * The dialog for editing. Saving replaces only the version that the form was opened with. If another user saves meanwhile, the
+ * form says so at once; it then shows both versions and the user chooses. The effect of a change is shown before it is saved.
+ * Input is discarded only after asking, or is kept as a draft.
  */
 
 import { conflict } from "./conflict.js";
@@ -11,57 +11,55 @@ import { foundText, lookingText, tookEffect, unknownTexts } from "./lost.js";
 import { errorText } from "./messages.js";
 import { reasonField } from "./reason.js";
 
-/** What is typed in a form, as a text. */
+/** The input in a form, as a text. */
 export const typedIn = (fields) => JSON.stringify(fields.typed?.() ?? fields.value());
 
 /**
- * Opens the dialog and returns whether something was saved.
+ * Opens the dialog and returns true if something was saved.
  *
- * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` where its value does not hold
- * all that was entered). `save` writes a value over a version, and with `hasReason` gets third why, which is asked for below a
- * review. `latest` reads `{ body, etag }`, or undefined when it does not exist. `etag` is the version that is edited, undefined
- * for something new, and `base` what it holds. `describe` describes a version in a sentence, `explain` puts an error into words,
- * `saved` says that it is saved, and `action` is the text of the button, or a function that says it once a review is there.
+ * `title` is its heading, `fields` the form (`{ element, value, showFaults }`, and `typed` if its value does not hold all
+ * input). `save` writes a value over a version; with `hasReason` its third argument is the reason, which is asked for below a
+ * review. `latest` reads `{ body, etag }`, or undefined if it does not exist. `etag` is the edited version, undefined for
+ * something new, and `base` its content. `describe` describes a version in a sentence, `explain` puts an error into words,
+ * `saved` says that it is saved, and `action` is the text of the button, or a function that returns it once there is a review.
  *
- * When the answer to a save is lost, `isSaved(body, value)` tells whether what `latest` reads then is what was saved, and
- * `done` is what it was then: saved. Where it cannot be told, there is `advice(value)` instead, and `repeat`, the text of a
- * button that saves again, where that does no harm.
+ * If the answer to a save is lost, `isSaved(body, value)` tells if the body that `latest` then reads is the saved one, and
+ * `done` is the word for it: saved. If this cannot be known, there is `advice(value)` instead, and `repeat`, the text of a
+ * button that saves again, if that does no harm.
  *
- * `review` returns an element that shows what saving a value would do; undefined when there is nothing to show; a sentence
- * or, where the form says it, false when it cannot be saved. With `reviewed` it is shown at once, below the form, and again
- * whenever the form changes; with `reviewFirst` it is what is shown first, in place of the form. It gets the value, and the
- * version that another user has saved in the meantime, if any.
- * `confirm` returns what is asked once more before what was reviewed is saved, as `confirmed` takes it; undefined where the
- * button that saves it will do.
- * `compare` returns the element of the difference between two versions, for both sides of a conflict; without it, `describe`
- * describes each.
+ * `review` returns an element that shows the effect of saving a value; undefined if there is none to show; if the value cannot
+ * be saved, a sentence or, if the form shows the fault, false. With `reviewed` it is shown at once, below the form, and again
+ * whenever the form changes; with `reviewFirst` it is shown first, in place of the form. It gets the value, and the version
+ * that another user has saved meanwhile, if any. `confirm` returns an extra question before saving, as `confirmed` takes it;
+ * undefined if the button suffices. `compare` returns the element of the difference between two versions, for both sides of a
+ * conflict; without it, `describe` describes each.
  *
- * `lastBy` reads who has saved last, as an element. It gets what they have saved.
+ * `lastBy` gets what others saved, and reads who it was, as an element.
  *
- * `follow` calls a function whenever another user may have saved, and returns what ends that. Whether one has, `latest` tells:
- * by its version, or where the form has `isOutdated`, which gets what `latest` has read, by that.
+ * `follow` calls a function whenever another user may have saved, and returns a function that ends this. `latest` then tells:
+ * by the version or, if the form has `isOutdated`, which gets the result of `latest`, by that.
  *
- * `draft` keeps what was typed: `keep(value)` when the dialog is left without saving, `discard()` when it is not wanted.
- * With `stays` it is kept elsewhere too, and is not discarded here. `before` is the value that the form has without it.
+ * `draft` keeps the input: `keep(value)` if the dialog is left without saving, `discard()` if it is not wanted. With `stays`
+ * it is kept elsewhere too, and is not discarded here. `before` is the form's value without it.
  */
 export const edit = (options) => new Editor(options).open();
 
 class Editor {
   #given;
   #before;
-  /** The version that saving replaces, and what another user has saved in the meantime: `{ body, etag }`. */
+  /** The version that saving replaces, and the one that another user has saved meanwhile: `{ body, etag }`. */
   #version;
   #theirs;
-  /** Whether it is not known if it was saved. */
+  /** True while it is unknown if the value was saved. */
   #isLost = false;
   #isReviewed = false;
-  /** How many reviews were begun: only the last one is shown. */
+  /** The number of reviews begun: only the last one is shown. */
   #reviews = 0;
   #isWriting = false;
-  /** That another user has saved while the form is open. */
+  /** Says that another user has saved while the form is open. */
   #news = h("div", { class: "news", role: "status" });
   #message = h("div", { class: "message", role: "alert" });
-  /** What saving would do, and the field for why it is saved. */
+  /** The effect of saving, and the field for the reason. */
   #reviewed = h("div");
   #reason;
   #reviewPane = h("div", { class: "review stack", tabindex: "-1", hidden: true }, this.#reviewed);
@@ -83,7 +81,7 @@ class Editor {
   #build() {
     const { title, note, fields, wide, draft } = this.#given;
     const oncancel = (event) => {
-      // A dialog inside this one is cancelled by itself.
+      // A dialog inside this one handles its own cancel.
       if (event.target !== this.#dialog) return;
       event.preventDefault();
       this.#escape();
@@ -102,7 +100,7 @@ class Editor {
 
   async open() {
     const { fields, draft, note, reviewed, reviewFirst, follow } = this.#given;
-    // Otherwise what discards a draft would have the focus.
+    // Otherwise the button that discards a draft would get the focus.
     if (note) this.#firstControl()?.setAttribute("autofocus", "");
     if (reviewed) {
       fields.element.addEventListener("change", () => ((this.#isReviewed = false), this.#go()));
@@ -122,7 +120,7 @@ class Editor {
     }
   }
 
-  /** Says that another user has saved. What is being saved, or is compared already, needs no such news. */
+  /** Says that another user has saved, unless saving or a comparison is under way. */
   async #look() {
     const { latest, isOutdated = (theirs) => theirs?.etag !== this.#version } = this.#given;
     const isBusy = () => this.#isWriting || this.#actions.hidden;
@@ -134,11 +132,11 @@ class Editor {
       if (by) this.#showNews(theirs, by);
       else this.#news.replaceChildren();
     } catch {
-      // Saving says what is wrong.
+      // Saving reports the error.
     }
   }
 
-  /** Who has saved what is stored now. */
+  /** The user who saved the stored version. */
   async #by(theirs) {
     return (await this.#given.lastBy?.(theirs?.body).catch(() => undefined)) ?? "Another user";
   }
@@ -159,7 +157,7 @@ class Editor {
     return typedIn(this.#given.fields) !== this.#before;
   }
 
-  /** While it is saved, there is nothing to leave; once the answer is lost, there is. */
+  /** While saving, the form cannot be left; once the answer is lost, it can. */
   get #isHeld() {
     return this.#isWriting && !this.#isLost;
   }
@@ -172,7 +170,7 @@ class Editor {
     if (!this.#isTyped() || (await confirmed(...question))) this.#dialog.close("discarded");
   }
 
-  /** A draft is kept on Escape, which is pressed by mistake. */
+  /** Keeps a draft on Escape, which may be pressed by mistake. */
   #escape() {
     if (this.#isHeld) return;
     if (!this.#given.draft || !this.#isTyped()) return this.#leave();
@@ -206,7 +204,7 @@ class Editor {
     this.#reviewPane.focus();
   }
 
-  /** What the button does: it reviews first, and then saves. */
+  /** The action of the button: a review first, then saving. */
   async #go() {
     const { fields, review, confirm } = this.#given;
     this.#actions.hidden = fields.element.inert = false;
@@ -216,18 +214,18 @@ class Editor {
     await this.#busy(() => (isToReview ? this.#review() : this.#write()));
   }
 
-  /** Does something during which the button does nothing. */
+  /** Does something with the button disabled. */
   async #busy(run) {
     this.#submit.disabled = true;
     await run();
     this.#submit.disabled = false;
   }
 
-  /** Shows what saving would do; saves at once when there is nothing to show. */
+  /** Shows the effect of saving; saves at once if there is none to show. */
   async #review() {
     const turn = (this.#reviews += 1);
     this.#message.replaceChildren();
-    // Not every change is heard of.
+    // Not every change is announced.
     if (this.#given.follow) this.#look();
     try {
       const shown = await this.#given.review(this.#given.fields.value(), this.#theirs?.body);
@@ -259,13 +257,13 @@ class Editor {
     }
   }
 
-  /** Shows what saving would do by now: the host has refused what was reviewed. */
+  /** Shows the effect of saving again: the host refused the reviewed version. */
   async #reviewAgain() {
     this.#isReviewed = this.#actions.hidden = this.#given.fields.element.inert = false;
     await this.#review();
   }
 
-  /** The answer was lost: shows whether the value was saved. */
+  /** The answer was lost: finds out if the value was saved. */
   async #lookAgain(value) {
     const { fields, latest, isSaved, done } = this.#given;
     this.#isLost = fields.element.inert = true;
@@ -286,7 +284,7 @@ class Editor {
     this.#showError(`${foundText(`It was not ${done}.`)} You can save it again.`);
   }
 
-  /** Says that it is not known whether the value was saved, and offers what can be done about it. */
+  /** Says that it is unknown if the value was saved, and offers a way on. */
   #showUnknown(value) {
     const { fields, isSaved, done, advice, repeat } = this.#given;
     const [title, detail] = unknownTexts(`it was ${done}`, advice?.(value));
@@ -296,7 +294,7 @@ class Editor {
     this.#message.replaceChildren(
       h("section", { class: "conflict", "aria-label": "Not known" }, h("h2", {}, icon("alert"), title), h("p", {}, detail), h("div", { class: "actions" }, close, again)),
     );
-    // Saving something else would hide what became of this.
+    // Saving something else would hide the outcome of this.
     this.#actions.hidden = fields.element.inert = true;
     this.#message.scrollIntoView({ block: "nearest" });
     (again || close).focus();
@@ -314,7 +312,7 @@ class Editor {
     this.#message.scrollIntoView({ block: "nearest" });
   }
 
-  /** Saves in place of another version, after asking where saving asks. */
+  /** Saves in place of another version, after the usual question. */
   async #replace() {
     const question = this.#given.confirm?.();
     if (!question || (await confirmed(...question))) await this.#write();
@@ -332,7 +330,7 @@ class Editor {
     const theirs = this.#theirs;
     this.#version = theirs?.etag;
     this.#isReviewed = false;
-    // A review that is still under way is of no interest any more.
+    // A review under way is obsolete.
     this.#reviews += 1;
     this.#news.replaceChildren();
     this.#reviewPane.hidden = true;
@@ -342,7 +340,7 @@ class Editor {
     const replaceText = review && !compare ? "Review mine again" : "Save mine instead";
     const replace = button(replaceText, { class: "danger", onclick: () => (compare ? this.#replace() : this.#go()) });
     this.#message.replaceChildren(conflict({ base, theirs: theirs?.body, mine: fields.value(), compare, describe, by }, [keep, change, replace]));
-    // The only choice left is between the two versions: what is shown as yours is what would be saved.
+    // The only choice left is between the two versions: “yours” is what would be saved.
     this.#actions.hidden = true;
     fields.element.inert = true;
     fields.element.hidden = compare !== undefined;

@@ -1,19 +1,19 @@
 /**
- * The faults of a request, in words that a rule owner knows: where it is and what it must be, without JSON paths.
+ * The faults of a request in a rule owner's words: the place and the requirement, without JSON paths.
  */
 
-/** What the id of a condition may be. */
+/** The characters of a condition's id. */
 export const ID_FAULT = "The id may hold letters, digits, . _ : and -";
 export const AGE_FAULT = "Enter a whole number from 0 to 150.";
 export const ITEM_FAULT = "Enter an item id of at most 256 characters.";
 
-/** How long a value may be, after “a value”: the host counts the bytes of its UTF-8. */
+/** The length of a value, after “a value”: the host counts UTF-8 bytes. */
 export const VALUE_LENGTH = "may have 256 characters; those such as ä count more than once";
 
-/** What an id must be that stands in an address: browsers take dots alone for segments to leave out. */
+/** The rule for an id in an address: browsers drop segments that are only dots. */
 export const DOTS_RULE = "must be more than one or two dots";
 
-/** Whether an id is dots alone. */
+/** True if an id is only dots. */
 export const isDots = (id) => id === "." || id === "..";
 
 /** Whole sentences, by path and message. */
@@ -36,7 +36,7 @@ const SENTENCES = [
   [/^\$\.name must be a string/, "The name may have at most 256 characters."],
 ];
 
-/** The names of places in a request, from the most specific to the least. */
+/** The names of places in a request, the most specific first. */
 const PLACES = [
   [/^\$\.item\.additionalProperties/, "A property of the item"],
   [/^\$\.items\[\d+\]\.conditionIds/, "An item’s conditions"],
@@ -76,7 +76,7 @@ const PLACES = [
   [/^\$\.type/, "The kind of unit"],
 ];
 
-/** The rules of values, as a rule owner would put them. */
+/** The rules of values, in a rule owner's words. */
 const RULES = [
   [/^must be a string of (.*?), true or false$/, "must be $1 long"],
   [/^must be a string of (.*)$/, "must be $1 long"],
@@ -97,7 +97,7 @@ const RULES = [
   [/^must be "generate" or /, "must be "],
 ];
 
-/** A fault of a request as a sentence, which names the place and not its JSON path. */
+/** A fault of a request as a sentence, which names the place without its JSON path. */
 export function faultText({ path, message }) {
   const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(`${path} ${message}`)) ?? [];
   if (sentence) return typeof sentence === "function" ? sentence(path) : sentence;

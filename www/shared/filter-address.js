@@ -1,17 +1,16 @@
 /**
- * The text of a list's filter in the page's address, `#/conditions?filter=beer`, where going back, a reload and a bookmark
- * find it.
+ * The text of a list's filter in the page's address, `#/conditions?filter=beer`, for the back button, reloads and bookmarks.
  */
 
-/** The text that the query of an address filters by; undefined when it does not say. */
+/** The filter in the query of an address; undefined without one. */
 export const filterOf = (query) => new URLSearchParams(query).get("filter") ?? undefined;
 
-/** The query of an address that filters by a text. */
+/** The query of an address for a filter. */
 export const filterQuery = (text = "") => (text.trim() === "" ? "" : `?filter=${encodeURIComponent(text.trim())}`);
 
 /**
- * Keeps what a filter seeks in the address of its list, `href`, without new entries in the browser's history. `address` returns
- * it, and `take` gets the query of an address that is shown: one without a filter keeps what was typed.
+ * Keeps the filter of a list in its address, `href`, without new entries in the browser's history. `address` returns it, and
+ * `take` gets the query of the current address: one without a filter keeps the input.
  */
 export function filterInAddress(input, href) {
   const address = () => href + filterQuery(input.value);

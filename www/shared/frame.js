@@ -1,6 +1,5 @@
 /**
- * What stands around the content of each page of the host: the header, with the theme, a way past it, and the place for
- * notices.
+ * The frame of each page of the host: the header, with the theme, a link past it, and the place for notices.
  */
 
 import { button, h } from "./dom.js";
@@ -9,7 +8,7 @@ import { keepFocusUncovered } from "./uncover.js";
 
 const themeButton = button("", { iconOnly: true, class: "plain", onclick: () => applyTheme(isDark() ? "light" : "dark") });
 
-/** Draws it. `brand` are the address and the text of the header's first link, and `end` makes what the header ends with. */
+/** Draws the frame. `brand` are the address and the text of the header's first link, and `end` makes the end of the header. */
 export function frame({ main, nav, brand, end }) {
   const image = h("img", { src: new URL("../icon.svg", import.meta.url).href, alt: "", width: "28", height: "28" });
   document.body.append(
@@ -26,7 +25,7 @@ export function frame({ main, nav, brand, end }) {
 const isDark = () =>
   (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 
-/** Applies a theme, light or dark; until one is chosen, it is that of the system. */
+/** Applies a theme, light or dark; the default is the system's. */
 function applyTheme(chosen) {
   if (chosen) {
     document.documentElement.dataset.theme = chosen;
@@ -37,7 +36,7 @@ function applyTheme(chosen) {
   themeButton.title = label;
 }
 
-/** The theme is stored where the browser allows it. */
+/** Stores the theme if the browser allows it. */
 function storeTheme(theme) {
   try {
     localStorage.setItem("theme", theme);

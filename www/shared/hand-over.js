@@ -1,6 +1,6 @@
 /**
- * Signing in the documents of the API, which the page opens in another tab: they ask the page for a token whenever they need one.
- * No token is in an address or stored, and none goes to a page of another host.
+ * Signs in the documents of the API, which the page opens in another tab: they ask the page for a token whenever they need
+ * one. No token is stored or put into an address, and none goes to another host's page.
  */
 
 import { TillgateError } from "../../js/src/shared/error.js";
@@ -10,14 +10,14 @@ const QUESTION = "a token";
 /** How long the page may take to answer: it may have to get a token first. */
 const ANSWER_MS = 20_000;
 
-/** Answers a page of this host that this one has opened: with a token of the session and which one that is, if there is one. */
+/** Answers a page of this host that this page opened: with a token of the session, if there is one, and the session's id. */
 export async function answer({ data, source, ports: [port] }, session) {
   if (data?.question !== QUESTION || source?.opener !== window) return;
   const token = await session?.token({ fresh: data.fresh }).catch(() => undefined);
   port.postMessage(token && { token, session: session.id });
 }
 
-/** A source of tokens, which asks the page that has opened this one. Once its user has signed out, it has none of who signs in next. */
+/** A source of tokens, which asks the opener. Once its user has signed out, it gives none of the next user. */
 export function tokensOfOpener() {
   let first;
   return async (options) => {

@@ -1,5 +1,5 @@
 /**
- * The line icons of the page. Their colour is that of the text beside them.
+ * The line icons of the page, in the color of the text beside them.
  */
 
 const PATHS = {
@@ -37,7 +37,7 @@ const PATHS = {
   retry: "M19 12a7 7 0 1 1-2.2-5.1L19 9M19 4.5V9h-4.5",
 };
 
-/** A line icon. It is hidden from screen readers, which read the text beside it. */
+/** A line icon. It is hidden from screen readers, which read the text. */
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");

@@ -1,13 +1,13 @@
 /**
- * Where the drafts are that have outlived a session, for who has signed in again. It is loaded when there are any.
+ * Says where drafts are that outlived a session, after signing in again. Loaded if there are any.
  */
 
 import { h, notify } from "./dom.js";
 
-/** How many are named. */
+/** The most drafts that are named. */
 const MAX_NAMED = 4;
 
-/** The view in which a draft is, and what it is of, by the kind that its key begins with. */
+/** The view of a draft and its subject, by the first part of its key. */
 const PLACES = {
   condition: (id) => ["conditions", id || "a new condition"],
   project: (id, session) => ["projects", id ? (session.project(id)?.name ?? id) : "a new project"],
@@ -21,7 +21,7 @@ const PLACES = {
 
 const rates = (id) => [`rates/${encodeURIComponent(id)}`, `rates of ${id}`];
 
-/** Says which drafts of a session's tenant there are, and leads to them. */
+/** Lists the drafts of a session's tenant, with links. */
 export function showKeptDrafts(session) {
   const placeOf = (key) => {
     const [, kind, rest] = /^(\w+):(.*)$/s.exec(key) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What is read again and again as a whole. An entry that has not changed is the same object as before, so that nothing that
- * was made of it has to be made again.
+ * Entries that are read repeatedly as a whole. An unchanged entry is the same object as before, so that nothing made of it
+ * must be made again.
  */
 
 export class Kept {

@@ -1,5 +1,5 @@
 /**
- * A list with a filter, which shows the changes of others as they arrive.
+ * A list with a filter, which shows others' changes as they arrive.
  */
 
 import { button, h } from "./dom.js";
@@ -9,15 +9,15 @@ import { figure, isolated } from "./locale.js";
 import { longList } from "./long-list.js";
 import { counted } from "./messages.js";
 
-/** The mark of something that has a draft. */
+/** The mark of something with a draft. */
 export const draftTag = () => h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft");
 
 /**
- * The list: `read` returns the entries, each the same object until it changes, and `row` the element of one, given what the
- * filter seeks; `shown` returns what else a row shows than its entry, as a list. `key` identifies an entry, `text` is what the
- * filter searches, and `create` returns what creates an entry, unless the user may not. `hasDraft` tells whether an entry has a
- * draft, or without one, what is to be created. `templates` returns what an empty list offers to start from. `labels` are
- * `{ title, noun, empty, about, refused }`. `href` is the address of the list, `query` that of the address that is shown.
+ * The list: `read` returns the entries, each the same object until it changes, and `row` the element of one, given the
+ * filter's text; `shown` returns the other content of a row, as a list. `key` identifies an entry, `text` is what the filter
+ * searches, and `create` returns the control that creates an entry, unless the user may not. `hasDraft` tells if an entry has
+ * a draft, or without one, a new entry. `templates` returns the templates of an empty list. `labels` are
+ * `{ title, noun, empty, about, refused }`. `href` is the address of the list, `query` that of the current address.
  */
 export function list({ read, row, shown, key, text, create, hasDraft, templates, labels, href, query }) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${labels.title.toLowerCase()}`, dir: "auto", spellcheck: "false", oninput: draw });
@@ -29,7 +29,7 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
   const search = searching(text);
   const deleted = h("a", { class: "button plain", href: `${href}/deleted` }, icon("trash"), "Deleted");
   const inAddress = filterInAddress(filter, href);
-  // These may be of a session that has ended. A row whose draft is kept while the list is open stays where it is.
+  // These may belong to a session that has ended. A row whose draft is saved while the list is open stays in place.
   const first = new Set(read().filter(hasDraft).map(key));
   let sought = "";
   const rows = longList({ name: "rows", keyOf: key, rowOf: (entry) => row(entry, sought), shownOf: (entry) => shown(entry, sought) });
@@ -56,10 +56,10 @@ export function list({ read, row, shown, key, text, create, hasDraft, templates,
   return { title: labels.title, element, refresh: draw, seek, address: inAddress.address, close: () => rows.close() };
 }
 
-/** How many entries a filter has found. */
+/** The number of entries found. */
 export const foundText = (found, all, noun) => (found === all ? counted(all, noun) : `${figure(found)} of ${counted(all, noun)}`);
 
-/** Finds the entries whose text has what is sought, which is in lower case. The text of an entry is made once. */
+/** Finds the entries whose text contains a text in lower case. The text of an entry is made once. */
 export function searching(textOf) {
   const texts = new WeakMap();
   const lowerOf = (entry) => {

@@ -1,32 +1,32 @@
 /**
- * The rows of a list that may be long: only those near the viewport are elements, and spaces above and below stand for the
- * others. All of them are printed. A row stays while neither its entry nor anything else that it shows has changed. One that has
- * changed flashes. While one is pressed, none is drawn: a press on a row that was replaced meanwhile would be lost.
+ * The rows of a list that may be long: only those near the viewport are elements, and spaces above and below replace the
+ * others. All are printed. A row stays unless its entry or other content changes. A changed row flashes. While a row is
+ * pressed, none is drawn: the click on a replaced row would be lost.
  */
 
 import { arrange, h, keepFocus } from "./dom.js";
 import { sameList } from "./kept.js";
 import { partOf } from "./part.js";
 
-/** How far beyond the viewport rows are drawn: what a key press scrolls to, and what Tab reaches next, is there before. */
+/** How far beyond the viewport rows are drawn, so that the keys and Tab find the next ones. */
 const BEYOND_PX = 800;
 
-/** At least so many rows are drawn, some in each frame: most lists are there as a whole, also for the browser's own search. */
+/** The least number of rows, drawn over several frames: most lists are complete, also for the browser's own search. */
 const LEAST = 60;
 const STEP = 12;
 
-/** Between these, the browser prints what is drawn. */
+/** The browser prints what is drawn between these. */
 const PRINTING = ["beforeprint", "afterprint"];
 
-/** What ends a press; a menu may take the release for itself. */
+/** The events that end a press; a menu may swallow the release. */
 const RELEASING = ["pointerup", "pointercancel", "contextmenu"];
 
-/** How tall a row is taken to be until one was measured. */
+/** The height of a row until one was measured. */
 const GUESS_PX = 82;
 
 /**
  * The list; `keyOf` identifies an entry, which is another object once it has changed. `rowOf` makes the element of its row,
- * and `shownOf` returns whatever else that shows, as a list.
+ * and `shownOf` returns the other content of that, as a list.
  */
 export const longList = (options) => new LongList(options);
 
@@ -35,9 +35,9 @@ class LongList {
   #rowOf;
   #shownOf;
   #entries = [];
-  /** The rows that are drawn, by key: `{ entry, shown, row }`. */
+  /** The drawn rows, by key: `{ entry, shown, row }`. */
   #drawn = new Map();
-  /** All entries, drawn or not, by key, and the keys of those that the last answer has changed. */
+  /** All entries, drawn or not, by key, and the keys of those that the last answer changed. */
   #known = new Map();
   #changed = new Set();
   #heights = new Map();
@@ -75,7 +75,7 @@ class LongList {
     this.#rows = h("ul", { class: name, onpointerdown: () => (this.#isPressed = true) });
     this.element = h("div", {}, this.#above, this.#rows, this.#below);
     this.#observer.observe(this.#rows);
-    // What scrolls may also be something around the list.
+    // The scrolled element may be around the list.
     addEventListener("scroll", this.#onscroll, { passive: true, capture: true });
     addEventListener("resize", this.#onscroll);
     for (const type of PRINTING) addEventListener(type, this.#onprint);
@@ -111,7 +111,7 @@ class LongList {
     });
   }
 
-  /** Draws the rows that are to be drawn now, and in the next frame what is missing to the least number. */
+  /** Draws the rows that are needed now, and in the next frame the rest of the least number. */
   #place() {
     const top = this.element.getBoundingClientRect().top;
     const space = { from: -top - BEYOND_PX, until: innerHeight - top + BEYOND_PX, least: this.#least };
@@ -139,7 +139,7 @@ class LongList {
     return { entry, shown, row };
   }
 
-  /** Notes how tall rows are, with the gap below them. What was measured at another width is forgotten. */
+  /** Notes the heights of rows, with the gap below them. Heights at another width are forgotten. */
   #measure(next) {
     const width = this.#rows.clientWidth;
     if (width === 0 || next.length === 0) return;
@@ -152,7 +152,7 @@ class LongList {
   }
 }
 
-/** Tells screen readers which row of how many it is. */
+/** Tells screen readers the position of a row and the number of rows. */
 function number(row, position, size) {
   row.setAttribute("aria-posinset", position);
   row.setAttribute("aria-setsize", size);

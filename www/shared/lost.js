@@ -1,39 +1,39 @@
 /**
- * Writes whose answer was lost (`Session.send`): they may have taken effect or not. What is stored is read again, which tells;
- * until it does, the page says that it is not known.
+ * Writes whose answer was lost (`Session.send`): they may have taken effect or not. The page reads again to find out; until
+ * then, it says that this is unknown.
  */
 
 import { withTimeout } from "../../js/src/shared/deadline.js";
 import { button, h, notify, openDialog } from "./dom.js";
 
-/** How long a reading may take. */
+/** The longest time for a reading. */
 const READ_MS = 10_000;
 
-/** The pause before what has not taken effect is looked at once more: the host may still be at it, and another be behind. */
+/** The pause before a second look: the host may still be busy, and another host may lag. */
 const PAUSE_MS = 1500;
 
 const UNREADABLE = "The host’s answer was lost, and it cannot be read again right now.";
 
-/** Whether a write took effect: `look` reads that, and fails when it cannot be read. */
+/** True if a write took effect: `look` reads this, and fails if it cannot. */
 export async function tookEffect(look) {
   if (await withTimeout(look(), READ_MS)) return true;
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   return withTimeout(look(), READ_MS);
 }
 
-/** That the answer was lost, and that it is looked whether something is so. */
+/** Says that the answer was lost, and that the page checks the effect. */
 export const lookingText = (whether) => `The host’s answer was lost, so it is not known yet whether ${whether}. Looking…`;
 
-/** What was found then. */
+/** Says what the page found. */
 export const foundText = (sentence) => `${sentence} The host’s answer was lost, so the page has looked.`;
 
-/** The heading and the sentence for what stays unknown; `advice` says what to do where it cannot be looked at again. */
+/** The heading and the sentence if it stays unknown; `advice` says what to do if the page cannot check. */
 export const unknownTexts = (whether, advice) => [`It is not known whether ${whether}`, advice ? `The host’s answer was lost. ${advice}` : UNREADABLE];
 
 /**
- * Runs a write that has no form: `{ isDone, answer, isLost }`. When its answer is lost, it says so and what `look` finds;
- * `isDone` is undefined when it stays unknown. `whether` is the clause of what it does, `yes` and `no` are the
- * sentences for what was found; where nothing can be read that would tell, there is `advice` instead.
+ * Runs a write without a form: `{ isDone, answer, isLost }`. If its answer is lost, the page says so and what `look` finds;
+ * `isDone` is undefined if it stays unknown. `whether` is the clause for its effect, `yes` and `no` are the sentences for the
+ * result; if nothing can be read, there is `advice` instead.
  */
 export async function settled(write, lost) {
   try {
@@ -60,7 +60,7 @@ async function outcome({ whether, yes, no, look, advice }) {
   return undefined;
 }
 
-/** Tells something that must not pass unread; returns whether the user chose what is offered, if anything. */
+/** Tells something that must be read; returns true if the user chose the offer, if any. */
 export async function tell(title, detail, offer) {
   const close = button("Close", { class: "plain", autofocus: true, onclick: () => dialog.close("") });
   const offered = offer && button(offer, { class: "primary", onclick: () => dialog.close("yes") });

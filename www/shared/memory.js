@@ -1,7 +1,6 @@
 /**
- * What was typed and not saved: drafts of all that is edited, and what Preview shows. It is in the page's memory only, one
- * for each tenant. It outlives a session that ends by itself, but neither signing out nor the page, unless that is left to
- * sign in again.
+ * Unsaved input: the drafts of all forms, and the state of Preview. It is in the page's memory only, one for each tenant. It
+ * outlives a session that ends by itself, but not signing out nor the page, unless that is left to sign in again.
  */
 
 class Memory {
@@ -23,7 +22,7 @@ class Memory {
     return [...this.#kept];
   }
 
-  /** The keys of drafts, which are like `condition:alcohol`, and `condition:` for one that is new. */
+  /** The keys of drafts, such as `condition:alcohol`, and `condition:` for a new one. */
   draftKeys() {
     return [...this.#kept.keys()].filter((key) => key.includes(":"));
   }
@@ -31,19 +30,17 @@ class Memory {
 
 const memories = new Map();
 
-/** The memory of a tenant. */
 export function memoryOf(tenant) {
   if (!memories.has(tenant)) memories.set(tenant, new Memory());
   return memories.get(tenant);
 }
 
-/** How many drafts there are. */
 export const draftCount = () => [...memories.values()].reduce((count, memory) => count + memory.draftKeys().length, 0);
 
-/** Forgets what was typed for all tenants. */
+/** Forgets the input for all tenants. */
 export const forget = () => memories.clear();
 
-/** All that was typed, as a text; `unpack` puts it into the memory of another page. */
+/** All input, as a text; `unpack` puts it into the memory of another page. */
 export const packed = () => JSON.stringify([...memories].map(([tenant, memory]) => [tenant, memory.entries()]));
 
 export function unpack(text) {

@@ -1,5 +1,5 @@
 /**
- * The texts that all views share: counts, values and errors.
+ * Texts that all views share: counts, values and errors.
  */
 
 import { faultText } from "./faults.js";
@@ -8,7 +8,7 @@ import { figure, isolated } from "./locale.js";
 /** A count with its noun: `1 item`, `1,000 items`. */
 export const counted = (count, noun) => `${figure(count)} ${noun}${count === 1 ? "" : "s"}`;
 
-/** A value of a property. One whose ends or line breaks would not be seen stands in quotes. */
+/** A value of a property, in quotes if its ends or line breaks would be invisible. */
 export function valueText(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   const text = String(value);
@@ -16,7 +16,7 @@ export function valueText(value) {
   return isPlain ? isolated(text) : `“${isolated(text.replace(/\r\n|\r|\n/g, "↵"))}”`;
 }
 
-/** What went wrong, and what to do about it. */
+/** The error, and what to do about it. */
 export function errorText(error) {
   const { code, status, message, faults } = error;
   if (code === "lost") return "The host’s answer was lost, so it is not known whether this took effect.";
@@ -31,7 +31,7 @@ export function errorText(error) {
 
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
 
-/** The permission that an error of the host names as missing. */
+/** The missing permission that an error of the host names. */
 export const missingPermission = ({ message }) => /\b[a-z][\w-]*\.[a-z][\w-]*\.[a-z]+\b/.exec(message)?.[0];
 
 function deniedText(permission) {

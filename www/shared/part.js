@@ -1,10 +1,10 @@
 /**
- * Which part of a long column of rows is to be drawn. Knows no elements.
+ * Finds the part of a long column of rows to draw. Knows no elements.
  */
 
 /**
- * The rows that reach into the space from `from` to `until`, and at least so many from the first of them on: `{ begin, end,
- * above, below }`, with the heights of those above and below that are left out. There is always one if there are rows.
+ * The rows in the space from `from` to `until`, and at least `least` from the first of them on:
+ * `{ begin, end, above, below }`, with the heights left out above and below. There is always one if there are rows.
  */
 export function partOf(heights, { from, until, least }) {
   let begin = 0;
@@ -13,7 +13,7 @@ export function partOf(heights, { from, until, least }) {
   let end = begin;
   let at = above;
   while (end < heights.length && (at < until || end === begin || end - begin < least)) at += heights[end++];
-  // A part at the end of the column begins further up.
+  // A part at the end of the column starts further up.
   while (begin > 0 && end - begin < least) above -= heights[--begin];
   const below = heights.slice(end).reduce((sum, height) => sum + height, 0);
   return { begin, end, above: Math.max(0, above), below };

@@ -1,14 +1,14 @@
 /**
- * Tells apart those who have made the changes of a list: where two have the same name, what identifies each stands beside it.
+ * Tells the authors of a list's changes apart: if two have the same name, each is shown with an id.
  */
 
 import { h } from "./dom.js";
 
 export class People {
-  /** By name: the ids of those who have it, and what is shown of each. */
+  /** By name: the ids of those who have it, and the elements for each. */
   #named = new Map();
 
-  /** What identifies someone. It is shown from when somebody else has the same name. */
+  /** The id of someone. It is shown once somebody else has the same name. */
   mark(by) {
     const name = by.name ?? by.clientId;
     if (!this.#named.has(name)) this.#named.set(name, { ids: new Set(), marks: [] });
@@ -22,7 +22,7 @@ export class People {
   }
 }
 
-/** The id of a client, or that of a person at their provider. */
+/** The id of a client, or of a person at their provider. */
 function idText({ clientId = "" }) {
   const at = clientId.indexOf("|");
   return at < 0 ? `client ${clientId}` : `${clientId.slice(at + 1)} at ${clientId.slice(0, at).replace("https://", "")}`;

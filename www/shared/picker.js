@@ -1,17 +1,17 @@
 /**
- * A field to choose one of many: what is typed is searched, and the best matches are listed below it. Follows the pattern of
- * an editable combobox with a listbox (ARIA Authoring Practices), so that it works by keyboard and with screen readers.
+ * A field to choose one of many: the input is searched, and the best matches are listed below it. Follows the pattern of an
+ * editable combobox with a listbox (ARIA Authoring Practices), for keyboards and screen readers.
  */
 
 import { field, h } from "./dom.js";
 import { figure } from "./locale.js";
 
-/** So many are listed at once. */
+/** The most entries that are listed. */
 const MAX_LISTED = 50;
 
 /**
- * The entries whose text has what is sought, `{ listed, count }`: the best of them, and how many there are. Those that begin
- * with it come first. An entry is `[value, text]`.
+ * The entries whose text contains a text, `{ listed, count }`: the best of them, and how many there are. Those that begin with
+ * it come first. An entry is `[value, text]`.
  */
 export function matching(entries, text, most = MAX_LISTED) {
   const sought = text.trim().toLowerCase();
@@ -23,9 +23,9 @@ export function matching(entries, text, most = MAX_LISTED) {
 let lists = 0;
 
 /**
- * The control. `read` returns the entries when they are wanted, `[value, text]`, and `textOf` the text of a value. `last` are
- * entries that every list ends with. `onchange` gets a value that was chosen. Other properties are those of the input.
- * `show` shows a value without choosing it.
+ * The control. `read` returns the current entries, `[value, text]`, and `textOf` the text of a value. `last` are entries that
+ * end every list. `onchange` gets the chosen value. Other properties are the input's. `show` shows a value without choosing
+ * it.
  */
 export const picker = (options) => new Picker(options);
 
@@ -43,7 +43,7 @@ class Picker {
   #last;
   #onchange;
   #value;
-  /** What is listed, the number of the option that Enter chooses, and whether it was typed since the list was opened. */
+  /** The listed entries, the number of the one that Enter chooses, and whether the user typed since the list was opened. */
   #listed = [];
   #active = -1;
   #isTyped = false;
@@ -82,7 +82,7 @@ class Picker {
     return this.#value;
   }
 
-  /** Shows a value. What is being typed stays. */
+  /** Shows a value. Text being typed stays. */
   show(value) {
     this.#value = value;
     if (!this.#isTyped) this.#showText();
@@ -93,7 +93,7 @@ class Picker {
     if (this.input.value !== text) this.input.value = text;
   }
 
-  /** Lists everything, from the chosen entry on if that would not be listed. */
+  /** Lists everything, from the chosen entry on if that is too far down. */
   #open() {
     this.input.select();
     const entries = this.#read();
@@ -157,7 +157,7 @@ class Picker {
     this.#onchange(this.#value);
   }
 
-  /** A user who has typed the whole text of an entry has chosen it. */
+  /** A user who typed the whole text of an entry has chosen it. */
   #leave() {
     const typed = this.input.value.trim().toLowerCase();
     const at = this.#isTyped ? this.#listed.findIndex(([, text]) => text.trim().toLowerCase() === typed) : -1;
@@ -165,7 +165,7 @@ class Picker {
     else this.#close();
   }
 
-  /** Closes the list, and shows the text of what is chosen. */
+  /** Closes the list, and shows the text of the chosen value. */
   #close() {
     this.#isTyped = false;
     this.#popup.hidden = true;

@@ -1,11 +1,11 @@
 /**
- * Asks again and again while the page is visible: one reading at a time, the next one a pause after it. `state` tells whether
- * the last reading reached the host.
+ * Polls while the page is visible: one reading at a time, with a pause in between. `state` tells if the last reading reached
+ * the host.
  */
 
 /**
- * Runs `read` until it is closed, with a pause of `pauseMs` while `isVisible()`. `read` throws only what keeps the page
- * from knowing the present state, and `onstate` is called when that begins or ends.
+ * Runs `read` until it is closed, with a pause of `pauseMs`, while `isVisible()`. `read` throws only errors that hide the
+ * present state from the page; `onstate` is called when this begins or ends.
  */
 export function polling(read, { pauseMs, isVisible, onstate }) {
   let state = "READY";
@@ -15,7 +15,7 @@ export function polling(read, { pauseMs, isVisible, onstate }) {
   let isClosed = false;
   let timer;
 
-  /** Reads at once, or once more after the reading that is under way. */
+  /** Reads at once, or once more after the current reading. */
   async function now() {
     clearTimeout(timer);
     isAsleep = false;
@@ -43,7 +43,7 @@ export function polling(read, { pauseMs, isVisible, onstate }) {
 
   return {
     now,
-    /** Goes on when it stopped because the page was hidden. */
+    /** Continues if it stopped because the page was hidden. */
     wake() {
       if (isAsleep && !isClosed) now();
     },

@@ -1,10 +1,10 @@
 /**
- * Why something is changed: a sentence that its history keeps, offered with each change.
+ * The reason of a change: a sentence for its history, offered with each change.
  */
 
 import { field, h } from "./dom.js";
 
-/** The field; `read` returns what is in it, on one line. */
+/** The field; `read` returns its content, on one line. */
 export function reasonField() {
   const input = h("input", { maxlength: 500, autocomplete: "off", dir: "auto" });
   const element = field("Reason (optional)", input);
@@ -12,11 +12,11 @@ export function reasonField() {
   return element;
 }
 
-/** The path of a change that is made for a reason, if there is one. */
+/** The path of a change with its reason, if there is one. */
 export const withReason = (path, reason) => (reason ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ note: reason })}` : path);
 
-/** Who has saved what is stored, as an element; undefined where it does not say. */
+/** The user who saved the stored version, as an element; undefined if unknown. */
 export const storedBy = async (stored) => stored?.lastModifiedBy && whoOf(stored.lastModifiedBy);
 
-/** Who has made a change, as they are called. */
+/** The author of a change, by name. */
 export const whoOf = ({ name, clientId }) => h("bdi", { title: clientId }, name ?? clientId);

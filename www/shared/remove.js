@@ -1,5 +1,5 @@
 /**
- * Deleting something after asking. A user deletes only the version that they have seen.
+ * Deletes something after asking. A user deletes only the version that they have seen.
  */
 
 import { confirmed, notify } from "./dom.js";
@@ -9,11 +9,10 @@ import { errorText } from "./messages.js";
 import { storedBy } from "./reason.js";
 
 /**
- * Asks, and returns whether it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` says what
- * follows from that, or makes that sentence of what was read, and `explain` puts an error into words. `more` makes what the
- * message goes on with that it was deleted.
- * Where a reason is kept, `reason` is the field for it, which `remove` gets after the version; `lastBy` reads who has changed it,
- * where what is stored does not say.
+ * Asks, and returns true if it was deleted. `read` reads it with its version, `remove` deletes a version, `detail` is the
+ * consequence, or makes that sentence from what was read, and `explain` puts an error into words. `more` makes the end of the
+ * message about the deletion. If reasons are kept, `reason` is the field, which `remove` gets after the version; `lastBy`
+ * reads the last author, if the stored version does not name them.
  */
 export async function removeAfterAsking({ name: given, detail, read, remove, more, reason, lastBy = async () => storedBy((await read()).body), explain = errorText }) {
   const name = isolated(given);

@@ -1,7 +1,7 @@
 /**
  * Follows the rules of a tenant: reads the document of its catalog whenever the host announces another one. Unlike the
- * package's `CatalogClient` it does not prepare all of it. Large documents are worked through in several tasks of the
- * browser, between which it can draw and take input.
+ * package's `CatalogClient` it does not prepare all of it. Large documents are processed in several tasks of the browser,
+ * which can draw and take input in between.
  */
 
 import { withTimeout } from "../../js/src/shared/deadline.js";
@@ -11,11 +11,11 @@ import { Rules } from "./rules.js";
 
 const PATH = "/api/v1/catalog";
 
-/** How often, and after which pause, a document is read that is not the announced one yet: hosts may differ for a second. */
+/** How many times, and with which pause, to read until the document is the announced one: hosts may differ for a second. */
 const MAX_READS = 8;
 const PAUSE_MS = 250;
 
-/** Events: those of a follower, and `change` when there are other rules. */
+/** Events: those of a follower, and `change` if there are other rules. */
 export class RulesStream extends Follower {
   rules = new Rules();
 

@@ -1,7 +1,7 @@
 /**
- * The rules of a tenant as the document of its catalog has them: lists, look-ups, and decisions. What has not changed from
- * one document to the next is the same object. A decision prepares only the rules that it needs: a page decides about few of
- * thousands, and preparing all of them after each change of one would take long.
+ * The rules of a tenant, from the document of its catalog: lists, look-ups, and decisions. Unchanged rules stay the same
+ * objects. A decision prepares only the rules that it needs: a page decides about few of thousands, and preparing all of them
+ * after each change would take long.
  */
 
 import { Catalog } from "../../js/src/catalog/catalog.js";
@@ -19,11 +19,14 @@ export class Rules {
   #prepared;
   #parts = [];
 
-  /** What `GET /api/v1/entity-conditions` lists: global conditions and the tenant's; if ids collide, the global one. Sorted by id. */
+  /**
+   * The list of `GET /api/v1/entity-conditions`: global conditions and the tenant's; if ids collide, the global one. Sorted by
+   * id.
+   */
   conditions = [];
   /** The projects, sorted by name. */
   projects = [];
-  /** The ids of the conditions that decisions use, which are the enabled ones, and of all that are about a license. */
+  /** The ids of the conditions that decide, the enabled ones, and of all about a license. */
   inForce = [];
   licenses = [];
   digest;
@@ -40,12 +43,12 @@ export class Rules {
     this.digest = digest;
   }
 
-  /** The condition of the list with an id, or undefined. */
+  /** The listed condition with an id, or undefined. */
   condition(id) {
     return this.#global.get(id) ?? this.#tenant.get(id);
   }
 
-  /** The condition with an id that decisions use, or undefined: the tenant's before the global one. */
+  /** The condition with an id that decides, or undefined: the tenant's before the global one. */
   used(id) {
     return [this.#tenant.get(id), this.#global.get(id)].find((condition) => condition?.enabled);
   }
@@ -54,12 +57,12 @@ export class Rules {
     return this.#projects.get(id);
   }
 
-  /** A catalog that decides about these conditions and this project as one of all rules would. It keeps the last one. */
+  /** A catalog that decides about these conditions and this project like one of all rules. Keeps the last one. */
   catalog(conditionIds, projectId) {
     const ids = [...new Set(conditionIds)];
     const [global, tenant] = [this.#global, this.#tenant].map((kept) => ids.map((id) => kept.get(id)).filter(Boolean));
     const projects = [this.project(projectId)].filter(Boolean);
-    // The gaps keep, for instance, a condition of the tenant from being taken for a global one.
+    // The gaps prevent, for example, mistaking a tenant's condition for a global one.
     const parts = [...global, undefined, ...tenant, undefined, ...projects];
     if (this.#prepared === undefined || sameList(this.#parts, parts) !== this.#parts) {
       this.#prepared = new Catalog({ global, tenant, projects });

@@ -1,6 +1,6 @@
 /**
- * The session of a user: what they may do, the tenant's rules, which keep themselves up to date, the topic of rate changes,
- * how a view that asks again and again fares, and the requests that change something.
+ * The session of a user: permissions, the tenant's rules, which keep themselves up to date, the topic of rate changes, the
+ * state of polling, and requests that change something.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -13,7 +13,7 @@ import { RulesStream } from "./rules-stream.js";
 
 const SUBSCRIBE = "exr.rates-changed.subscribe";
 
-/** Events: `change` of the rules, `state`, `error`, and `permissions` when the host has refused something. */
+/** Events: `change` of the rules, `state`, `error`, and `permissions` if the host refused something. */
 export class Session extends EventTarget {
   #token;
   #person;
@@ -28,7 +28,7 @@ export class Session extends EventTarget {
   #polling;
   #watched = "rules";
   #isVisible = true;
-  /** Tells it from the sessions before and after it. */
+  /** Tells the session from those before and after it. */
   id = randomId();
 
   constructor(token, { person, clientId }) {
@@ -39,7 +39,7 @@ export class Session extends EventTarget {
     this.#host = new Host({ url: HOST, token: markingUnsent(token) });
   }
 
-  /** Signs in with the credentials of a client, or with a token or a token source: of a person, where it is known whose. */
+  /** Signs in with a client's credentials, or with a token or token source, of a known person if possible. */
   static async open(credentials) {
     const session = new Session(tokensOf(credentials), credentials);
     try {
@@ -67,7 +67,7 @@ export class Session extends EventTarget {
     return () => this.removeEventListener(type, listener);
   }
 
-  /** Whether the user has a permission. */
+  /** True if the user has a permission. */
   may(permission) {
     return this.#permissions.has(permission) && !this.#refused.has(permission);
   }
@@ -88,7 +88,7 @@ export class Session extends EventTarget {
     return [...this.#permissions].some((permission) => permission.startsWith("iam.") && this.may(permission));
   }
 
-  /** Takes note of an error of the host: a permission may have been withdrawn, or the session has ended. */
+  /** Evaluates an error of the host: a permission may have been withdrawn, or the session has ended. */
   learn(error) {
     if (error.code === "unauthenticated") this.#emit("error", { error });
     const missing = error.status === 403 ? missingPermission(error) : undefined;
@@ -98,7 +98,7 @@ export class Session extends EventTarget {
     this.#emit("permissions", {});
   }
 
-  /** READY while changes are received, STALE while they are not, POLLED when the user may not receive them. */
+  /** READY while changes are received, STALE while they are not, POLLED if the user may not receive them. */
   get state() {
     if (this.#watched === "rules") return this.#stream?.state ?? "STARTING";
     if (this.#watched === "rates") return this.topic?.state ?? "POLLED";
@@ -123,17 +123,17 @@ export class Session extends EventTarget {
     return this.#tenant;
   }
 
-  /** Who has signed in, `{ name, signOutUrl }`; undefined when that is a client, or is not known. */
+  /** The signed-in person, `{ name, signOutUrl }`; undefined if it is a client, or unknown. */
   get person() {
     return this.#person;
   }
 
-  /** The client that has signed in; undefined when that is a person, or is not known. */
+  /** The signed-in client; undefined if it is a person, or unknown. */
   get clientId() {
     return this.#clientId;
   }
 
-  /** The topic of rate changes; undefined when the user may not subscribe, or before the view of rates is loaded. */
+  /** The topic of rate changes; undefined if the user may not subscribe, or before the view of rates is loaded. */
   get topic() {
     if (!this.may(SUBSCRIBE) || this.#Topic === undefined) return undefined;
     if (this.#topic === undefined) {
@@ -155,7 +155,7 @@ export class Session extends EventTarget {
     this.#emit("state", {});
   }
 
-  /** Sets what asks for webhooks and deliveries again and again, `{ state, now }`, or tells that its state has changed. */
+  /** Sets the polling of webhooks and deliveries, `{ state, now }`, or tells that its state has changed. */
   poll(polling) {
     this.#polling = polling;
     this.#emit("state", {});
@@ -171,33 +171,33 @@ export class Session extends EventTarget {
     return this.#stream.rules.digest;
   }
 
-  /** The condition of the list with an id, or undefined, as where the user may not see rules. */
+  /** The listed condition with an id, or undefined, also if the user may not see rules. */
   condition(id) {
     return this.#stream?.rules.condition(id);
   }
 
-  /** The condition with an id that decisions use, or undefined. */
+  /** The condition with an id that decides, or undefined. */
   conditionInForce(id) {
     return this.#stream.rules.used(id);
   }
 
-  /** The ids of the conditions that decisions use; the same list as before unless one came or went. */
+  /** The ids of the conditions that decide; the same list as before unless one came or went. */
   inForce() {
     return this.#stream.rules.inForce;
   }
 
-  /** The ids of the conditions that are about a license; the same list as before unless one came or went. */
+  /** The ids of the conditions about a license; the same list as before unless one came or went. */
   licenses() {
     return this.#stream.rules.licenses;
   }
 
-  /** The tenant's condition that decides in place of the global one with its id; undefined while the global one decides. */
+  /** The tenant's condition that decides in place of the global one with its id; undefined if the global one decides. */
   inPlaceOf(id) {
     const used = this.conditionInForce(id);
     return used?.scope === "TENANT" ? used : undefined;
   }
 
-  /** Lets the view show what was typed and not saved, and an open form look whether another user has saved. */
+  /** Causes the view to show unsaved input, and an open form to look for others' changes. */
   changed() {
     this.#emit("change", {});
   }
@@ -206,7 +206,7 @@ export class Session extends EventTarget {
     return this.#stream.rules.projects;
   }
 
-  /** The project with an id, or undefined, as where the user may not see rules. */
+  /** The project with an id, or undefined, also if the user may not see rules. */
   project(id) {
     return this.#stream?.rules.project(id);
   }
@@ -218,8 +218,8 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Follows the changes of `rules`, of `rates`, of `webhooks` or of `settings`, and only while the page is visible: a browser
-   * opens at most six connections to a host for all pages, and each stream takes one.
+   * Follows the changes of `rules`, `rates`, `webhooks` or `settings`, only while the page is visible: a browser opens at most
+   * six connections to a host for all pages, and each stream takes one.
    */
   follow({ watched = this.#watched, isVisible = this.#isVisible }) {
     this.#watched = watched;
@@ -239,12 +239,12 @@ export class Session extends EventTarget {
     this.#topic?.close();
   }
 
-  /** What was typed and not saved. */
+  /** Unsaved input. */
   get memory() {
     return memoryOf(this.#tenant);
   }
 
-  /** Reads a resource as it is stored now: `{ body, etag }`. What the host remembers while its store is away does not tell. */
+  /** Reads a resource as stored now: `{ body, etag }`. A stale answer, served while the store is away, is an error. */
   async read(path) {
     const unknown = () => new TillgateError({ code: "unavailable", message: "what is stored cannot be read" });
     const response = await this.request(path).catch((error) => {
@@ -254,7 +254,9 @@ export class Session extends EventTarget {
     return { body: await response.json(), etag: response.headers.get("ETag") };
   }
 
-  /** Writes a resource if it still has the version `etag`; without one, if it does not exist yet. Returns what `send` does. */
+  /**
+   * Writes a resource if it still has the version `etag`; without one, if it does not exist yet. Returns the result of `send`.
+   */
   async write(path, body, etag) {
     const headers = etag === undefined ? { "If-None-Match": "*" } : { "If-Match": etag };
     return this.send(path, { method: "PUT", headers, body: JSON.stringify(body) });
@@ -265,8 +267,9 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Sends a request that changes something: `{ headers, body }`, the body as `parse` reads it. The error is `lost` when the answer
-   * was: the connection broke, a gateway or the host failed, or nothing came in time. It may have taken effect then.
+   * Sends a request that changes something: `{ headers, body }`, the body as `parse` reads it. The error is `lost` if the
+   * answer is: the connection broke, a gateway or the host failed, or nothing came in time. The request may then have taken
+   * effect.
    */
   async send(path, options, parse = JSON.parse) {
     const controller = new AbortController();
@@ -305,7 +308,7 @@ export class Session extends EventTarget {
   }
 }
 
-/** Whether a request may have taken effect although it failed. A 429 is answered before anything is done. */
+/** True if a failed request may have taken effect. A 429 is answered before anything is done. */
 const isLost = (error) => !error.isUnsent && (!(error instanceof TillgateError) || (error.isTemporary && error.status !== 429));
 
 /** A token source whose errors say that the request was not sent. */

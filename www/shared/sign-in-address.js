@@ -1,13 +1,12 @@
 /**
- * What signs in when the page is opened, without asking. It is what the address brings, which is taken out of it at once: the
- * answer of an identity provider to a person who comes back from there, or the code of the demo's link. Otherwise it is what is
- * kept of an earlier sign-in.
+ * Signs in when the page is opened, without asking: by the address, whose secret is removed at once, which is the answer of an
+ * identity provider to a returning person, or the code of the demo's link; otherwise by an earlier sign-in that was kept.
  */
 
 import { forgetSignIn, keptCredentials, wasAtProvider } from "./kept-sign-in.js";
 import { providerSettings, takeTrip } from "./sign-in-trip.js";
 
-/** What signs in: `{ method, credentials, stays }`, of which `credentials` gets what to open a session with; undefined when nothing does. */
+/** The sign-in: `{ method, credentials, stays }`, whose `credentials` gets the argument of a session; undefined without one. */
 export function arrival() {
   const trip = takeTrip();
   const [, code] = /^#demo=(\w+)$/.exec(location.hash) ?? [];
@@ -26,7 +25,7 @@ export function arrival() {
   }
   const kept = keptCredentials();
   if (kept) return { method: kept.token ? "token" : "client", stays: true, credentials: async () => kept };
-  // Who has come back without an answer is not sent there again.
+  // A person who came back without an answer is not sent there again.
   return providerSettings() && wasAtProvider() && !trip ? atProvider(({ renew }) => renew()) : undefined;
 }
 

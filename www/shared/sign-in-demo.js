@@ -1,6 +1,6 @@
 /**
- * Signing in with the demo's link. It is of use for ten minutes in the browser that used it first, which it knows by a random
- * value that the browser keeps. It is loaded when it is needed.
+ * Signs in with the demo's link. It works for ten minutes in the browser that used it first, which is recognized by a random
+ * value that it stores. Loaded on demand.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -11,7 +11,7 @@ const BROWSER = "tillgate-demo-browser";
 const REFUSED =
   "This link does not sign in here: another browser used it first, it is older than ten minutes, or it is of another demo. Sign in with the client id and the secret that the demo has printed.";
 
-/** Gets the token that the code of the link stands for: what a session is opened with. */
+/** Gets the token for the code of the link, to open a session with. */
 export async function demoToken(code) {
   const body = JSON.stringify({ code, browser: thisBrowser() });
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body };
@@ -22,7 +22,7 @@ export async function demoToken(code) {
   return { token: (await response.json()).access_token };
 }
 
-/** The random value of this browser. Where it stores nothing, the link is of use once. */
+/** The random value of this browser. If it stores nothing, the link works once. */
 function thisBrowser() {
   const made = randomId();
   try {

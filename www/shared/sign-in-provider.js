@@ -1,7 +1,7 @@
 /**
- * Signing in at an identity provider, with OpenID Connect: authorization code with PKCE, as a public client. `oauth4webapi`
- * makes and checks the protocol's messages. Tokens are kept in memory only, and renewed with a refresh token where the
- * provider gives one. Another page gets its own from the provider. It is loaded when it is needed.
+ * Signs in at an identity provider, with OpenID Connect: authorization code with PKCE, as a public client. `oauth4webapi`
+ * makes and checks the protocol's messages. Tokens are kept in memory only, and renewed with a refresh token if the provider
+ * gives one. Another page gets its own from the provider. Loaded on demand.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -10,10 +10,10 @@ import { forget, packed } from "./memory.js";
 import { HOST } from "./caller.js";
 import { keepTrip, providerSettings, takeTrip } from "./sign-in-trip.js";
 
-/** Where the provider sends people back to, after they have signed in or out: this page. */
+/** The provider sends people back to this page after they have signed in or out. */
 const PAGE = `${HOST}/`;
 
-/** How long the provider may take for an answer, and how far the clock of this machine may be from its clock. */
+/** How long the provider may take to answer, and how far its clock may differ from this machine's. */
 const ANSWER_MS = 10_000;
 const CLOCK_SECONDS = 300;
 
@@ -24,12 +24,12 @@ const { issuer, name, clientId, scope, resource } = providerSettings();
 
 const client = { client_id: clientId, [oauth.clockTolerance]: CLOCK_SECONDS };
 
-/** The host has made sure that a provider without TLS is on this machine. */
+/** The host makes sure that a provider without TLS is on this machine. */
 const isPlain = issuer.startsWith("http:");
 
 const options = () => ({ [oauth.allowInsecureRequests]: isPlain, signal: AbortSignal.timeout(ANSWER_MS) });
 
-/** What the token is asked for, for providers that take that from a request. */
+/** The audience of the token, for providers that read it from the request. */
 const wanted = resource ? { resource, audience: resource } : {};
 
 async function discover() {
@@ -37,7 +37,7 @@ async function discover() {
   return oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, options()));
 }
 
-/** The URL of an endpoint with these parameters; undefined when the provider has none that is safe to go to. */
+/** The URL of an endpoint with these parameters; undefined if the provider has no safe one. */
 function urlOf(endpoint, parameters) {
   if (!URL.canParse(endpoint)) return undefined;
   const url = new URL(endpoint);
@@ -46,10 +46,10 @@ function urlOf(endpoint, parameters) {
   return url.href;
 }
 
-/** Leaves the page to sign in. It returns when the person comes back to the page as it was. */
+/** Leaves the page to sign in. Returns when the person comes back to the page unchanged. */
 export const begin = () => leave();
 
-/** The same as another person: the provider lets choose, or forgets at `signOutUrl` who is signed in. */
+/** Signs in as another person: the provider offers a choice, or forgets the current user at `signOutUrl`. */
 export async function beginAsAnother(signOutUrl) {
   const { prompt_values_supported: prompts = [] } = await discover().catch(() => ({}));
   if (!signOutUrl || prompts.includes("select_account")) return leave({ prompt: "select_account" });
@@ -57,7 +57,7 @@ export async function beginAsAnother(signOutUrl) {
   return back();
 }
 
-/** The same without being asked, in place of the page in the history. When that cannot be done, nothing is. */
+/** Signs in without a question, in place of the page in the history. Does nothing if that is impossible. */
 export async function renew() {
   try {
     await leave({ prompt: "none" });
@@ -75,7 +75,7 @@ async function leave(asking = {}) {
     const request = { client_id: clientId, redirect_uri: PAGE, response_type: "code", scope, state, nonce, ...challenge, ...wanted, ...asking };
     const url = urlOf(provider.authorization_endpoint, request);
     if (!url) throw refusal(`${name} does not say where people sign in.`);
-    // What was typed is there again when the person comes back, so leaving the page asks nothing.
+    // The input is restored when the person comes back, so leaving the page asks nothing.
     if (keepTrip({ verifier, state, nonce, place: location.hash, isSilent }, packed())) forget();
     if (isSilent) location.replace(url);
     else location.assign(url);
@@ -86,10 +86,10 @@ async function leave(asking = {}) {
   takeTrip();
 }
 
-/** Waits for the person to come back to the page as it was. A page that is new is shown, too. */
+/** Waits for the person to come back to the unchanged page. A new page is shown too. */
 const back = () => new Promise((resolve) => addEventListener("pageshow", ({ persisted }) => persisted && resolve()));
 
-/** Gets the tokens that an answer of the provider stands for: what a session is opened with. */
+/** Gets the tokens for an answer of the provider, to open a session with. */
 export async function finish(answer, trip) {
   try {
     if (!trip) throw refusal(strange());
@@ -104,7 +104,7 @@ export async function finish(answer, trip) {
   }
 }
 
-/** Who has signed in: their name, where the provider tells it, and where they sign out at the provider too, if they can. */
+/** The signed-in person: their name, if the provider tells it, and where to sign out at the provider, if possible. */
 function personOf(provider, granted) {
   const claims = oauth.getValidatedIdTokenClaims(granted);
   const names = [claims.name, claims.preferred_username, claims.email];
@@ -115,7 +115,7 @@ function personOf(provider, granted) {
   };
 }
 
-/** What the provider has granted: an access token and, from some, a refresh token to renew it. */
+/** The provider's grant: an access token and, from some, a refresh token to renew it. */
 class Grant {
   #provider;
   #access;
@@ -129,7 +129,7 @@ class Grant {
     this.#take(granted);
   }
 
-  /** A token source: the access token, renewed before its end, or now when it was refused. */
+  /** A token source: the access token, renewed before its end, or now if it was refused. */
   async token({ fresh = false } = {}) {
     const now = performance.now();
     if (!fresh && (now < this.#renewAt || !this.#refresh)) return this.#access;
@@ -157,7 +157,7 @@ class Grant {
     if (access.split(".").length !== 3) throw refusal(`${name} gives tokens that the host cannot read. It must be set up to give this page access tokens that are JWTs, for the audience of the host.`);
     const now = performance.now();
     this.#access = access;
-    // A provider that gives no other goes on taking the one before.
+    // A provider that sends no new one still accepts the old one.
     this.#refresh = refresh ?? this.#refresh;
     this.#renewAt = now + Math.max(seconds * 1000 - MARGIN_MS, seconds * 500);
     this.#endsAt = now + seconds * 1000;

@@ -1,13 +1,15 @@
 /**
- * What is known on the way to an identity provider and back: which one it is, as the host has told the page, and what is kept
- * in the storage of this tab until the person comes back. No token ever is.
+ * The state of a trip to an identity provider and back: the provider's settings from the host, and data in the storage of this
+ * tab until the person comes back. It never includes a token.
  */
 
 import { unpack } from "./memory.js";
 
 const TRIP = "tillgate-sign-in";
 
-/** How people sign in at an identity provider, `{ issuer, name, clientId, scope, resource }`; undefined when they do not. */
+/**
+ * The settings for signing in at an identity provider, `{ issuer, name, clientId, scope, resource }`; undefined without one.
+ */
 export function providerSettings() {
   const content = document.querySelector("meta[name=tillgate-sign-in]")?.content;
   if (!content) return undefined;
@@ -15,19 +17,19 @@ export function providerSettings() {
   return { ...settings, name: new URL(settings.issuer).host };
 }
 
-/** Keeps in this tab what is needed when the person comes back: `{ verifier, state, nonce, place, isSilent }`, and what was typed. */
+/** Keeps in this tab what the return needs: `{ verifier, state, nonce, place, isSilent }`, and the input. */
 export function keepTrip(trip, typed) {
   try {
     sessionStorage.setItem(TRIP, JSON.stringify({ ...trip, typed }));
     return true;
   } catch {
-    // There is no room for what was typed.
+    // There is no room for the input.
     sessionStorage.setItem(TRIP, JSON.stringify(trip));
     return false;
   }
 }
 
-/** What was kept, which is there once; what was typed is in the page's memory again. */
+/** Returns and removes the kept state; the input goes back into the page's memory. */
 export function takeTrip() {
   let text;
   try {

@@ -1,12 +1,12 @@
 /**
- * The sign-in form: the identity provider, where people sign in at one; the credentials of a client; or a token.
+ * The sign-in form: the identity provider, if there is one; the credentials of a client; or a token.
  */
 
 import { button, choice, field, h } from "./dom.js";
 import { icon } from "./icon.js";
 import { providerSettings } from "./sign-in-trip.js";
 
-/** How long to wait before the host is said to be unavailable, and before it is asked again. */
+/** How long to wait before the host counts as unavailable, and before it is asked again. */
 const LATE_MS = 3000;
 const AGAIN_MS = 1500;
 
@@ -15,15 +15,15 @@ const UNAVAILABLE = "The host cannot be reached. You will be signed in as soon a
 const INTRODUCTION =
   "See what the till will decide before it does. Try a customer, an item or a whole basket. Change a rule and watch the decision change as you type.";
 
-/** The view: what the page is for, and the form. */
+/** The view: the purpose of the page, and the form. */
 export const signInView = (options) =>
   h("div", { class: "signin" }, h("div", { class: "signin-intro" }, h("h1", { tabindex: "-1" }, "May this be sold?"), h("p", {}, INTRODUCTION)), signInForm(options));
 
 /**
- * The form. `open` makes a session of credentials, which `signIn` gets once the module is `ready`; `reason` says why the user has
- * to sign in again. While the host is unavailable, signing in goes on until it answers. With what `arriving` brings it begins by
- * itself, and calls `ask` when it cannot go on without the user. `keep` gets what a session was opened with, for the next page,
- * and `drop` is called when that is refused; without `keep`, nothing can be kept. `cancel` is a button beside its own.
+ * The form. `open` turns credentials into a session, which `signIn` gets once the module is `ready`; `reason` says why the
+ * user must sign in again. If the host is unavailable, signing in continues until it answers. With `arriving` credentials it
+ * starts by itself, and calls `ask` if it needs the user. `keep` gets the credentials of a session, for the next page, and
+ * `drop` is called if they are refused; without `keep`, nothing can be kept. `cancel` is a button beside its own.
  */
 export function signInForm({ open, signIn, ready, reason, arriving, ask, keep, drop, cancel }) {
   const provider = providerSettings();
@@ -47,7 +47,7 @@ export function signInForm({ open, signIn, ready, reason, arriving, ask, keep, d
     ask?.();
   };
 
-  /** Signs in with the credentials that come, if any do; the button says so meanwhile. */
+  /** Signs in with the credentials that arrive, if any; the button says so meanwhile. */
   const enter = async (pressed, { method, credentials: coming, stays }) => {
     const text = pressed.textContent;
     const setBusy = (isBusy) => {
@@ -91,10 +91,10 @@ export function signInForm({ open, signIn, ready, reason, arriving, ask, keep, d
   );
 }
 
-/** Goes to the identity provider. There are no credentials when the person comes back to the page as it was. */
+/** Goes to the identity provider. There are no credentials if the person comes back to the unchanged page. */
 const leaveForProvider = async () => (await import("./sign-in-provider.js")).begin();
 
-/** The ways to sign in. Where people do so at an identity provider, that is the first, and the others are folded away. */
+/** The ways to sign in. An identity provider comes first, and folds the others away. */
 function ways({ provider, atProvider, fields, message, stop, cancel, submit }) {
   if (!provider) return [...fields.elements, message, h("div", { class: "actions" }, stop, cancel, submit), fields.hint];
   const again = `After that, this browser signs you in at ${provider.name} whenever you open this page, until you sign out.`;
@@ -102,7 +102,7 @@ function ways({ provider, atProvider, fields, message, stop, cancel, submit }) {
   return [atProvider, message, h("div", { class: "actions" }, stop), h("p", { class: "hint" }, again), h("details", {}, h("summary", {}, "With a client id or a token"), others)];
 }
 
-/** The choice between a client and a token, the fields of what is chosen, and with `mayStay` whether the tab keeps it. */
+/** The choice between a client and a token, the fields of the choice, and with `mayStay` whether the tab keeps it. */
 function credentialFields({ mayStay }) {
   const clientId = h("input", { name: "username", autocomplete: "username", spellcheck: "false", required: true });
   const clientSecret = h("input", { name: "password", type: "password", autocomplete: "current-password", required: true });
@@ -138,7 +138,7 @@ function credentialFields({ mayStay }) {
   };
 }
 
-/** Opens a session, and tries again while the host is unavailable; undefined when the user has stopped it. */
+/** Opens a session, and retries while the host is unavailable; undefined if the user stopped it. */
 async function openSession(open, credentials, { isStopped, onunavailable }) {
   while (!isStopped()) {
     const late = setTimeout(onunavailable, LATE_MS);
@@ -157,7 +157,7 @@ async function openSession(open, credentials, { isStopped, onunavailable }) {
   return undefined;
 }
 
-/** What it means that the host accepts nothing of what it was given. */
+/** The meaning of a refusal of all credentials. */
 const TOKEN_UNACCEPTED = "The host does not accept this token. It may have expired.";
 const UNACCEPTED = {
   client: "The client id or the secret is wrong, or the client is not authorized.",
@@ -166,14 +166,14 @@ const UNACCEPTED = {
   provider: "You are signed in at the identity provider, but the host does not accept its token: the audience, the tenant or your groups are not what the host expects. Tell those who run it.",
 };
 
-/** Whether the same credentials are not tried again. */
+/** True if the same credentials must not be tried again. */
 const isRefusal = ({ code, status }) => code === "unauthenticated" || code === "refused" || status === 400 || status === 403;
 
-/** The tenant that the host says does not exist, if it does. */
+/** The tenant that does not exist, if the host says so. */
 const missingTenant = ({ message }) => /the tenant (\S+), which does not exist/.exec(message)?.[1];
 
 function refusalText(error, method) {
-  // What is typed may be empty but for white space.
+  // Typed credentials may be only white space.
   if (error.status === 400 || error.code === "unauthenticated") return UNACCEPTED[method];
   if (error.code === "tenant_unknown") return `The tenant “${missingTenant(error)}” does not exist on this host, so nobody can sign in to it. Tell those who run the host.`;
   return error.message;

@@ -1,11 +1,11 @@
 /**
- * Long work in slices, between which the page stays free: what is typed appears, and what is clicked happens.
+ * Long work in slices, between which the page responds to typing and clicks.
  */
 
-/** A slice: well below the 50 ms from which on people notice. */
+/** A slice: well below the 50 ms that people notice. */
 const SLICE_MS = 12;
 
-/** Runs a generator to its end and returns what that returns; undefined once `isWanted` says that it is of no interest. */
+/** Runs a generator to its end and returns its result; undefined once `isWanted` is false. */
 export async function inSlices(steps, isWanted = () => true) {
   let until = performance.now() + SLICE_MS;
   for (;;) {

@@ -21,7 +21,7 @@ export const exactText = (time) => EXACT.format(new Date(time));
 /** A time of today to the second: 17:40:05. */
 export const secondText = (time) => SECOND.format(new Date(time));
 
-/** A time of today to the second, one of another day with its day. */
+/** A time of today to the second, another one with its day. */
 export const recentText = (time) => (dayText(time) === dayText(Date.now()) ? secondText(time) : timeText(time));
 
 const UNITS = [
@@ -31,7 +31,7 @@ const UNITS = [
   [1, "second"],
 ];
 
-/** About how long something takes: `48 seconds`, `3 minutes`. */
+/** The approximate length of a time: `48 seconds`, `3 minutes`. */
 export function durationText(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const [size, name] = UNITS.find(([each]) => seconds >= 1.5 * each) ?? UNITS.at(-1);

@@ -1,15 +1,15 @@
 /**
- * Keeps what has the focus in view (WCAG 2.4.11): what stays in place while the page is scrolled, the header and the
- * decision, may cover it.
+ * Keeps the focus in view (WCAG 2.4.11): the header and the decision stay in place while the page is scrolled, and may cover
+ * it.
  */
 
 const GAP = 12;
 
-/** Scrolls the page whenever the focus would be covered. */
+/** Scrolls the page if the focus would be covered. */
 export function keepFocusUncovered() {
   addEventListener("focusin", ({ target }) => {
     uncover(target);
-    // The browser may scroll once more on its own.
+    // The browser may scroll once more by itself.
     requestAnimationFrame(() => target === document.activeElement && uncover(target));
   });
 }

@@ -1,12 +1,12 @@
 /**
- * What the page shows to someone who may see none of its views: who they are, what they need, and a way to be someone else. It
- * is loaded when it is needed.
+ * The page for someone who may see none of its views: who they are, what they need, and a way to sign in as someone else.
+ * Loaded on demand.
  */
 
 import { button, h } from "./dom.js";
 import { icon } from "./icon.js";
 
-/** What somebody may do, and the role for it. */
+/** The possible permissions, and the role for each. */
 const ROLES = [
   ["see rules", "ecs.viewer"],
   ["change rules", "ecs.editor"],

@@ -1,12 +1,12 @@
 /**
- * The part of the page's address that the Webhooks view reads: what is shown, and the filter of the deliveries.
+ * The part of the page's address that the Webhooks view reads: the content, and the filter of the deliveries.
  */
 
 import { PERIODS, STATUSES } from "./wording.js";
 
 const isTime = (text) => !Number.isNaN(Date.parse(text));
 
-/** The members of a filter, and what each can be: an address may have been typed. */
+/** The members of a filter, and their possible values: an address may have been typed. */
 const FILTERS = {
   webhookId: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
   status: (text) => Object.hasOwn(STATUSES, text),
@@ -20,7 +20,7 @@ const FILTERS = {
 /** The link to the list of webhooks. */
 export const LIST = "#/webhooks";
 
-/** The link to the deliveries that a filter finds. */
+/** The link to the deliveries of a filter. */
 export function deliveriesHref(filter = {}) {
   const parts = Object.keys(FILTERS).filter((name) => filter[name]).map((name) => `/${encodeURIComponent(`${name}=${filter[name]}`)}`);
   return `${LIST}/deliveries${parts.join("")}`;
@@ -29,10 +29,10 @@ export function deliveriesHref(filter = {}) {
 /** The link to one delivery. */
 export const deliveryHref = (id) => `${LIST}/delivery/${encodeURIComponent(id)}`;
 
-/** The link to the signature check, also with what a delivery carries. */
+/** The link to the signature check, possibly filled with a delivery. */
 export const signatureHref = (deliveryId) => `${LIST}/signature${deliveryId === undefined ? "" : `/${encodeURIComponent(deliveryId)}`}`;
 
-/** What an address shows: `{ tab, id?, filter? }`. */
+/** The place of an address: `{ tab, id?, filter? }`. */
 export function placeOf([tab, ...rest]) {
   if (tab === "deliveries") return { tab, filter: filterOf(rest) };
   if (tab === "delivery" && rest[0]) return { tab, id: rest[0] };

@@ -1,5 +1,5 @@
 /**
- * One attempt of a delivery: when it was, how it ended, and what the endpoint answered.
+ * One attempt of a delivery: its time, its result, and the endpoint's answer.
  */
 
 import { h } from "../shared/dom.js";
@@ -7,7 +7,7 @@ import { icon } from "../shared/icon.js";
 import { recentText } from "../shared/time.js";
 import { answerText, detailText, failureText, tookText } from "./wording.js";
 
-/** The element of an attempt; `number` is its place among all. */
+/** The element of an attempt; `number` is its position among all. */
 export function attemptLine(attempt, number) {
   const { at, durationMs, status, error, answer } = attempt;
   const text = error === undefined ? `Delivered: the endpoint answered ${answerText(status)}.` : failureText(attempt);

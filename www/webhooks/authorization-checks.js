@@ -1,6 +1,6 @@
 /**
- * The checks of how a delivery signs in: each step of verifying its bearer token, or the comparison of its user name and
- * password. The token's signature is verified by the browser; nothing is sent anywhere.
+ * The checks of a delivery's credentials: each step of verifying its bearer token, or the comparison of its user name and
+ * password. The browser verifies the token's signature; nothing is sent anywhere.
  */
 
 import { fromBase64 } from "../../js/src/shared/base64.js";
@@ -12,10 +12,10 @@ const RS256 = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
 const MIN_BITS = 2048;
 const MAX_TOKEN = 8192;
 
-/** How far a token's beginning may be in the future: the clocks of two computers differ. */
+/** How far in the future a token may start: the clocks of two computers differ. */
 const TOLERANCE_MS = 300_000;
 
-/** Header members with which a token would name its own key, or ask for more than a receiver understands. */
+/** Header members by which a token would name its own key, or ask for more than a receiver understands. */
 const FORBIDDEN = ["crit", "b64", "jwk", "jku", "x5c", "x5u"];
 
 const pass = (title, detail) => ({ title, state: "pass", detail });
@@ -39,7 +39,7 @@ export async function bearerChecks(token, { certificates, audience, email, issue
   ];
 }
 
-/** Reads a token: its check and, if it passes, its parts. Nothing of it is believed yet. */
+/** Reads a token: its check and, if it passes, its parts, none of which is trusted yet. */
 function readToken(token) {
   const title = "The token can be read";
   if (/[…*]/.test(token) || token === "") return { check: open(title, "The token was left out here. Paste it as your receiver got it.") };
@@ -68,7 +68,7 @@ function readPart(part) {
 
 const fromBase64Url = (text) => fromBase64(text.replaceAll("-", "+").replaceAll("_", "/").padEnd(Math.ceil(text.length / 4) * 4, "="));
 
-/** Finds the certificate of a key: its check and, unless there is none, its public key and the length of that. */
+/** Finds the certificate of a key: its check and, if it exists, its public key and the length of that. */
 function certificateCheck(kid, text, now) {
   const title = "Certificate";
   if (!text?.trim()) return { check: open(title, "Enter the certificates, or take this host’s.") };
@@ -131,7 +131,7 @@ function timeCheck({ exp, nbf, iat }, now) {
   return pass(title, `Valid until ${timeText(exp * 1000)}, for ${durationText(left)} more.`);
 }
 
-/** Compares a claim with what is expected. */
+/** Compares a claim with the expected value. */
 function compared(title, claim, expected, hint) {
   if (typeof claim !== "string") return fail(title, claim === undefined ? "The token does not have it." : `The token has ${shown(claim)} there, which is not a text.`);
   if (!expected) return open(title, `The token says ${shown(claim)}. ${hint}`);

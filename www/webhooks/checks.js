@@ -1,6 +1,6 @@
 /**
- * The checks of a receiver, in the order in which it makes them (`given.md`, 5.2 and 5.3): how the delivery signs in, then
- * its signatures. Each check passes, fails, or is left open because something to compare with is missing.
+ * The checks of a receiver, in its order (`given.md`, 5.2 and 5.3): the credentials, then the signatures. Each check passes,
+ * fails, or stays open if there is nothing to compare with.
  */
 
 import { figure } from "../shared/locale.js";
@@ -8,9 +8,9 @@ import { basicChecks, bearerChecks } from "./authorization-checks.js";
 import { signatureChecks } from "./signature-checks.js";
 
 /**
- * Makes all checks of a request, `{ headers, body }`. `expected` has what the receiver knows, each optional: `certificates`
- * (a text), `audience`, `email`, `issuer`, `username`, `password`, `sharedKey` and `signatureHeader`. `now` is in
- * milliseconds. Returns `{ title, state, detail }` for each, where `state` is `pass`, `fail` or `open`.
+ * Makes all checks of a request, `{ headers, body }`. `expected` is the receiver's knowledge, each optional: `certificates` (a
+ * text), `audience`, `email`, `issuer`, `username`, `password`, `sharedKey` and `signatureHeader`. `now` is in milliseconds.
+ * Returns `{ title, state, detail }` for each, where `state` is `pass`, `fail` or `open`.
  */
 export async function check({ headers, body }, expected, now) {
   const authorization = only(headers, "Authorization");
@@ -28,14 +28,14 @@ async function authorizationChecks(value, expected, now) {
   return [{ title, state: "fail", detail: "It must begin with “Bearer ” or “Basic ”." }];
 }
 
-/** The one value of a header, or what is wrong with it: `{ value }` or `{ fault }`. */
+/** The one value of a header, or its fault: `{ value }` or `{ fault }`. */
 function only(headers, name) {
   const values = headers.get(name.toLowerCase()) ?? [];
   if (values.length === 1) return { value: values[0] };
   return { fault: values.length === 0 ? `There is no ${name} header.` : `The ${name} header is there ${figure(values.length)} times. It must be there once.` };
 }
 
-/** What the checks come to: `{ state, text }`. */
+/** The result of all checks: `{ state, text }`. */
 export function verdict(checks) {
   const failed = checks.findIndex(({ state }) => state === "fail");
   if (failed >= 0) return { state: "fail", text: `A receiver rejects this. What fails: ${checks[failed].title.replace(/^./, (first) => first.toLowerCase())}.` };

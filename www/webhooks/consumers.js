@@ -1,5 +1,5 @@
 /**
- * The receivers that cannot be called and ask for events instead: how far behind each is, and removing one.
+ * Consumers, the receivers that ask for events instead of being called: how far behind each is, and removing one.
  */
 
 import { button, confirmed, h, keepFocus, notify } from "../shared/dom.js";
@@ -11,7 +11,7 @@ import { explain } from "./wording.js";
 const TITLE = "Receivers that ask for events";
 const ABOUT = "A receiver that cannot be called asks for events instead. It begins with its first request:";
 
-/** The list below the webhooks. `show` draws what was read, and nothing for who may not see events. */
+/** The list below the webhooks. `show` draws what was read, and nothing for users who may not see events. */
 export function consumerList(desk) {
   const list = h("ul", { class: "consumers", "aria-label": TITLE });
   const start = h("div", { class: "consumer-start" }, h("p", { class: "hint" }, ABOUT), h("code", {}, startCommand()));
@@ -19,7 +19,7 @@ export function consumerList(desk) {
 
   return {
     element,
-    /** All consumers; undefined for who may not see events. */
+    /** All consumers; undefined for users who may not see events. */
     async read() {
       return desk.may("exe.delivery.read") ? desk.host.consumers() : undefined;
     },
@@ -60,7 +60,7 @@ async function remove(desk, { name, createdAt }) {
   const detail = "Its place is forgotten. If it asks again, it begins with what comes after that.";
   if (!(await confirmed(`Remove ${name}?`, detail, "Remove"))) return;
   try {
-    // One that asks again is another one.
+    // A consumer that asks again is a new one.
     const look = async () => !(await desk.host.consumers()).some((each) => each.name === name && each.createdAt === createdAt);
     const [yes, no] = [`${name} was removed.`, `${name} was not removed.`];
     const { isLost } = await settled(() => desk.host.removeConsumer(name), { whether: `${name} was removed`, yes, no, look });

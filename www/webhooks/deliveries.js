@@ -1,6 +1,6 @@
 /**
- * The deliveries that a filter finds, as far back as they were asked for, newest first. New ones and changes are merged
- * into what is known. Knows no elements.
+ * The deliveries of a filter, as far back as asked for, newest first. New ones and changes are merged into the known ones.
+ * Knows no elements.
  */
 
 /** The deliveries of a page, and of a first reading. */
@@ -9,21 +9,21 @@ const PAGE = 50;
 /** The most pages that one search reads: with a rare filter many may be empty. */
 const MAX_PAGES = 20;
 
-/** The most deliveries that are asked for one by one in a reading, because they are no longer on the first page. */
+/** The most deliveries that a reading asks for one by one, because they are no longer on the first page. */
 const MAX_SINGLE = 10;
 
-/** When the last reading is older than this, more may have come than a page holds. */
+/** After a longer pause, more may have come than fit on a page. */
 const GAP_MS = 15_000;
 
 const PERIODS_MS = { "1h": 3_600_000, "24h": 86_400_000, "7d": 7 * 86_400_000 };
 
-/** The filter as the host takes it: a period becomes a time. */
+/** The filter in the host's form: a period becomes a time. */
 export function asked({ period, since, until, ...rest }, now = Date.now()) {
   const begin = Object.hasOwn(PERIODS_MS, period) ? new Date(now - PERIODS_MS[period]).toISOString() : since;
   return { ...rest, ...(begin && { since: begin }), ...(until && { until }) };
 }
 
-/** Whether a delivery may still change by itself. */
+/** True if a delivery may still change by itself. */
 export const isUnsettled = ({ status }) => status === "PENDING" || status === "RETRYING" || status === "HELD";
 
 const newestFirst = (one, other) => (one.createdAt === other.createdAt ? (one.id < other.id ? 1 : -1) : one.createdAt < other.createdAt ? 1 : -1);
@@ -42,22 +42,22 @@ export class Deliveries {
     this.#filter = filter;
   }
 
-  /** Those that are known, newest first. */
+  /** The known ones, newest first. */
   all() {
     return [...this.#known.values()].sort(newestFirst);
   }
 
-  /** Whether there may be older ones. */
+  /** True if there may be older ones. */
   get hasOlder() {
     return this.#older !== undefined;
   }
 
-  /** Whether anything was read. */
+  /** True if anything was read. */
   get isRead() {
     return this.#readAt !== undefined;
   }
 
-  /** Reads what is new and what has changed. */
+  /** Reads new ones and changes. */
   async renew() {
     if (!this.isRead || Date.now() - this.#readAt > GAP_MS) return this.#readNewest();
     const page = await this.#page(undefined);
@@ -69,7 +69,7 @@ export class Deliveries {
     this.#readAt = Date.now();
   }
 
-  /** Reads older ones: until a page's worth is found, or none are left, or the search has taken long. */
+  /** Reads older ones: until a page is full, none are left, or the search has taken long. */
   async readOlder() {
     const { items, next } = await this.#search(this.#older);
     this.#merge(items);
@@ -77,12 +77,12 @@ export class Deliveries {
     return items.length;
   }
 
-  /** Reads each of those that are known again, one after another: also what is settled can be sent again. */
+  /** Reads all known ones again, one after another: settled ones can be sent again too. */
   suspect() {
     for (const id of this.#known.keys()) this.#suspects.add(id);
   }
 
-  /** Begins anew: what is older than the answer is asked for again when it is wanted. */
+  /** Starts again: those older than the answer are read on demand. */
   async #readNewest() {
     const { items, next } = await this.#search(undefined);
     const isContinued = items.length === 0 || items.some(({ id }) => this.#known.has(id));
@@ -108,7 +108,7 @@ export class Deliveries {
     return this.#host.deliveries(asked(this.#filter), { limit: PAGE, cursor });
   }
 
-  /** Reads some of those that may have changed without being on the first page any more, in turn. */
+  /** Reads some of those that may have changed and are no longer on the first page, in turn. */
   async #readSingly(fresh) {
     const due = this.all().filter((delivery) => (isUnsettled(delivery) || this.#suspects.has(delivery.id)) && !fresh.has(delivery.id));
     const some = Array.from({ length: Math.min(MAX_SINGLE, due.length) }, (_, at) => due[(this.#turn + at) % due.length]);

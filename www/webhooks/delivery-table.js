@@ -1,6 +1,6 @@
 /**
- * Deliveries as a table. A row stays the same element while it is shown, so that neither the focus nor the place in the
- * page is lost when something changes; what is new or has changed flashes.
+ * Deliveries as a table. A row stays the same element while it is shown, so that changes lose neither the focus nor the scroll
+ * position; new and changed rows flash.
  */
 
 import { arrange, h } from "../shared/dom.js";
@@ -10,7 +10,7 @@ import { recentText } from "../shared/time.js";
 import { deliveryHref } from "./address.js";
 import { STATUSES, eventTypeText, failureText, lastAnswerText, waitText } from "./wording.js";
 
-/** The table; `show` draws deliveries, `clear` forgets those that were shown. */
+/** The table; `show` draws deliveries, `clear` forgets the shown ones. */
 export function deliveryTable(desk) {
   const head = ["Accepted", "Event", "Webhook", "Status", "Last attempt"];
   const body = h("tbody", { role: "rowgroup" });
@@ -25,7 +25,7 @@ export function deliveryTable(desk) {
 
   return {
     element,
-    /** With `isQuiet` nothing flashes: those that were asked for are no news. */
+    /** With `isQuiet` nothing flashes: deliveries that were asked for are no news. */
     show(deliveries, isQuiet) {
       const next = new Map(deliveries.map((delivery) => [delivery.id, rows.get(delivery.id) ?? deliveryRow(desk)]));
       const changed = deliveries.map((delivery) => next.get(delivery.id)).filter(({ draw }, at) => draw(deliveries[at]));
@@ -42,10 +42,10 @@ export function deliveryTable(desk) {
   };
 }
 
-/** The roles are given because narrow screens show the rows as cards. */
+/** The roles are explicit because narrow screens show the rows as cards. */
 const cell = (name, ...content) => h("td", { role: "cell", class: name }, content);
 
-/** A row: `draw` draws a delivery in it, and returns whether it was new or has changed. */
+/** A row: `draw` draws a delivery in it, and returns true if it was new or has changed. */
 function deliveryRow(desk) {
   const time = h("time", {});
   const link = h("a", {});
@@ -100,7 +100,7 @@ function whyText(delivery, hold) {
 
 function flash(row) {
   row.classList.remove("changed");
-  // Reading the layout lets the animation begin again.
+  // Reading the layout restarts the animation.
   void row.offsetWidth;
   row.classList.add("changed");
 }

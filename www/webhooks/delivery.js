@@ -1,6 +1,6 @@
 /**
- * One delivery: its attempts with what was answered, why it failed, when it is tried again, and what is sent. New attempts
- * appear while it is open.
+ * One delivery: its attempts with their answers, why it failed, when it is tried again, and what is sent. New attempts appear
+ * while it is open.
  */
 
 import { copy } from "../shared/copy.js";
@@ -17,10 +17,9 @@ import { STATUSES, eventTypeText, explain, failureText, waitText } from "./wordi
 
 const REPLAY_OFF = "Its webhook is switched off or was deleted. Switch it on first.";
 
-/** A settled delivery changes only when it is sent again, which is looked for less often. */
+/** A settled delivery changes only if it is sent again, so it is read less often. */
 const SETTLED_MS = 10_000;
 
-/** The part of the view. */
 export const deliveryPage = (desk) => new DeliveryPage(desk);
 
 class DeliveryPage {
@@ -29,7 +28,7 @@ class DeliveryPage {
   #id;
   #delivery;
   #readAt;
-  /** What was drawn, by its name, and the lines of the attempts. */
+  /** The drawn content, by name, and the lines of the attempts. */
   #drawn = {};
   #lines = new Map();
   #back = h("a", { class: "button plain back" }, "All deliveries");
@@ -91,7 +90,7 @@ class DeliveryPage {
     if (this.#delivery === undefined) this.#refuse("This cannot be shown", sentence);
   }
 
-  /** Draws what has changed: an answer that was opened stays open. */
+  /** Draws changes: an opened answer stays open. */
   #draw() {
     const { eventType, webhookId, request, attempts } = this.#delivery;
     const isAnswered = attempts.some(({ status }) => status !== undefined);
@@ -106,7 +105,7 @@ class DeliveryPage {
     this.#drawAttempts();
   }
 
-  /** An attempt never changes, but of a delivery that is sent again and again the oldest ones are forgotten. */
+  /** An attempt never changes, but if a delivery is sent again often, its oldest attempts are forgotten. */
   #drawAttempts() {
     const next = new Map(this.#delivery.attempts.map((attempt, at) => [`${at} ${attempt.at}`, () => attemptLine(attempt, at + 1)]));
     this.#lines = new Map([...next].map(([key, make]) => [key, this.#lines.get(key) ?? make()]));
@@ -126,7 +125,7 @@ class DeliveryPage {
     this.#next.hidden = this.#next.textContent === "";
   }
 
-  /** Runs `make` when what it depends on has changed. */
+  /** Runs `make` if its input has changed. */
   #once(name, on, make) {
     const text = JSON.stringify(on);
     if (this.#drawn[name] === text) return;
@@ -166,10 +165,10 @@ class DeliveryPage {
   }
 }
 
-/** The last attempt, which knows its status; deliveries that were given up without one have an error only. */
+/** The last attempt, which knows its status; deliveries given up without one only have an error. */
 const lastAttemptOr = ({ attempts, lastError }) => attempts.findLast(({ error }) => error?.kind === lastError.kind) ?? { error: lastError };
 
-/** When it is tried again, or what it waits for where its status does not say so. */
+/** The time of the next attempt, or what it waits for if its status does not say so. */
 function nextText(delivery, hold) {
   const { status, nextAttemptAt: at } = delivery;
   if (status === "HELD") return "";
@@ -192,7 +191,7 @@ function factsOf(desk, { id, webhookId, eventId, eventType, createdAt, request }
 
 const UNSIGNED = "Its signatures are shown once the endpoint has answered: until then, a person who has one could pass for this service.";
 
-/** What is sent: the decoded data first, because it is what people look for. */
+/** What is sent: the decoded data first, because people look for it. */
 function sentParts(request, isAnswered) {
   if (request === undefined) return [h("p", { class: "hint" }, "It is not kept any more.")];
   const envelope = readEnvelope(request.body);

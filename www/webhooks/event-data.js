@@ -1,10 +1,10 @@
 /**
- * The envelope of an event, read for people: its `data` is base64 of what was published.
+ * The envelope of an event in readable form: its `data` is base64 of the published data.
  */
 
 import { fromBase64 } from "../../js/src/shared/base64.js";
 
-/** The envelope in a body, or undefined when the body is not a JSON object. */
+/** The envelope in a body, or undefined if the body is not a JSON object. */
 export function readEnvelope(body) {
   try {
     const envelope = JSON.parse(body);
@@ -14,7 +14,7 @@ export function readEnvelope(body) {
   }
 }
 
-/** The data of an envelope as text, with line breaks if it is JSON; undefined when it cannot be decoded. */
+/** The data of an envelope as text, with line breaks if it is JSON; undefined if it cannot be decoded. */
 export function dataText({ data, dataencoding = "base64" }) {
   if (typeof data !== "string" || dataencoding !== "base64") return undefined;
   const bytes = fromBase64(data);
@@ -28,7 +28,7 @@ export function dataText({ data, dataencoding = "base64" }) {
   }
 }
 
-/** JSON with line breaks. Its strings and numbers stay as they are written: reading numbers could change them. */
+/** JSON with line breaks. Its strings and numbers stay as written: parsing could change numbers. */
 function indented(json) {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
   let depth = 0;

@@ -1,6 +1,5 @@
 /**
- * The filter of a webhook, `[{ path, in: [...] }]`: in the words of the page, and decided about events in the way of the
- * host. Knows no elements.
+ * The filter of a webhook, `[{ path, in: [...] }]`: in the words of the page, and decided as on the host. Knows no elements.
  */
 
 import { fromBase64 } from "../../js/src/shared/base64.js";
@@ -9,13 +8,13 @@ import { valueText } from "../shared/messages.js";
 import { readEnvelope } from "./event-data.js";
 import { isNumber, isSameNumber, numberText, parseExactly } from "./exact-json.js";
 
-/** The paths that do not lead into the data, and how they are called. */
+/** The paths outside the data, with their names. */
 const OTHERS = new Map([["$.type", "event type"], ["$.id", "event id"]]);
 
-/** The names that stand in a path as they are; others stand in quotation marks. */
+/** Names that need no quotation marks in a path. */
 const PLAIN = /^[^\s\p{Cc}.*[\]'"\\?@()]+$/u;
 
-/** So many values of a condition are told. */
+/** The most values of a condition that are shown. */
 const MAX_TOLD = 5;
 
 /** The names of a path that leads into the data. */
@@ -26,7 +25,7 @@ export const memberText = (path) => OTHERS.get(path) ?? namesOf(path).map((name,
 
 const isWord = (name, count) => name !== "" && name === name.trim() && !/[›>."\\\p{Cc}]/u.test(name) && !(count === 1 && [...OTHERS.values()].includes(name));
 
-/** The path of words; names may also have a dot or > between them. Empty without a name. */
+/** The path of words; names may also be separated by a dot or >. Empty without a name. */
 export function pathOf(words) {
   const other = [...OTHERS].find(([, text]) => text === words.trim());
   if (other) return other[0];
@@ -55,7 +54,7 @@ export function conditionText({ path, in: values }) {
   return `${memberText(path)} is ${values.length > 1 ? "one of " : ""}${told}${more > 0 ? ` and ${figure(more)} more` : ""}`;
 }
 
-/** The event of an envelope as it is sent: `{ type, id, data }`; without `data` if that is not JSON. */
+/** The event of an envelope as sent: `{ type, id, data }`; without `data` if that is not JSON. */
 export function eventOf(body) {
   const { type, id, datacontenttype, data } = readEnvelope(body) ?? {};
   const bytes = /^[^;]*[/+]json\s*(;|$)/i.test(datacontenttype ?? "") && typeof data === "string" ? fromBase64(data) : undefined;
@@ -66,10 +65,10 @@ export function eventOf(body) {
   }
 }
 
-/** Whether an event is let through. */
+/** True if the filter lets an event through. */
 export const matches = (filter, event) => filter.every(({ path, in: values }) => values.some((value) => isSame(memberOf(event, path), value)));
 
-/** Whether a condition fails only because the event has a number as text, or the other way round. */
+/** True if a condition fails only because the event has a number as text, or the other way round. */
 export const differsInKind = ({ path, in: values }, event) => {
   const member = memberOf(event, path);
   const isValue = typeof member === "string" || typeof member === "boolean" || isNumber(member);
@@ -78,7 +77,7 @@ export const differsInKind = ({ path, in: values }, event) => {
 
 const plain = (value) => (isNumber(value) ? numberText(value) : String(value));
 
-/** The own member that a path names; undefined when there is none. */
+/** The own member at a path; undefined without one. */
 function memberOf({ type, id, data }, path) {
   if (OTHERS.has(path)) return path === "$.type" ? type : id;
   const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !isNumber(value);

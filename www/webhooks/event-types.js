@@ -1,5 +1,5 @@
 /**
- * Which events a webhook gets: all of them, or some. Those that are known are offered, and others can be added.
+ * The event types of a webhook: all, or some. Known ones are offered, others can be added.
  */
 
 import { button, field, h } from "../shared/dom.js";
@@ -58,7 +58,7 @@ export function eventTypeFields(desk, chosen) {
 
   return {
     element,
-    /** The event types, with one that was typed but not added. */
+    /** The event types, including one that was typed but not added. */
     value() {
       if (all.checked) return [ALL];
       const typed = own.value.trim();

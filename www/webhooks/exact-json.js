@@ -1,6 +1,6 @@
 /**
- * JSON whose numbers keep their digits: one that a float would change stays as it is written, where the browser can do that
- * (`JSON.rawJSON`). What was read is written again in the same way by `JSON.stringify`.
+ * JSON whose numbers keep their digits: one that a float would change stays as written, if the browser can do that
+ * (`JSON.rawJSON`). `JSON.stringify` writes it back unchanged.
  */
 
 /** Reads JSON. */
@@ -9,16 +9,16 @@ export const parseExactly = (text) => JSON.parse(text, (key, value, context) => 
 /** The number of a text. */
 export const numberOf = (text) => (String(Number(text)) === text || JSON.rawJSON === undefined ? Number(text) : JSON.rawJSON(text));
 
-/** Whether a value that was read is a number. */
+/** True if a value that was read is a number. */
 export const isNumber = (value) => typeof value === "number" || JSON.isRawJSON?.(value) === true;
 
-/** A number as it is written. */
+/** A number as written. */
 export const numberText = (number) => (typeof number === "number" ? String(number) : number.rawJSON);
 
-/** Whether two numbers are the same: `1`, `1.0` and `1e0` are. */
+/** True if two numbers are equal: `1`, `1.0` and `1e0` are. */
 export const isSameNumber = (one, other) => decimalText(numberText(one)) === decimalText(numberText(other));
 
-/** The one way to write a decimal value. */
+/** The canonical form of a decimal. */
 function decimalText(text) {
   const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/.exec(text);
   const all = `${whole}${fraction}`;

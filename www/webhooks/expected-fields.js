@@ -1,6 +1,5 @@
 /**
- * The fields for what the receiver of a delivery knows: the shared key, and what it expects of the token or of the user
- * name and the password.
+ * The fields for the knowledge of a delivery's receiver: the shared key, and the expected token or user name and password.
  */
 
 import { button, field, h, notify } from "../shared/dom.js";
@@ -10,7 +9,7 @@ const KEY_HINT = "Or the secret for libraries of Standard Webhooks, which begins
 const CERTIFICATES_HINT = "By key id, as the sender’s identity provider publishes them.";
 const CERTIFICATES_EXAMPLE = '{"<key id>":"-----BEGIN CERTIFICATE-----…"}';
 
-/** The fields; `onchange` is called when something was typed, `onfill` when something was filled in. */
+/** The fields; `onchange` is called after typing, `onfill` after filling in. */
 export function expectedFields(desk, { onchange, onfill }) {
   const text = (properties) => h("input", { spellcheck: "false", autocomplete: "off", oninput: () => onchange(), ...properties });
   const inputs = {
@@ -49,13 +48,13 @@ export function expectedFields(desk, { onchange, onfill }) {
 
   return {
     elements: [ofSignature, ofBearer, ofBasic],
-    /** What is filled in. Secrets are compared as they are typed. */
+    /** The content. Secrets are compared as typed. */
     value() {
       const filled = Object.entries(inputs).filter(([, { value }]) => value !== "");
       const isSecret = (name) => name === "sharedKey" || name === "password";
       return { ...Object.fromEntries(filled.map(([name, { value }]) => [name, isSecret(name) ? value : value.trim()])), certificates: certificates.value };
     },
-    /** Shows only what the Authorization header of the request uses. */
+    /** Shows only the fields for the request's Authorization header. */
     showScheme(authorization) {
       const isBasic = /^basic /i.test(authorization);
       ofBasic.hidden = !isBasic;

@@ -1,5 +1,5 @@
 /**
- * Which of the events that it has subscribed to a webhook gets: those for which each condition holds.
+ * The filter of a webhook's subscribed events: it gets those for which each condition holds.
  */
 
 import { button, field, h } from "../shared/dom.js";
@@ -12,10 +12,10 @@ const MAX_CONDITIONS = 16;
 const HINT = "A member of the event’s data, such as businessUnitId. Where one is in another: shop › id.";
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** Whether a text can be a line of a field, and read from there again. */
+/** True if a text can be a line of a field, and be read from there again. */
 const isLine = (value) => value !== "" && value === value.trim() && !/[\r\n]/.test(value);
 
-/** The kind of all values of a condition; undefined for those that the fields cannot show. */
+/** The kind of all values of a condition; undefined if the fields cannot show them. */
 function kindOf(values) {
   if (values.every((value) => typeof value === "string" && isLine(value))) return "text";
   if (values.every(isNumber)) return "number";
@@ -53,7 +53,7 @@ export function filterFields(desk, given = [], types) {
     trial.show(list.childElementCount > 0);
   }
 
-  /** What can be told without the host. */
+  /** The faults that need no host. */
   function faults() {
     return value().flatMap(({ path, in: values }, at) => [
       ...(path === "" ? [{ path: `$.filter[${at}].path`, message: "is required" }] : []),
@@ -64,7 +64,7 @@ export function filterFields(desk, given = [], types) {
 
   return {
     element,
-    /** The filter; rows without anything in them do not count. */
+    /** The filter; empty rows do not count. */
     value,
     faults,
     showFault(sentence) {
@@ -74,7 +74,7 @@ export function filterFields(desk, given = [], types) {
   };
 }
 
-/** A condition; `read` returns it, as it was given until it is changed, and undefined while nothing is entered. */
+/** A condition; `read` returns it, as given until it is changed, and undefined while nothing is entered. */
 function conditionRow(given, { onchange, onremove }) {
   const kind = given.in.length === 0 ? "text" : kindOf(given.in);
   const lines = given.in.map((value) => (isNumber(value) ? numberText(value) : value)).join("\n");

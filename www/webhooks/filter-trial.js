@@ -1,20 +1,19 @@
 /**
- * Tries a filter that is not saved yet on recent events: how many of them would be delivered. The events are those that the
- * journal has a delivery of, to any webhook.
+ * Tries an unsaved filter on recent events, and counts those that would be delivered. The events are those that have a
+ * delivery in the journal, to any webhook.
  */
 
 import { button, h } from "../shared/dom.js";
 import { differsInKind, eventOf, matches } from "./event-filter.js";
 import { ALL, PING, explain, trialText } from "./wording.js";
 
-/** How many events it is tried on, and how many pages of deliveries are looked through for them. */
+/** The number of events to try it on, and of pages of deliveries searched for them. */
 const MAX_EVENTS = 20;
 const MAX_PAGES = 5;
 const PAGE = 100;
 
 /**
- * The button and what comes of it. `types` and `filter` return what the form has, `isComplete` whether the filter can be
- * tried.
+ * The button and the result. `types` and `filter` return the form's content, `isComplete` tells if the filter can be tried.
  */
 export function filterTrial(desk, { types, filter, isComplete }) {
   const result = h("p", { class: "hint", role: "status" });
@@ -44,7 +43,7 @@ export function filterTrial(desk, { types, filter, isComplete }) {
 
   return {
     element,
-    /** Shows the trial, and what comes of the conditions as they are now if events were read already. */
+    /** Shows the trial, and the result of the current conditions if events were read already. */
     show(hasConditions) {
       element.hidden = !hasConditions || !desk.may("exe.delivery.read");
       if (events === undefined) return;
@@ -56,7 +55,7 @@ export function filterTrial(desk, { types, filter, isComplete }) {
 
 const verdict = (filter, events) => trialText(events.filter((event) => matches(filter, event)).length, events.length);
 
-/** A mistake that is easily made. */
+/** An easy mistake. */
 const hint = (filter, events) =>
   filter.some((condition) => events.some((event) => differsInKind(condition, event))) ? "Some events have a value of another kind: a number as text, or a text as number. Choose its kind." : "";
 

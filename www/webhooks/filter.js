@@ -1,11 +1,11 @@
 /**
- * The filter of the deliveries: of which webhook, in which status, of which event type or event, from when.
+ * The filter of the deliveries: webhook, status, event type or event, and time.
  */
 
 import { button, h } from "../shared/dom.js";
 import { PERIODS, STATUSES, eventTypeText } from "./wording.js";
 
-/** The fields; `onchange` gets the filter that is wanted. */
+/** The fields; `onchange` gets the new filter. */
 export function deliveryFilter(desk, onchange) {
   const select = (label, properties = {}) => h("select", { "aria-label": label, onchange: change, ...properties });
   const webhook = select("Webhook");
@@ -29,7 +29,7 @@ export function deliveryFilter(desk, onchange) {
   options(status, [["", "Any status"], ...Object.entries(STATUSES).map(([each, { word }]) => [each, word])]);
   options(period, [["", "Any time"], ...Object.entries(PERIODS), ["own", "From … until …"]]);
 
-  /** Offers the webhooks and event types that are there now. */
+  /** Offers the current webhooks and event types. */
   function offer() {
     const text = JSON.stringify([desk.webhooks?.map(({ id, name }) => [id, name]), desk.eventTypes(), shown.webhookId]);
     if (offered === text) return;
@@ -76,7 +76,7 @@ export function deliveryFilter(desk, onchange) {
   };
 }
 
-/** A time as its field has it, in the time zone of the browser and to the minute. */
+/** A time for its field, in the time zone of the browser and to the minute. */
 function localText(time) {
   const at = time === undefined ? Number.NaN : Date.parse(time);
   if (Number.isNaN(at)) return "";

@@ -1,6 +1,6 @@
 /**
- * The last 24 hours of a webhook as bars: what was delivered above the line, failed attempts below it. A sentence says the
- * same to users who cannot see it.
+ * The last 24 hours of a webhook as bars: deliveries above the line, failed attempts below it. A sentence says the same for
+ * users who cannot see it.
  */
 
 import { h } from "../shared/dom.js";
@@ -13,7 +13,7 @@ const ABOVE = 40;
 const BELOW = 24;
 const GAP = 2;
 
-/** The least height of a bar, so that one failure among thousands is seen. */
+/** The least height of a bar, so that one failure among thousands is visible. */
 const LEAST = 3;
 
 const HOUR = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -26,7 +26,7 @@ export function healthChart(health) {
 
 function bars(health) {
   const { hours } = health;
-  // Both have the same scale, which leaves room for the highest bar on either side.
+  // Both sides have the same scale, which leaves room for the highest bar on either.
   const scale = Math.min(ABOVE / mostOf(hours, "delivered"), (BELOW - 1) / mostOf(hours, "failed"));
   const step = WIDTH / Math.max(1, hours.length);
   const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${ABOVE + BELOW}`, preserveAspectRatio: "none", role: "img", "aria-label": summaryOf(health) });
@@ -58,7 +58,7 @@ function spanText(hours, at) {
   return `${HOUR.format(begin)} to ${at === hours.length - 1 ? "now" : HOUR.format(begin + 3_600_000)}`;
 }
 
-/** The chart in words: the sums, and when most failed. */
+/** The chart in words: the sums, and the time of most failures. */
 function summaryOf({ delivered, failed, hours }) {
   const sums = `The last 24 hours: ${countsText({ delivered, failed })}.`;
   const most = Math.max(0, ...hours.map((hour) => hour.failed));

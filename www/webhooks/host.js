@@ -1,6 +1,5 @@
 /**
- * What the Webhooks view asks the host: webhooks and their health, pings, events and who asks for them, deliveries and their
- * replay.
+ * The requests of the Webhooks view: webhooks and their health, pings, events and consumers, deliveries and their replay.
  */
 
 import { parseExactly } from "./exact-json.js";
@@ -24,7 +23,7 @@ export class WebhooksHost {
     return this.#ask(WEBHOOKS);
   }
 
-  /** How each webhook fared in the last 24 hours. */
+  /** The health of each webhook in the last 24 hours. */
   async health() {
     return this.#ask(`${WEBHOOKS}/health`);
   }
@@ -35,12 +34,12 @@ export class WebhooksHost {
     return { body: parseExactly(await response.text()), etag: response.headers.get("ETag") };
   }
 
-  /** Creates a webhook. The answer has its shared key if the host has generated one. */
+  /** Creates a webhook. The answer has its shared key if the host generated one. */
   async create(webhook) {
     return this.#write("POST", WEBHOOKS, webhook);
   }
 
-  /** Replaces a webhook if it still has the version `etag`. The answer has its shared key if the host has generated one. */
+  /** Replaces a webhook if it still has the version `etag`. The answer has its shared key if the host generated one. */
   async replace(id, webhook, etag) {
     return this.#write("PUT", webhookPath(id), webhook, { "If-Match": etag });
   }
@@ -49,7 +48,7 @@ export class WebhooksHost {
     await this.#write("DELETE", webhookPath(id), undefined, { "If-Match": etag });
   }
 
-  /** Replaces the shared key by a generated one, and returns it; the old one keeps working for `overlap`. */
+  /** Replaces the shared key with a generated one, and returns it; the old one keeps working for `overlap`. */
   async rotateSharedKey(id, overlap) {
     return this.#write("POST", `${webhookPath(id)}/shared-key?${new URLSearchParams({ overlap })}`);
   }
@@ -59,17 +58,17 @@ export class WebhooksHost {
     return this.#write("POST", `${webhookPath(id)}/ping`);
   }
 
-  /** Has a webhook that is paused sent to again at once. */
+  /** Ends the pause of a webhook at once. */
   async resume(id) {
     await this.#write("POST", `${webhookPath(id)}/resume`);
   }
 
-  /** Sends a ping with settings that are not saved, and returns the attempt: nothing is stored. */
+  /** Sends a ping with unsaved settings, and returns the attempt: nothing is stored. */
   async tryPing(webhook) {
     return this.#write("POST", `${WEBHOOKS}/ping`, webhook);
   }
 
-  /** Publishes an event, given as JSON: `{ id, deliveries }`. With the same id it is published once. */
+  /** Publishes an event, given as JSON: `{ id, deliveries }`. Each id is published once. */
   async publish(json) {
     return (await this.#session.send("/api/v1/events", { method: "POST", body: json })).body;
   }
@@ -83,7 +82,7 @@ export class WebhooksHost {
     await this.#write("DELETE", `${CONSUMERS}/${encodeURIComponent(name)}`);
   }
 
-  /** A page of deliveries, newest first: `{ items, next? }`. A page may have no items and still be followed by others. */
+  /** A page of deliveries, newest first: `{ items, next? }`. A page may be empty and others still follow it. */
   async deliveries(filter, { limit, cursor }) {
     const query = Object.entries({ ...filter, limit, cursor }).filter(([, value]) => value !== undefined);
     return this.#ask(`${DELIVERIES}?${new URLSearchParams(query)}`);
@@ -99,17 +98,17 @@ export class WebhooksHost {
     return this.#write("POST", `${deliveryPath(id)}/replay`);
   }
 
-  /** Sends the events of all deliveries that a filter finds again, in the background; returns the id of the replay. */
+  /** Sends the events of all deliveries of a filter again, in the background; returns the id of the replay. */
   async replayAll(filter) {
     return (await this.#write("POST", `${DELIVERIES}/replay`, filter)).id;
   }
 
-  /** How far a replay has come. */
+  /** The progress of a replay. */
   async replayProgress(id) {
     return this.#ask(`${DELIVERIES}/replays/${encodeURIComponent(id)}`);
   }
 
-  /** The certificates of the tokens that deliveries carry, by their key's id. */
+  /** The certificates of the tokens in deliveries, by their key's id. */
   async certificates() {
     return this.#ask("/oauth2/v1/certs");
   }

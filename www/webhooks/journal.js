@@ -1,6 +1,6 @@
 /**
- * The deliveries that a filter finds, newest first. What is new appears by itself; older ones are read when they are asked
- * for. The address holds the filter.
+ * The deliveries of a filter, newest first. New ones appear by themselves; older ones are read on demand. The address holds
+ * the filter.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -13,7 +13,6 @@ import { publishEvent } from "./publish.js";
 import { mayReplay, replayList, replayThose } from "./replay.js";
 import { deliveriesText, filterText } from "./wording.js";
 
-/** The part of the view. */
 export function journal(desk) {
   const filter = deliveryFilter(desk, (next) => desk.go(deliveriesHref(next)));
   const table = deliveryTable(desk);
@@ -49,7 +48,7 @@ export function journal(desk) {
     try {
       await asked.readOlder();
     } catch {
-      // The connection shows that the host cannot be reached, and the button is still there.
+      // The connection's state shows that the host cannot be reached; the button stays.
     }
     isSearching = false;
     if (asked === deliveries) draw({ isQuiet: true });

@@ -1,12 +1,12 @@
 /**
- * The question before a shared key is replaced: how long the old one keeps working.
+ * The question before a shared key is replaced: the lifetime of the old one.
  */
 
 import { button, choice, h, openDialog } from "../shared/dom.js";
 
 const AT_ONCE = "0s";
 
-/** How long the old key keeps working, as the host reads it, and in words. */
+/** The lifetimes of the old key, as the host reads them, and in words. */
 const OVERLAPS = [
   [AT_ONCE, "Nothing"],
   ["1h", "1 hour"],
@@ -19,7 +19,7 @@ const HINT_LATER =
   "Give the receiver the new key within that time. One that verifies Standard Webhooks, or has both keys, accepts every delivery meanwhile. " +
   "Headers with one signature, such as X-Service-Signature, are signed with the old key until it ends.";
 
-/** Asks whether to replace the key of a webhook; resolves with how long the old key keeps working, or false for no. */
+/** Asks whether to replace the key of a webhook; resolves with the lifetime of the old one, or false for no. */
 export async function askOverlap({ name, previousSharedKeyEndsAt }) {
   let overlap = "24h";
   const hint = h("p", { id: "rotation-detail" });

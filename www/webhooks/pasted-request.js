@@ -1,5 +1,5 @@
 /**
- * A request as it was pasted: the text of HTTP, or only its headers. What is not a header is said, not guessed.
+ * A pasted request: the text of HTTP, or only its headers. Other lines are reported, not guessed.
  */
 
 const LINE = /\r\n|\n|\r/;

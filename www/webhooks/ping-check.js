@@ -1,6 +1,6 @@
 /**
- * A ping with the settings of a form that is not saved yet: what the endpoint answered, how long it took, and what went
- * wrong. A key that is generated is shown before the ping, and is the one that is saved.
+ * A ping with the settings of an unsaved form: the endpoint's answer, its time, and errors. A generated key is shown before
+ * the ping, and is the one that is saved.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -10,7 +10,7 @@ import { answerText, detailText, explain, failureText, tookText } from "./wordin
 
 const KEY_FIRST = "Nothing was sent yet. Give this key to the receiver, so that it can check the ping, and ping again. Saving keeps the key.";
 
-/** The button and its result; `id` is that of the webhook, whose secrets are used where none are entered. */
+/** The button and its result; `id` is the webhook, whose secrets are used if none are entered. */
 export function pingCheck(desk, { fields, id }) {
   const shownKey = h("div", {});
   const result = h("div", { role: "status" });
@@ -35,7 +35,7 @@ export function pingCheck(desk, { fields, id }) {
     }
   }
 
-  /** Whether the user has seen the key that is generated, if any: a receiver that does not know it rejects the ping. */
+  /** True if the user has seen the generated key, if any: a receiver that does not know it rejects the ping. */
   function isKnown(key) {
     if (key === shown) return true;
     shown = key;

@@ -17,11 +17,10 @@ const FORM = "Use names in lower case with dots between them, and a version at t
 const TAKEN = "Another event was published with this id.";
 const ADVICE = "You can send it again: it has the same id then, so that no receiver gets it twice.";
 
-/** Opens the dialog. */
 export async function publishEvent(desk) {
   let answer;
   let sent = {};
-  /** An event with an id of its own, which it keeps when it is sent again. */
+  /** An event with its own id, which it keeps if it is sent again. */
   const identified = (json) => {
     if (json !== sent.json) sent = { json, id: randomId() };
     return `{"id":"${sent.id}",${json.slice(1)}`;
@@ -50,7 +49,7 @@ export async function publishEvent(desk) {
 function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}' }) {
   const type = h("input", { spellcheck: "false", autocomplete: "off", maxlength: 256, list: "published-types", value: draft.type });
   const data = h("textarea", { rows: 8, spellcheck: "false", class: "pasted", value: draft.data });
-  // Events of the service are published by itself alone.
+  // Only the service itself publishes its events.
   const others = desk.eventTypes().filter((each) => !OWN_EVENTS.has(each));
   const types = h("datalist", { id: "published-types" }, others.map((each) => h("option", { value: each, label: eventTypeText(each) })));
   const fields = { type: field("Event type", type, { hint: TYPE_HINT }), data: field("Data", data, { hint: "JSON." }) };
@@ -58,7 +57,7 @@ function eventFields(desk, draft = { type: "", data: '{\n  "orderId": "1001"\n}'
   return {
     element: h("div", { class: "stack" }, fields.type, types, fields.data),
     value: () => ({ type: type.value.trim(), data: data.value }),
-    /** The event as JSON, with its data exactly as it was typed, or an error that names its field. */
+    /** The event as JSON, with its data exactly as typed, or an error that names its field. */
     event() {
       try {
         JSON.parse(data.value);

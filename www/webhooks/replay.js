@@ -1,5 +1,5 @@
 /**
- * Sending all deliveries that a filter finds again: the choice of which, how many that are, and how far it has come.
+ * Sends all deliveries of a filter again: the choice, their number, and the progress.
  */
 
 import { button, choice, h, notify, openDialog } from "../shared/dom.js";
@@ -12,7 +12,7 @@ import { deliveriesText, explain, filterText } from "./wording.js";
 const FIRST_MS = 200;
 const LAST_MS = 2000;
 
-/** The deliveries of a page that are counted, and the most pages. */
+/** The deliveries counted per page, and the most pages. */
 const PAGE = 200;
 const MAX_PAGES = 20;
 
@@ -21,16 +21,19 @@ const NONE = "none can be sent again. What waits is sent by itself, and nothing 
 
 const isOn = (desk, webhookId) => desk.find(webhookId)?.enabled === true;
 
-/** Whether a delivery can be sent again with others: it has arrived or has failed, and its webhook is switched on. */
+/** True if a delivery can be sent again with others: it has arrived or failed, and its webhook is switched on. */
 const isReplayable = (desk, delivery) => !isUnsettled(delivery) && isOn(desk, delivery.webhookId);
 
-/** Whether any of the deliveries that a filter finds can be sent again: of those that are shown, or of older ones. */
+/** True if any delivery of a filter can be sent again: a shown one, or an older one. */
 export function mayReplay(desk, filter, { shown, hasOlder }) {
   const mayFind = !isUnsettled(filter) && (filter.webhookId === undefined || isOn(desk, filter.webhookId));
   return shown.some((delivery) => isReplayable(desk, delivery)) || (hasOlder && mayFind);
 }
 
-/** How many deliveries of a filter can be sent again, as far as they are counted: `{ count, isMore }`; stops once it is not wanted. */
+/**
+ * The number of deliveries of a filter that can be sent again, as far as counted: `{ count, isMore }`; stops once it is not
+ * wanted.
+ */
 async function countOf(desk, filter, isWanted) {
   let count = 0;
   let cursor;
@@ -48,7 +51,7 @@ function countedText({ count, isMore }) {
   return `${isMore ? "at least " : ""}${deliveriesText(count)} ${count === 1 ? "is" : "are"} sent again. ${TWICE}`;
 }
 
-/** Asks which of the deliveries to send again, says how many those are, and begins. */
+/** Asks which of the deliveries to send again, says how many there are, and starts. */
 export async function replayThose(desk, replays, filter) {
   let status = filter.status ?? "FAILED";
   let turns = 0;
@@ -93,7 +96,7 @@ export async function replayThose(desk, replays, filter) {
   }
 }
 
-/** The replays that were begun here; `track` follows one to its end, and then calls `ondone`, as `reread` does. */
+/** The replays started here; `track` follows one to its end, and then calls `ondone`, as `reread` does. */
 export function replayList(desk, ondone) {
   const list = h("ul", { class: "progress-list" });
   const status = h("p", { class: "visually-hidden", role: "status" });
@@ -122,7 +125,7 @@ export function replayList(desk, ondone) {
     reread();
   }
 
-  /** Reads the deliveries again, those that are settled too. */
+  /** Reads the deliveries again, including settled ones. */
   function reread() {
     ondone();
     desk.reread();

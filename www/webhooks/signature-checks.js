@@ -19,10 +19,10 @@ const ENVELOPE = "Envelope";
 const DATA_HEADER = "X-Service-Signature";
 const BODY_HEADER = "X-Service-Body-Signature";
 
-/** What a shared key begins with where it is written as libraries of Standard Webhooks take it. */
+/** The prefix of a shared key in the form for libraries of Standard Webhooks. */
 const SECRET = "whsec_";
 
-/** What each signature must read. */
+/** The form of each signature. */
 const FORMS = {
   [STANDARD]: "webhook-id has 1 to 255 letters, digits, - and _, webhook-timestamp whole seconds, and webhook-signature v1, and base64.",
   [DATA]: "It must read HS256= and 64 digits 0 to 9 and a to f.",
@@ -33,7 +33,7 @@ const MISMATCH = "It does not match. Either the shared key is another one, or th
 const REFORMATTED = "The body has line breaks, and a delivery has none: it may have been formatted after it was received.";
 const BESIDE = "Receivers that verify Standard Webhooks do not read it. While a key is being replaced, it is made with the old one.";
 
-/** The checks; `only` takes the one value of a header. Where there are headers of Standard Webhooks, they decide. */
+/** The checks; `only` takes the one value of a header. Headers of Standard Webhooks, if any, decide. */
 export function signatureChecks({ headers, body, only }, { sharedKey, signatureHeader = DATA_HEADER }, now) {
   const envelope = readEnvelope(body);
   const checks = [envelopeCheck(envelope, body)];
@@ -50,7 +50,7 @@ export function signatureChecks({ headers, body, only }, { sharedKey, signatureH
   return [...checks, standard, ...beside.map((each) => besideStandard(each, standard))];
 }
 
-/** The signature that is in three headers; what is wrong with one of these is wrong with it. */
+/** The signature in three headers; a fault of one of these is its fault. */
 function standardSignature({ headers, only }, at) {
   const all = STANDARD_HEADERS.map((name) => only(headers, name));
   const [id, timestamp, signed] = all;
@@ -62,7 +62,7 @@ function standardSignature({ headers, only }, at) {
   };
 }
 
-/** Another signature than that of Standard Webhooks: it decides nothing where that one passes. */
+/** Another signature than that of Standard Webhooks: it decides nothing if that one passes. */
 function besideStandard({ isThereOnce, ...check }, standard) {
   if (standard.state !== "pass" || check.state !== "fail" || !isThereOnce) return check;
   return { ...check, state: "open", detail: `${check.detail} ${BESIDE}` };
@@ -94,7 +94,7 @@ function signatureCheck({ title, header, call, time }, sharedKey, { body, now })
     const isSigned = header.fault === undefined;
     return { title, state: "open", detail: isSigned ? "Enter the shared key." : `${header.fault} Webhooks without a shared key send none.` };
   }
-  // Receivers need not check the body's signature, and a request from before it was sent has none.
+  // Receivers need not check the body's signature, and older requests have none.
   if (header.fault !== undefined) return { title, state: title === BODY && isAbsent(header) ? "open" : "fail", detail: header.fault };
   const verify = (key) => verified(call(header.value), key);
   const answer = verify(sharedKey);
@@ -103,13 +103,13 @@ function signatureCheck({ title, header, call, time }, sharedKey, { body, now })
   return { title, state: "fail", detail: reasonText(answer.reason, { title, body, ago, isTrimmed: isRightWhenTrimmed(sharedKey, verify) }) };
 }
 
-/** The answer of the module under a shared key, or under the one in a secret; a key that cannot be one is a reason too. */
+/** The module's answer under a shared key, or under the one in a secret; an invalid key is a reason too. */
 function verified(call, sharedKey) {
   const answers = keysIn(sharedKey).map((key) => answerOf({ ...call, sharedKey: key }));
   return answers.find(({ valid }) => valid) ?? answers.at(-1);
 }
 
-/** The shared key as it was typed, and the one that it is where it is a secret of Standard Webhooks. */
+/** The shared key as typed, and the key in it if it is a secret of Standard Webhooks. */
 function keysIn(text) {
   const bytes = text.startsWith(SECRET) ? fromBase64(text.slice(SECRET.length)) : undefined;
   return bytes === undefined ? [text] : [text, new TextDecoder().decode(bytes)];
@@ -125,7 +125,7 @@ function answerOf(call) {
   }
 }
 
-/** Keys are often copied with a space or a line break at their end. */
+/** True if the key is right without the spaces or line breaks at its ends, which are often copied with it. */
 function isRightWhenTrimmed(sharedKey, verify) {
   const trimmed = sharedKey.trim();
   return trimmed !== sharedKey && verify(trimmed).valid;
@@ -149,7 +149,7 @@ function reasonText(reason, { title, body, ago, isTrimmed }) {
   }
 }
 
-/** When a signature was made, given in seconds. */
+/** The age of a signature; `seconds` is when it was made. */
 function agoText(seconds, now) {
   const ms = now - 1000 * Number(seconds);
   return ms >= 0 ? `${durationText(ms)} ago` : `${durationText(-ms)} in the future`;

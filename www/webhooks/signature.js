@@ -1,6 +1,6 @@
 /**
- * The signature check: a request is pasted as a receiver got it, and each check that a receiver makes passes or fails in
- * order. All of it happens in this page: nothing that is pasted is sent anywhere.
+ * The signature check: the user pastes a request as a receiver got it, and each check of a receiver passes or fails in order.
+ * All of it happens in this page: nothing is sent anywhere.
  */
 
 import { choice, debounce, h, notify } from "../shared/dom.js";
@@ -17,7 +17,6 @@ const TONES = { pass: "allow", fail: "deny", open: "soft" };
 const DELAY_MS = 120;
 const ABOUT = "Paste a request as your receiver got it, to see why it was accepted or rejected. Everything is checked in this page. Nothing that you paste leaves it.";
 
-/** The part of the view. */
 export function signatureCheck(desk) {
   const later = debounce(DELAY_MS, run);
   const request = requestFields(later);
@@ -48,7 +47,7 @@ export function signatureCheck(desk) {
     if (turn === turns) results.show(checks);
   }
 
-  /** Fills in what a delivery carries. Its token is known to the receiver only. */
+  /** Fills in the content of a delivery. Only the receiver knows its token. */
   function fill({ request: sent, webhookId }) {
     if (sent === undefined) return notify("What was sent is not kept any more.");
     request.fill(sent);
@@ -60,7 +59,7 @@ export function signatureCheck(desk) {
   return {
     element: h("div", { class: "signature-panes" }, form, results.element),
     title: () => "Check a signature",
-    /** Shows what a delivery carries when the address names one. */
+    /** Shows the content of a delivery if the address names one. */
     open({ id }) {
       wanted = id;
     },
@@ -75,7 +74,7 @@ export function signatureCheck(desk) {
   };
 }
 
-/** When a request was sent: the time of its signatures, or that of the event. */
+/** The time of a request: of its signatures, or of the event. */
 function sentAt(headers, body) {
   const first = (name) => headers.get(name)?.[0] ?? "";
   const [, signed] = /^(\d{1,12})$/.exec(first("webhook-timestamp")) ?? /^t=(\d{1,12}),/.exec(first("x-service-body-signature")) ?? [];
@@ -83,7 +82,7 @@ function sentAt(headers, body) {
   return signed ? Number(signed) * 1000 : Number.isNaN(event) ? Date.now() : event;
 }
 
-/** The checks, and what they come to. */
+/** The checks and their result. */
 function resultsCard() {
   const summary = h("p", { class: "verdict", role: "status" });
   const list = h("ol", { class: "checks" });

@@ -1,5 +1,5 @@
 /**
- * What can be done with a webhook without its form: a ping, a new shared key, deleting it.
+ * The actions on a webhook without its form: a ping, a new shared key, deleting it.
  */
 
 import { button, confirmed, h, notify, openDialog } from "../shared/dom.js";
@@ -17,7 +17,7 @@ const KEY_UNKNOWN = "It cannot be looked at right now. If it did, the key was lo
 
 const OFF = "It is switched off. Switch it on first.";
 
-/** Sends a ping as an ordinary delivery; `onsent` gets the id of that if the user may see it. */
+/** Sends a ping as an ordinary delivery; `onsent` gets its id if the user may see it. */
 export async function pingNow(desk, { id, name: given }, onsent) {
   const name = isolated(given);
   try {
@@ -31,7 +31,7 @@ export async function pingNow(desk, { id, name: given }, onsent) {
   }
 }
 
-/** Has a webhook that is paused sent to again at once. */
+/** Ends the pause of a webhook at once. */
 export async function resume(desk, { id, name }) {
   try {
     const advice = "Choose “Resume now” again: that does no harm.";
@@ -43,7 +43,7 @@ export async function resume(desk, { id, name }) {
   desk.reread();
 }
 
-/** Replaces the shared key of a webhook by a generated one, and shows it once. */
+/** Replaces the shared key of a webhook with a generated one, and shows it once. */
 export async function rotate(desk, webhook) {
   const { id, hasSharedKey } = webhook;
   const name = isolated(webhook.name);
@@ -73,8 +73,8 @@ export async function remove(desk, { id, name }) {
 }
 
 /**
- * Shows a shared key, as such and as libraries take it. The host does not tell it again. Closing it by accident needs more
- * than a key press.
+ * Shows a shared key, plain and as libraries take it. The host does not tell it again. Closing it by accident takes more than
+ * a key press.
  */
 export function showSharedKey(name, key) {
   const done = button("Done", { class: "primary", onclick: () => dialog.close("") });

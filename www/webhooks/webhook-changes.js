@@ -1,5 +1,5 @@
 /**
- * What saving a webhook would change, and what follows from it. Secrets are never shown, only that they change.
+ * The changes of saving a webhook, and their consequences. Secrets are never shown, only that they change.
  */
 
 import { change, changeList, listChange } from "../shared/difference.js";
@@ -8,7 +8,7 @@ import { isolated } from "../shared/locale.js";
 import { conditionText } from "./event-filter.js";
 import { ALL, eventTypeText, signInText } from "./wording.js";
 
-/** The difference between a version that is stored, if any, and one that is stored or from the form: `[{ label, removed, added }]`. */
+/** The difference between a stored version, if any, and a stored one or the form's: `[{ label, removed, added }]`. */
 export function webhookChanges(before, after) {
   return [
     change("Name", before?.name, after.name),
@@ -24,13 +24,13 @@ export function webhookChanges(before, after) {
   ].filter(Boolean);
 }
 
-/** Whether a webhook that is stored has what the form would save, but for secrets, which are not shown. */
+/** True if a stored webhook equals the form, except for secrets, which are not shown. */
 export function hasSaved(stored, { sharedKey, authentication: { password, ...authentication }, ...rest }) {
   const hasSharedKey = sharedKey === undefined ? stored.hasSharedKey : sharedKey !== null;
   return webhookChanges(stored, { ...rest, authentication, hasSharedKey }).length === 0;
 }
 
-/** The differences as the form shows them before saving; a sentence when there are none. */
+/** The differences, shown before saving; a sentence if there are none. */
 export function webhookReview(before, after) {
   const changes = webhookChanges(before, after);
   if (changes.length === 0) return "You have not changed anything.";
@@ -43,7 +43,7 @@ const eventText = (type) => (type === ALL ? "all events" : `${eventTypeText(type
 
 const replaced = (label) => ({ label, removed: ["the present one"], added: ["a new one"] });
 
-/** The change of the shared key. A version that is stored says whether it has one, the form what becomes of it. */
+/** The change of the shared key. A stored version says if it has one, the form what becomes of it. */
 function keyChange(had, { hasSharedKey, sharedKey }) {
   const label = "Shared key";
   if (typeof sharedKey === "string") return had ? replaced(label) : { label, removed: [], added: [sharedKey === "generate" ? "a generated one" : "your own"] };

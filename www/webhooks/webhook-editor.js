@@ -1,5 +1,5 @@
 /**
- * The form of a webhook: creating one, and changing one. It can be tried with a ping before it is saved.
+ * The form that creates or changes a webhook. It can be tried with a ping before it is saved.
  */
 
 import { TillgateError } from "../../js/src/index.js";
@@ -16,21 +16,19 @@ import { hasSaved, webhookChanges, webhookReview } from "./webhook-changes.js";
 import { webhookFields } from "./webhook-fields.js";
 import { explain } from "./wording.js";
 
-/** Where the draft of a webhook is kept; without an id, that of a new one. */
+/** The key of a webhook's draft; without an id, that of a new one. */
 export const draftKey = (id = "") => `webhook:${id}`;
 
 const KEY_LOST = "The host’s answer, which alone had it, was lost, and deliveries are signed with it. Choose “New key” to replace it.";
 
-/** Creates a webhook. */
 export const createWebhook = (desk) =>
   openEditor(desk, { title: "New webhook", write: (webhook) => desk.host.create(webhook), latest: async () => undefined, advice: adviceOnNew });
 
-/** The host gives the ids of webhooks, so that a second attempt would create another one. */
+/** The host assigns the ids of webhooks, so a second attempt would create another one. */
 const adviceOnNew = ({ sharedKey }) =>
   "Close this and look for it in the list, which is read again. What you entered is kept as a draft, to be saved again if it is not there." +
   (sharedKey === "generate" ? " If it is there, its shared key was lost with the answer: choose “New key”." : "");
 
-/** Changes a webhook. */
 export async function editWebhook(desk, id) {
   let read;
   try {

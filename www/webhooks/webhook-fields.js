@@ -17,13 +17,13 @@ const KEY_HINTS = {
   none: "Deliveries are not signed: the receiver can only check how they sign in.",
 };
 
-/** A new webhook, as the form shows it first. */
+/** A new webhook, as first shown. */
 const NEW = { name: "", callbackUrl: "", eventTypes: ["*"], authentication: { type: "BEARER" }, hasSharedKey: false, enabled: true };
 
 const text = (value, properties) => h("input", { value: value ?? "", spellcheck: "false", autocomplete: "off", dir: "auto", ...properties });
 const secret = () => text("", { type: "password", autocomplete: "new-password", maxlength: 128 });
 
-/** The fields of a webhook that is stored, or else of a new one; `draft` is what they hold first. */
+/** The fields of a stored or a new webhook; `draft` is their first content. */
 export function webhookFields(desk, stored, draft) {
   const webhook = draft ?? stored ?? NEW;
   const name = text(webhook.name, { maxlength: 256 });
@@ -68,7 +68,7 @@ export function webhookFields(desk, stored, draft) {
   return {
     element,
     value,
-    /** What is kept as a draft: all but secrets. */
+    /** The part to keep as a draft: all but secrets. */
     kept() {
       const { authentication: { password, ...rest }, sharedKey, ...others } = value();
       return { ...others, authentication: rest, key: key.chosen(), isMissing: Boolean(password || key.typed()) };
@@ -80,7 +80,7 @@ export function webhookFields(desk, stored, draft) {
       const found = [...faultsOf(value(), { isPasswordKept: signIn.isPasswordKept, ownKey: key.own() }), ...filter.faults()];
       if (found.length > 0) throw new TillgateError({ code: "invalid", ...found[0], faults: found });
     },
-    /** Shows faults at their fields; returns whether every fault has a field that is shown. */
+    /** Shows faults at their fields; returns true if every fault has a visible field. */
     showFaults(all) {
       for (const [pattern, place] of places) {
         const fault = all.find(({ path }) => pattern.test(path));
@@ -93,7 +93,7 @@ export function webhookFields(desk, stored, draft) {
   };
 }
 
-/** What can be told without the host. `ownKey` is the key that was typed; undefined when none is to be. */
+/** The faults that need no host. `ownKey` is the typed key; undefined if there must be none. */
 function faultsOf({ name, callbackUrl, eventTypes, authentication, maxPerSecond }, { isPasswordKept, ownKey }) {
   const { type, username, password } = authentication;
   const found = [];
@@ -108,7 +108,7 @@ function faultsOf({ name, callbackUrl, eventTypes, authentication, maxPerSecond 
   return found;
 }
 
-/** How deliveries sign in: with a token, or with a user name and a password. `storedScheme` is that of a stored webhook. */
+/** The credentials of deliveries: a token, or a user name and a password. `storedScheme` is the stored webhook's. */
 function signInFields(given, storedScheme) {
   const username = text(given.username);
   const password = secret();
@@ -130,7 +130,7 @@ function signInFields(given, storedScheme) {
   };
 }
 
-/** The shared key of a webhook and the header that the signature is in; `chosen` is what a draft does with the key. */
+/** The shared key of a webhook and the header of the signature; `chosen` is the draft's choice for the key. */
 function keyFields({ signatureHeader }, { stored, chosen }) {
   const { hasSharedKey } = stored ?? NEW;
   const own = secret();
@@ -161,10 +161,10 @@ function keyFields({ signatureHeader }, { stored, chosen }) {
     ownField,
     headerField,
     chosen: () => key,
-    /** The key that was typed or made here, also when another choice was made since; `own` is the key that is to be used. */
+    /** The key typed or made here, even if another choice was made since; `own` is the key to use. */
     typed: () => own.value || made,
     own: () => (key === "own" ? own.value : undefined),
-    /** The key that is generated, where one is to be: `make` makes it here, otherwise the host does on saving. */
+    /** The generated key, if wanted: `make` makes it here, otherwise the host does on saving. */
     make: () => (key === "generate" ? (made ??= newSharedKey()) : undefined),
     made: () => (key === "generate" ? made : undefined),
     value: () => ({ ...written[key](), ...(key !== "none" && header.value.trim() !== "" && { signatureHeader: header.value.trim() }) }),

@@ -1,6 +1,6 @@
 /**
- * The list of webhooks by their names, those that fail first: what each gets, how it fared in the last 24 hours, and what can be
- * done with it. A webhook that has changed flashes. Below it are the receivers that ask for events instead.
+ * The list of webhooks by name, failing ones first: what each gets, its health in the last 24 hours, and the actions on it. A
+ * changed webhook flashes. Below it are the consumers.
  */
 
 import { button, h } from "../shared/dom.js";
@@ -19,7 +19,6 @@ import { eventTypeText, eventTypesText, isFailing, oldKeyText, securityText, sta
 
 const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";
 
-/** The part of the view. */
 export function webhookList(desk) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter webhooks", dir: "auto", spellcheck: "false", oninput: () => draw() });
   const inAddress = filterInAddress(filter, LIST);
@@ -46,7 +45,7 @@ export function webhookList(desk) {
     showEmpty(all, found);
   }
 
-  /** What a row shows beside its webhook. */
+  /** The other content of a webhook's row. */
   function shownOf(webhook) {
     return [desk.health(webhook.id), desk.may("exe.webhook.write"), desk.may("exe.delivery.read"), hasDraft(desk, webhook)];
   }

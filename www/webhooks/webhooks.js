@@ -16,7 +16,7 @@ import { signatureCheck } from "./signature.js";
 import { webhookList } from "./webhook-list.js";
 import { ALL, OWN_EVENTS, explain } from "./wording.js";
 
-/** The pause between two readings, and how long the names of the webhooks are good for. */
+/** The pause between two readings, and the lifetime of the webhooks' names. */
 const PAUSE_MS = 2000;
 const NAMES_MS = 10_000;
 
@@ -29,20 +29,20 @@ const TABS = [
 const DELIVERY_READ = "exe.delivery.read";
 const MAY_NOT = `That needs the permission ${DELIVERY_READ}, for example by the role exe.viewer.`;
 
-/** The view; `rest` and `query` are the parts of the address that say what is shown. */
+/** The view; `rest` and `query` are the parts of the address that select the content. */
 export const webhooks = (session, rest, query) => new WebhooksView(session, rest, query);
 
 class WebhooksView {
   #session;
   #host;
   #kept = new Kept(({ id }) => id);
-  /** The webhooks, and when they were read; undefined before they are. */
+  /** The webhooks, and when they were read; undefined before that. */
   #known;
   #knownAt = -Infinity;
   #health = new Kept(({ webhookId }) => webhookId);
   #place = {};
   #parts;
-  /** The part that the address names. */
+  /** The part in the address. */
   #shown;
   #reading;
   #links = TABS.map(([tab, text, href]) => h("a", { href: href(), "data-tab": tab }, text));
@@ -76,7 +76,7 @@ class WebhooksView {
     this.navigate(rest, query);
   }
 
-  /** What the parts of the view share: what is known, and what the others can be asked for. */
+  /** Shared by the parts of the view: what is known, and what they can ask for. */
   #desk() {
     const view = this;
     const find = (id) => this.#kept.get(id);
@@ -91,19 +91,18 @@ class WebhooksView {
       may: (permission) => this.#session.may(permission),
       follow: (look) => this.#session.on("change", look),
       find,
-      /** How a webhook fared, or undefined. */
+      /** The health of a webhook, or undefined. */
       health: (id) => this.#health.get(id),
-      /** What keeps deliveries to a webhook waiting. */
+      /** The reasons why deliveries to a webhook wait. */
       hold: (id) => ({ isOff: find(id)?.enabled === false, pausedUntil: this.#health.get(id)?.pausedUntil }),
       name: (id) => (this.#known === undefined ? id : isolated(find(id)?.name ?? "a deleted webhook")),
-      /** The event types that are known here, except the one that stands for all. */
+      /** The known event types, except the one for all. */
       eventTypes: () => [...new Set(typesOf(this.#known))].filter((type) => type !== ALL),
       go: (href) => (location.hash === href ? this.#reread() : (location.hash = href)),
       reread: () => this.#reread(),
     };
   }
 
-  /** Shows what an address names. */
   navigate(address, query) {
     const hadFocus = this.#body.contains(document.activeElement);
     this.#place = { ...placeOf(address), query };
@@ -119,7 +118,7 @@ class WebhooksView {
     this.#reading.now();
   }
 
-  /** The catalog has changed, of which nothing is shown here. */
+  /** The catalog has changed; this view shows nothing of it. */
   refresh() {}
 
   close() {
@@ -146,7 +145,7 @@ class WebhooksView {
     return isRefused;
   }
 
-  /** Reads what is shown. What keeps the host from being reached is thrown. */
+  /** Reads what is shown. Throws if the host cannot be reached. */
   async #read() {
     const reader = this.#shown;
     try {
@@ -165,7 +164,7 @@ class WebhooksView {
     }
   }
 
-  /** Reads everything again, the webhooks too. */
+  /** Reads everything again, including the webhooks. */
   async #reread() {
     this.#knownAt = -Infinity;
     return this.#reading.now();

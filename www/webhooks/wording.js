@@ -1,13 +1,13 @@
 /**
- * The words of the Webhooks view: what a webhook gets, how it fares and why a delivery failed, in the terms of the
- * operator of the endpoint.
+ * The words of the Webhooks view: what a webhook gets, its health and why a delivery failed, in the terms of the endpoint's
+ * operator.
  */
 
 import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { recentText, timeText } from "../shared/time.js";
 
-/** The events that the service itself publishes, and what happened. */
+/** The events that the service itself publishes, with their meaning. */
 export const OWN_EVENTS = new Map([
   ["entity-conditions.events.v1", "A condition changed"],
   ["projects.events.v1", "A project changed"],
@@ -15,18 +15,18 @@ export const OWN_EVENTS = new Map([
   ["deliveries.events.v1", "A delivery to another webhook has failed for good"],
 ]);
 
-/** The event of a ping, which is for one webhook, whatever its filter is, and the parts of a name that say nothing. */
+/** The event of a ping, which is for one webhook, whatever its filter is, and the empty parts of a name. */
 export const PING = "exe.events.v1";
 const EMPTY_PARTS = /^(events?|public|.|v\d+)$/;
 
-/** An event type in words: what happened, or what its name says, such as “Rates changed” for `public.event.rates-changed.v1`. */
+/** An event type in words: its meaning, or its name, such as “Rates changed” for `public.event.rates-changed.v1`. */
 export function eventTypeText(type) {
   if (type === PING) return "A ping";
   const words = type.split(".").filter((part) => !EMPTY_PARTS.test(part)).join(" ").replaceAll("-", " ");
   return OWN_EVENTS.get(type) ?? (words.replace(/^./, (first) => first.toUpperCase()) || type);
 }
 
-/** The event type that stands for all. */
+/** The event type for all events. */
 export const ALL = "*";
 
 /** The statuses of deliveries, in the order of every list. */
@@ -57,7 +57,7 @@ const PHRASES = {
   504: "Gateway Timeout",
 };
 
-/** A status of an answer: `503 Service Unavailable`. */
+/** The status of an answer: `503 Service Unavailable`. */
 export const answerText = (status) => (PHRASES[status] ? `${status} ${PHRASES[status]}` : `${status}`);
 
 const STATUS_ADVICE = {
@@ -70,7 +70,7 @@ const STATUS_ADVICE = {
 
 /** Why an attempt, or a delivery, failed: `{ status?, error: { kind, message } }`. */
 export function failureText({ status, error }) {
-  // A list has no status of its own, but the host's message names it.
+  // A list has no status, but the host's message names it.
   const answered = status ?? Number(/\b[1-5]\d\d\b/.exec(error.message ?? "")?.[0]);
   switch (error.kind) {
     case "STATUS":
@@ -100,22 +100,22 @@ export function failureText({ status, error }) {
   }
 }
 
-/** What the host says about a failure, where that tells more than the sentence. */
+/** The host's message about a failure, if it says more than the sentence. */
 export const detailText = ({ kind, message }) => (message && kind !== "STATUS" && kind !== "GONE" ? `In detail: ${message}` : "");
 
-/** How long an attempt took. */
+/** The duration of an attempt. */
 export const tookText = (ms) => (ms < 1000 ? `${ms} ms` : `${figure(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`);
 
-/** Deliveries that were given up without a request. */
+/** Deliveries given up without a request. */
 const UNSENT = new Set(["WEBHOOK_DELETED", "HELD_TOO_LONG", "NO_TOKEN"]);
 
-/** The last answer to a delivery, and how long it took: `503, 12 ms`. Empty when nothing was sent. */
+/** The last answer to a delivery, and its duration: `503, 12 ms`. Empty if nothing was sent. */
 export function lastAnswerText({ lastAttempt, lastError }) {
   if (lastAttempt === undefined || UNSENT.has(lastError?.kind)) return "";
   return `${lastAttempt.status ?? "No answer"}, ${tookText(lastAttempt.durationMs)}`;
 }
 
-/** What a delivery that is not at its end waits for; its webhook may be switched off, or paused until a time. */
+/** What an unfinished delivery waits for; its webhook may be switched off, or paused until a time. */
 export function waitText({ status, updatedAt, nextAttemptAt }, { isOff, pausedUntil }) {
   if (status === "HELD") return `Its webhook is switched off: it is held until ${timeText(nextAttemptAt)}.`;
   if (status !== "PENDING" && status !== "RETRYING") return "";
@@ -127,7 +127,7 @@ export function waitText({ status, updatedAt, nextAttemptAt }, { isOff, pausedUn
   return nextAttemptAt > updatedAt ? `Its webhook is paused, because one attempt after another failed. ${next}` : "";
 }
 
-/** Why the service switched a webhook off; undefined when it did not. */
+/** Why the service switched a webhook off; undefined if it did not. */
 function disabledText({ enabled, disabledReason, disabledAt }) {
   if (enabled || disabledReason === undefined) return undefined;
   const when = disabledAt === undefined ? "" : ` on ${timeText(disabledAt)}`;
@@ -136,19 +136,19 @@ function disabledText({ enabled, disabledReason, disabledAt }) {
   return `It was switched off by the service${when}.`;
 }
 
-/** How many deliveries wait for a webhook that takes none, as far as they were counted. */
+/** The number of deliveries that wait for a webhook that takes none, as far as counted. */
 function waitingText({ waiting = 0, moreWaiting = false } = {}) {
   if (waiting === 0) return "";
   return ` ${moreWaiting ? "At least " : ""}${deliveriesText(waiting)} ${waiting === 1 ? "waits" : "wait"}.`;
 }
 
-/** Since when and until when a webhook is paused. */
+/** The start and the end of a webhook's pause. */
 function pausedText({ pausedSince, pausedUntil }) {
   const until = pausedUntil === undefined ? "The next delivery is tried" : `Nothing is sent until ${recentText(pausedUntil)}`;
   return `Paused since ${recentText(pausedSince)}, because one attempt after another failed. ${until}.`;
 }
 
-/** How a webhook is doing: `{ text, tone?, image }`, from what it is and how it fared. */
+/** The state of a webhook: `{ text, tone?, image }`, from its settings and its health. */
 export function stateOf(webhook, health) {
   const disabled = disabledText(webhook);
   const waiting = waitingText(health);
@@ -163,10 +163,10 @@ export function stateOf(webhook, health) {
   return { tone: "allow", image: "check", text: `Works. ${countsText(health)} in 24 hours.` };
 }
 
-/** Whether a webhook fails, or was switched off because it did. */
+/** True if a webhook fails, or was switched off for failing. */
 export const isFailing = (webhook, health) => ["deny", "soft"].includes(stateOf(webhook, health).tone);
 
-/** What was delivered and what failed in a time. */
+/** The numbers of delivered and failed in a time. */
 export const countsText = ({ delivered, failed }) => `${figure(delivered)} delivered, ${counted(failed, "failed attempt")}`;
 
 /** A count of deliveries. */
@@ -179,20 +179,20 @@ export function eventTypesText(types) {
   return texts.length > 3 ? `${texts.slice(0, 2).join(", ")} and ${figure(texts.length - 2)} more` : texts.join(", ");
 }
 
-/** How deliveries sign in. */
+/** The credentials of deliveries. */
 export const signInText = ({ authentication: { type, username = "" } }) => (type === "BASIC" ? `user name “${username}” and password` : "bearer token");
 
-/** How deliveries sign in, and whether they are signed. */
+/** The credentials of deliveries, and whether they are signed. */
 export function securityText(webhook) {
   const { hasSharedKey, signatureHeader } = webhook;
   const signed = signatureHeader && hasSharedKey ? `signed, as ${signatureHeader}` : hasSharedKey ? "signed with a shared key" : "not signed";
   return `${signInText(webhook)}, ${signed}`;
 }
 
-/** Until when a key that was replaced keeps working. */
+/** The end of a replaced key. */
 export const oldKeyText = (endsAt) => `The old key keeps working until ${timeText(endsAt)}.`;
 
-/** A filter of deliveries as a person says it: `Failed deliveries of “ERP”, of the last 24 hours`. */
+/** A filter of deliveries in words: `Failed deliveries of “ERP”, of the last 24 hours`. */
 export function filterText({ status, webhookId, eventType, eventId, period, since, until }, nameOf) {
   const parts = [status ? `${STATUSES[status]?.word ?? status} deliveries` : "All deliveries"];
   if (webhookId) parts.push(` to ${nameOf(webhookId)}`);
@@ -207,7 +207,7 @@ export function filterText({ status, webhookId, eventType, eventId, period, sinc
 /** The periods to choose from. */
 export const PERIODS = { "1h": "The last hour", "24h": "The last 24 hours", "7d": "The last 7 days" };
 
-/** An error of the host in words; `conflict` is what a conflict means here. */
+/** An error of the host in words; `conflict` is the meaning of a conflict here. */
 export function explain(error, conflict) {
   if (error.status === 409) return conflict ?? `${error.message.replace(/^./, (first) => first.toUpperCase())}.`;
   return errorText(error);

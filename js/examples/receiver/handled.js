@@ -1,15 +1,16 @@
-// Which events were handled. An event is delivered at least once: again if the answer was lost, or if it is replayed.
+// The events that were handled. An event is delivered at least once: it comes again if the answer was lost or if it is
+// replayed.
 //
-// This is in memory, so a restart forgets it. Where handling an event twice does harm, insert its id into the database
-// in the same transaction as its effect.
+// This is in memory, so a restart forgets it. If handling an event twice would do harm, insert its id into the database in the
+// same transaction as its effect.
 
 const MAX_EVENTS = 100_000;
 
 export class Handled {
-  /** By id, the handling of an event: under way or done. The oldest is the first. */
+  /** The handling of each event, by id: under way or done. The oldest comes first. */
   #events = new Map();
 
-  /** Handles an event unless it was handled. Another delivery of it in the meantime waits for the same result. */
+  /** Handles an event unless it was handled before. A second delivery in the meantime waits for the same result. */
   async once(id, handle) {
     if (!this.#events.has(id)) this.#start(id, handle);
     await this.#events.get(id);

@@ -1,5 +1,5 @@
-// A receiver without this package, as there are many: it only checks the signature of the data, which is in a header of
-// its own name. Give the webhook that name as its `signatureHeader`.
+// A receiver without this package, of which there are many: it only checks the signature of the data, which is in a header
+// with a custom name. Give the webhook that name as its `signatureHeader`.
 //
 //     SHARED_KEY=... SIGNATURE_HEADER=X-Existing-Signature node plain.js
 

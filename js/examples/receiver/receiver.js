@@ -27,7 +27,7 @@ const verifier = new WebhookVerifier({
 const path = new URL(CALLBACK_URL).pathname;
 const handled = new Handled();
 
-/** What this receiver does with an event. The sender waits 5 seconds: queue what takes longer. */
+/** Put your handling of an event here. The sender waits 5 seconds: queue whatever takes longer. */
 async function handle(event) {
   console.log(`${event.type} ${event.id} ${JSON.stringify(event.data)}`);
 }
@@ -43,7 +43,7 @@ async function answer(request) {
   try {
     const body = await readBody(request);
     if (body === undefined) return { status: 413, headers: { Connection: "close" } };
-    // The raw headers also have those that Node leaves out because they are there twice.
+    // The raw headers also include those that Node drops because they occur twice.
     const event = await verifier.verify({ headers: request.rawHeaders, body });
     await handled.once(event.id, () => handle(event));
     return { status: 204 };
@@ -59,7 +59,7 @@ async function answer(request) {
   }
 }
 
-/** The bytes of the body; undefined if there are too many. */
+/** Returns the bytes of the body; undefined if there are too many. */
 function readBody(request) {
   return new Promise((resolve, reject) => {
     const chunks = [];
@@ -79,7 +79,7 @@ server.listen(Number(PORT), "127.0.0.1", () => console.log(`listening on http://
 
 for (const signal of ["SIGTERM", "SIGINT"]) {
   process.on(signal, () => {
-    // Requests that have begun are answered; the sender delivers the others again.
+    // Requests that have begun are answered; the sender delivers all others again.
     server.close();
     server.closeIdleConnections();
     setTimeout(() => server.closeAllConnections(), STOP_MS).unref();

@@ -1,8 +1,8 @@
-// A till that shows prices in a second currency, and goes on with its last rates while the host cannot be reached:
+// A till that shows prices in a second currency and keeps its last rates while the host cannot be reached:
 //
 //     TILLGATE_URL=http://127.0.0.1:8080 CLIENT_ID=... CLIENT_SECRET=... SHOP=se-001 node till.js
 //
-// Enter a price on each line. Stop the host and go on; stop the till too, and start it without the host.
+// Enter a price on each line. Stop the host and continue; then stop the till too, and start it without the host.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -23,7 +23,7 @@ const options = {
   businessUnitId: SHOP,
 };
 
-/** A client with the rates of the last run, if there was one for this shop. */
+/** Returns a client with the rates of the last run, if there was one for this shop. */
 function start() {
   try {
     return new RatesClient({ ...options, snapshot: JSON.parse(readFileSync(FILE, "utf8")) });
@@ -33,7 +33,7 @@ function start() {
   }
 }
 
-/** Keeps the rates for the next run. A file that is renamed is never half written. */
+/** Keeps the rates for the next run. Renaming a finished file means that it is never half written. */
 function save() {
   if (client.asOf === undefined) return;
   writeFileSync(`${FILE}.new`, JSON.stringify(client));
@@ -54,7 +54,7 @@ const client = start();
 client.addEventListener("state", ({ state }) => console.error(`the rates are ${state}`));
 client.addEventListener("error", ({ error }) => console.error(`the rates cannot be updated: ${error}`));
 client.addEventListener("change", save);
-// How old the rates are is kept too.
+// Saves regularly, because the age of the rates is kept too.
 const saving = setInterval(save, MINUTE_MS);
 
 await client.ready();

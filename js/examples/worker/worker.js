@@ -1,4 +1,4 @@
-// An edge worker. Its runtime compiles WebAssembly at deployment only, so the module is a file beside this one. Write it
+// An edge worker. Its runtime compiles WebAssembly only at deployment, so the module is a file beside this one. Write it
 // before each build:
 //
 //     node --input-type=module -e 'import { bytes } from "tillgate/module"; process.stdout.write(await bytes())' > tillgate.wasm

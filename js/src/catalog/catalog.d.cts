@@ -19,11 +19,11 @@ import type { FailedCatalogTest, TestReport } from "./tests.cjs";
 
 export * from "./document.cjs";
 
-/** A prepared catalog, to be evaluated many times. */
+/** A prepared catalog, ready for many evaluations. */
 export class Catalog {
   /** @throws {TillgateError} `invalid`, with every fault of the document. */
   constructor(document: Held<CatalogDocument>);
-  /** @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`. */
+  /** @throws {TillgateError} `condition_not_found` when no condition with this id is in force; `invalid`. */
   evaluateCondition(
     conditionId: string,
     request: ConditionRequest,
@@ -48,7 +48,7 @@ export class Catalog {
   evaluateBasket(request: BasketRequest, options?: { explain?: boolean; lenient?: boolean }): BasketDecision;
   /**
    * Decides about up to 10,000 rows and returns the outcome of each, in order. Rows with the same outcome share one frozen
-   * object. @throws {TillgateError} `not_found` when no condition with this id is in force; `invalid`.
+   * object. @throws {TillgateError} `condition_not_found` when no condition with this id is in force; `invalid`.
    */
   evaluateMany(by: { conditionId: string }, rows: readonly Row[], options?: { lenient?: boolean }): RowOutcome<ConditionResult>[];
   evaluateMany(by: { projectId: string }, rows: readonly Row[], options?: { lenient?: boolean }): RowOutcome<RestrictionResult>[];

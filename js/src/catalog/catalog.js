@@ -1,6 +1,6 @@
 /**
- * A prepared catalog: everything that a tenant's decisions depend on, to be evaluated many times. The module decides;
- * this only gives the requests their shape.
+ * A prepared catalog: everything that a tenant's decisions depend on, ready for many evaluations. The module decides; this
+ * class only shapes the requests.
  */
 
 import { current, toDocument, toText } from "../shared/engine.js";
@@ -8,7 +8,7 @@ import { TillgateError, requireConditionId, unknownCondition } from "../shared/e
 import { readDecisionOptions } from "../shared/options.js";
 import { runTestsOf } from "./tests.js";
 
-/** Releases garbage-collected catalogs in the module too, where the runtime supports it; some workers do not. */
+/** Releases garbage-collected catalogs in the module too, where the runtime supports this; some workers do not. */
 const registry =
   typeof FinalizationRegistry === "undefined"
     ? { register() {}, unregister() {} }
@@ -21,7 +21,7 @@ export class Catalog {
   #conditionId;
   #line = "condition undefined\n";
 
-  /** Prepares the answer of `GET /api/v1/catalog`, or a document of this shape: `{ global, tenant, projects? }`. */
+  /** Prepares the answer of `GET /api/v1/catalog`, or a document of the same shape: `{ global, tenant, projects? }`. */
   constructor(document) {
     this.#text = toDocument(document, "document");
     this.#prepare();
@@ -29,8 +29,7 @@ export class Catalog {
 
   /**
    * Decides about one item by a condition. `request` is `{ item, context }`. With `{ explain: true }`, here and below, each
-   * result says what was compared; with `{ lenient: true }` members of the request that are not known are ignored, which is an
-   * `invalid` error otherwise.
+   * result says what was compared; with `{ lenient: true }` unknown members of the request are ignored instead of an error.
    */
   evaluateCondition(conditionId, request, options) {
     // A till uses few conditions, and often the same one again.
@@ -102,14 +101,14 @@ export class Catalog {
     return explain ? instance.explain(this.#handle, call, text) : instance.evaluate(this.#handle, call, text);
   }
 
-  /** The current instance, in which the document is prepared. */
+  /** Returns the current instance, with the document prepared in it. */
   #ready() {
     const instance = current();
     if (instance !== this.#instance) this.#prepare();
     return instance;
   }
 
-  /** Prepares the document in the current instance, also after the one that held it was discarded. */
+  /** Prepares the document in the current instance, which may have replaced a discarded one. */
   #prepare() {
     this.#requireDocument();
     const instance = current();
@@ -126,14 +125,14 @@ export class Catalog {
 
 if (Symbol.dispose) Catalog.prototype[Symbol.dispose] = Catalog.prototype.free;
 
-/** An outcome that many rows share. */
+/** Freezes an outcome, because many rows share it. */
 function frozen(outcome) {
   outcome.results.forEach(Object.freeze);
   Object.freeze(outcome.results);
   return Object.freeze(outcome);
 }
 
-/** An id on the line that names the call. A newline, which no valid id contains, must not end the line. */
+/** Returns an id for the line that names the call. A newline, which no valid id contains, must not end the line. */
 const toLine = (id) => {
   const text = String(id);
   return text.includes("\n") ? text.replaceAll("\n", " ") : text;

@@ -32,17 +32,17 @@ export interface CatalogClientEvents {
   error: Event & { readonly error: TillgateError };
 }
 
-/** Has decisions that are made here put on record by the host. The client needs `ecs.decision.report`. */
+/** Hands decisions that are made here in to the host, which records them. The client needs `ecs.decision.report`. */
 export interface ReportOptions {
-  /** The till's name, which no other till of the tenant has: 1 to 64 of `A-Z a-z 0-9 . _ -`. */
+  /** The till's name, unique in the tenant: 1 to 64 of `A-Z a-z 0-9 . _ -`. */
   till: string;
-  /** The shop, where the client has not registered for one. */
+  /** The shop, if the client has not registered for one. */
   businessUnitId?: string;
-  /** How many decisions wait in memory at most, while the host cannot be reached; 10,000 by default. */
+  /** The most decisions that wait in memory while the host cannot be reached; 10,000 by default. */
   maxDecisions?: number;
 }
 
-/** A client's catalog, which can be written as JSON. Only `version` and `asOf` are meant to be read. */
+/** A client's catalog, in a form that can be written as JSON. Only `version` and `asOf` are meant to be read. */
 export interface CatalogSnapshot {
   readonly version: 1;
   readonly url: string;
@@ -55,7 +55,7 @@ export interface CatalogSnapshot {
 export interface CatalogStorage {
   /** The snapshot that was set last; null or undefined if there is none. */
   get(): CatalogSnapshot | null | undefined | Promise<CatalogSnapshot | null | undefined>;
-  /** Replaces the snapshot. It is called for each new catalog, and every ten minutes while that stays up to date. */
+  /** Replaces the snapshot. Called for each new catalog, and every ten minutes while that stays up to date. */
   set(snapshot: CatalogSnapshot): unknown;
 }
 
@@ -64,13 +64,10 @@ export class CatalogClient extends EventTarget {
   /** Starts at once. @throws {TillgateError} `invalid`, when an option is missing or wrong. */
   constructor(
     options: HostOptions & {
-      /**
-       * How old a stale catalog may be before the host decides instead; 15 minutes by default, with a `snapshot` without
-       * limit.
-       */
+      /** The age at which the host decides instead of a stale catalog; 15 minutes by default, no limit with a `snapshot`. */
       maxStaleMs?: number;
       report?: ReportOptions;
-      /** Where the catalog is kept, so that the next run can decide without the host. */
+      /** Keeps the catalog, so that the next run can decide without the host. */
       snapshot?: CatalogStorage | null;
     },
   );
@@ -83,13 +80,13 @@ export class CatalogClient extends EventTarget {
   readonly ageMs: number | undefined;
   readonly host: Host;
   /**
-   * Resolves when there is a catalog, also one of the last run. Rejects when this caller may not read it, the client is closed
-   * first, the time is over (`unavailable`) or the signal aborts (with its reason).
+   * Resolves when there is a catalog, even if it is that of the last run. Rejects if this caller may not read it, the client
+   * is closed first, the time is over (`unavailable`) or the signal aborts (with its reason).
    */
   ready(options?: ReadyOptions): Promise<void>;
   /**
-   * Hands in the decisions that were made here and wait for that, as before the client is closed.
-   * @throws {TillgateError} when the host does not take them, which goes on waiting; `invalid` without the option `report`.
+   * Hands in the decisions that were made here and waits until that is done, for example before closing the client.
+   * @throws {TillgateError} if the host does not take them, in which case they go on waiting; `invalid` without `report`.
    */
   handIn(): Promise<void>;
   /** Reconnects at once instead of after the current pause. */

@@ -1,9 +1,9 @@
 /**
- * A catalog that keeps itself up to date: it is fetched, kept fresh by the host's event stream, and evaluated here.
- * While there is no catalog the host decides instead, so a decision never waits for one.
+ * A catalog that keeps itself up to date: it is fetched, kept fresh by the host's event stream, and evaluated here. While
+ * there is no catalog, the host decides instead, so a decision never waits for one.
  *
- * States: STARTING until the first catalog, READY while the catalog is up to date, STALE while changes are not received
- * (the last catalog still decides, at the start that of the last run), CLOSED.
+ * States: STARTING until the first catalog, READY while the catalog is up to date, STALE while changes are not received (the
+ * last catalog still decides; after a start, that of the last run), CLOSED.
  */
 
 import { withTimeout } from "../shared/deadline.js";
@@ -19,15 +19,15 @@ export { Host } from "../shared/host.js";
 export { clientCredentials } from "../shared/token.js";
 
 /**
- * How often, and after which pause, a catalog is fetched that is not the announced one yet: hosts may differ for a
- * second.
+ * How many times, and with which pause, the client fetches when the catalog is not yet the announced one: hosts may differ for
+ * a second.
  */
 const MAX_FETCHES = 8;
 const FETCH_PAUSE_MS = 250;
 
 const OPTIONS = ["maxStaleMs", "report", "snapshot"];
 
-/** Errors of this package: the host can still decide. */
+/** This package's own errors, after which the host can still decide. */
 const LOCAL_CODES = new Set(["trap", "too_large", "not_ready", "wrong_module", "freed"]);
 
 export class CatalogClient extends Follower {
@@ -35,15 +35,15 @@ export class CatalogClient extends Follower {
   #document;
   /** When the catalog was last known to be up to date, in milliseconds since 1970. */
   #asOf;
-  /** The same on a clock that is never set, unless that was in an earlier run. */
+  /** `#asOf` on a monotonic clock; undefined if the catalog is from an earlier run. */
   #received;
   #maxStaleMs;
   #report;
   #snapshots;
 
   /**
-   * `url` is the address of the host, `token` a token or a token source, `snapshot` the storage of the last catalog. The
-   * client starts at once.
+   * `url` is the address of the host, `token` a token or a token source, `snapshot` where the last catalog is kept. The client
+   * starts at once.
    */
   constructor(options) {
     const { url, token, fetch, report, snapshot, maxStaleMs } = readOptions(options, OPTIONS, checkOptions);
@@ -51,7 +51,7 @@ export class CatalogClient extends Follower {
     const onError = (error) => emit(this, "error", { error });
     if (snapshot) this.#snapshots = new Snapshots(snapshot, url, onError);
     if (report !== undefined) this.#report = new Report(report, this.host, onError);
-    // A till without a host has nothing else to decide with: its caller says for how long it may.
+    // Without a host, a till has nothing else to decide with: its caller says how long it may.
     this.#maxStaleMs = maxStaleMs ?? (snapshot ? Infinity : 15 * 60_000);
   }
 
@@ -70,7 +70,7 @@ export class CatalogClient extends Follower {
     return this.#asOf === undefined ? undefined : new Date(this.#asOf);
   }
 
-  /** How old the catalog is: the time since `asOf`. While the state is READY, at most the pause between heartbeats. */
+  /** The age of the catalog: the time since `asOf`. In the state READY, at most the interval between heartbeats. */
   get ageMs() {
     if (this.#received !== undefined) return performance.now() - this.#received;
     return this.#asOf === undefined ? undefined : Math.max(0, Date.now() - this.#asOf);
@@ -88,7 +88,7 @@ export class CatalogClient extends Follower {
     return this.#evaluate("evaluateBasket", request, options);
   }
 
-  /** Hands in the decisions that were made here and wait for that. Rejects when the host does not take them. */
+  /** Hands in the decisions that were made here, and waits until that is done. Rejects if the host does not take them. */
   async handIn() {
     if (this.#report === undefined) throw noReport();
     await this.#report.handIn();
@@ -118,7 +118,7 @@ export class CatalogClient extends Follower {
     return (await this.host[call](...request)).decision;
   }
 
-  /** Has the catalog of the last run decide, unless the host's is there already. Returns whether it does. */
+  /** Uses the catalog of the last run, unless the host's is already there. Returns true if it is used. */
   async #restore() {
     const kept = await this.#snapshots?.get();
     if (kept === undefined || this.#catalog !== undefined || this.state === "CLOSED") return false;
@@ -134,7 +134,7 @@ export class CatalogClient extends Follower {
     requireStream(stream);
     for await (const { data } of events(stream)) {
       if (data !== undefined) await this.#fetch(JSON.parse(data).digest, signal);
-      // A heartbeat: there was nothing more to send.
+      // A heartbeat: the host has nothing more to send.
       else if (this.state !== "READY") continue;
       if (signal.aborted) return;
       this.#isCurrent();
@@ -143,7 +143,7 @@ export class CatalogClient extends Follower {
     }
   }
 
-  /** Fetches the catalog until it is the announced one. */
+  /** Fetches until the catalog is the announced one. */
   async #fetch(announced, signal) {
     for (let fetches = 0; this.#document?.digest !== announced && fetches < MAX_FETCHES; fetches += 1) {
       if (fetches > 0) await sleep(FETCH_PAUSE_MS);
@@ -157,7 +157,7 @@ export class CatalogClient extends Follower {
     }
   }
 
-  /** What is here is what the host has now. */
+  /** Records that the catalog held here is the host's current one. */
   #isCurrent() {
     this.#asOf = Date.now();
     this.#received = performance.now();

@@ -1,4 +1,4 @@
-// The document that a catalog is made from: conditions and projects, and the tests beside them.
+// The document that a catalog is made from: conditions and projects, with their tests.
 
 import type { ConditionRequest, Decision, ProjectRequest, Reason } from "../shared/decision.cjs";
 
@@ -11,14 +11,14 @@ export type Held<T> = T extends number
       ? { [Name in keyof T]: Held<T[Name]> } | ReadonlyMap<string, unknown>
       : T;
 
-/** What a test expects. Without reasons, any will do; their order does not matter. */
+/** What a test expects. Without `reasons`, any will do; their order does not matter. */
 export interface Expectation {
   decision: Decision;
   reasons?: readonly Reason[];
 }
 
 interface Test<Request> {
-  /** Names it among the tests of its document. */
+  /** The name, unique among the tests of the document. */
   name: string;
   request: Request;
   expect: Expectation;
@@ -35,7 +35,7 @@ interface ConditionBase {
   scope?: "GLOBAL" | "TENANT";
   /** True when absent. */
   enabled?: boolean;
-  /** They decide nothing; `GET /api/v1/catalog?tests=true` has them. */
+  /** Tests decide nothing; `GET /api/v1/catalog?tests=true` includes them. */
   tests?: readonly ConditionTest[];
 }
 
@@ -60,11 +60,11 @@ export interface Project {
   projectId: string;
   name?: string;
   restrictions: readonly Restriction[];
-  /** They decide nothing; `GET /api/v1/catalog?tests=true` has them. */
+  /** Tests decide nothing; `GET /api/v1/catalog?tests=true` includes them. */
   tests?: readonly ProjectTest[];
 }
 
-/** The answer of `GET /api/v1/catalog`. The conditions alone are enough to decide. */
+/** The answer of `GET /api/v1/catalog`. The conditions alone are enough for a decision. */
 export interface CatalogDocument {
   global: readonly EntityCondition[];
   tenant: readonly EntityCondition[];

@@ -1,7 +1,7 @@
 /**
- * Decisions that were made here, until they are in the host's log: each item and rule one, numbered, so that what is
- * handed in again after a lost answer is not there twice. They wait in memory, of which there is a bound: the oldest make
- * room, and the next one says how many did. Nothing of the customer is kept.
+ * Reports the decisions made here until they are in the host's log, one for each item and rule. They are numbered, so that
+ * handing them in again after a lost answer records none twice. They wait in bounded memory: the oldest make room, and the
+ * next one says how many were dropped. Nothing about the customer is kept.
  */
 
 import { sha256 } from "../../engine/engine.js";
@@ -10,14 +10,14 @@ import { readJson } from "../shared/host.js";
 
 const PATH = "/api/v1/decisions";
 
-/** The most decisions of one request. */
+/** The most decisions in one request. */
 const BATCH = 1_000;
 
 /** How long decisions are collected, and the pauses after failures. */
 const LINGER_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
 
-/** Statuses after which the same request would be refused again. */
+/** Statuses after which the host would refuse the same request again. */
 const REFUSED = new Set([400, 413]);
 
 const SEVERITY = ["ALLOW", "SOFT_DENY", "HARD_DENY"];
@@ -29,11 +29,11 @@ export class Report {
   #most;
   #onError;
   #waiting = [];
-  /** What is being handed in: it may be in the log already. */
+  /** The decisions that are being handed in; they may be in the log already. */
   #sent = [];
-  /** Whether it was sent before, and may so be in the log. */
+  /** True if they were sent before, so that they may be in the log. */
   #isRepeated = false;
-  /** How many are missing that no decision says yet. */
+  /** How many dropped decisions no other decision mentions yet. */
   #missing = 0;
   #sequence = Date.now() * 1_000;
   #failures = 0;
@@ -41,7 +41,7 @@ export class Report {
   #handingIn;
   #isClosed = false;
 
-  /** `onError` gets what goes wrong while nobody waits for it. */
+  /** `onError` receives errors that occur while nobody waits. */
   constructor({ till, businessUnitId, maxDecisions = 10_000 }, host, onError) {
     this.#host = host;
     this.#till = till;
@@ -50,7 +50,7 @@ export class Report {
     this.#onError = onError;
   }
 
-  /** Adds the answer to a question that the catalog with this digest has decided. */
+  /** Adds the answer to a question; `catalog` is the digest of the catalog that decided. */
   add(call, question, answer, catalog) {
     const projectId = call === "evaluateCondition" ? undefined : question[0].projectId;
     const items = call === "evaluateBasket" ? answer.items : [answer];
@@ -63,9 +63,9 @@ export class Report {
     if (this.#waiting.length > 0) this.#timer ??= later(() => this.#tryLater(), LINGER_MS);
   }
 
-  /** Hands in all that waits. Rejects when the host does not take it; it then goes on waiting. */
+  /** Hands in all that waits. Rejects if the host does not take it; the decisions then go on waiting. */
   async handIn() {
-    // One after another: their numbers ascend.
+    // One request after another, because the numbers ascend.
     while (this.#handingIn !== undefined) await this.#handingIn.catch(() => {});
     this.#handingIn = this.#handInAll();
     try {
@@ -75,7 +75,7 @@ export class Report {
     }
   }
 
-  /** Hands in nothing more by itself. */
+  /** Stops handing in by itself. */
   close() {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -87,7 +87,7 @@ export class Report {
     this.#miss([]);
   }
 
-  /** Has the next decision say that others before it are missing. */
+  /** Makes the next decision say that earlier ones are missing. */
   #miss(decisions) {
     for (const { droppedBefore = 0 } of decisions) this.#missing += droppedBefore + 1;
     const next = this.#waiting[0];
@@ -127,15 +127,15 @@ export class Report {
       throw error;
     }
     this.#failures = 0;
-    // Numbers that this till had used already, before a clock was set back: the host knows greater ones, or knows them though
-    // they were not sent before.
+    // This till used these numbers before a clock was set back: the host knows greater ones, or knows these although they were
+    // not sent before.
     const isOld = receipt.sequence > this.#sent.at(-1).sequence;
     if (receipt.repeated > 0 && (isOld || !this.#isRepeated)) return this.#renumber(receipt);
     this.#sent = [];
     this.#isRepeated = false;
   }
 
-  /** Numbers go on after the last one that the host knows: those of the first that were sent are taken. */
+  /** Continues the numbers after the last one that the host knows: it had already taken the numbers of the first `repeated`. */
   #renumber({ sequence, repeated }) {
     this.#sequence = sequence;
     this.#sent.length = repeated;
@@ -143,7 +143,7 @@ export class Report {
     for (const decision of [...this.#sent, ...this.#waiting]) decision.sequence = this.#sequence += 1;
   }
 
-  /** What the host refuses would be refused again: the next decision says that it is missing. */
+  /** Drops what the host refuses, which it would refuse again: the next decision says that it is missing. */
   #giveUp() {
     this.#miss(this.#sent);
     this.#sent = [];
@@ -151,7 +151,7 @@ export class Report {
   }
 }
 
-/** What is wrong with the option, if anything is. */
+/** Adds what is wrong with the option, if anything. */
 export function checkReport({ report }, faults) {
   if (report === undefined) return;
   const { till, businessUnitId = "-", maxDecisions = 1 } = report ?? {};
@@ -163,10 +163,10 @@ export function checkReport({ report }, faults) {
   if (!Number.isSafeInteger(maxDecisions) || maxDecisions < 1) faults.add("$.report.maxDecisions", "must be a number of decisions, 1 or more");
 }
 
-/** Asks for what was not asked for. */
+/** The error of a caller that hands in decisions without the option `report`. */
 export const noReport = () => new TillgateError({ code: "invalid", message: "this client hands in no decisions: give it the option `report`" });
 
-/** What each rule says of an item. Explanations, which say what is known of the customer, are left out. */
+/** Returns what each rule says about an item, without explanations, which contain data of the customer. */
 function outcomesOf({ results, errors = [] }, projectId) {
   const ofConditions = results
     .filter(({ id }) => id !== undefined)
@@ -181,7 +181,7 @@ function outcomesOf({ results, errors = [] }, projectId) {
   return [...ofConditions, ...unresolved, ofProject];
 }
 
-/** A timer that keeps no process alive. */
+/** Starts a timer that keeps no process alive. */
 function later(action, ms) {
   const timer = setTimeout(action, ms);
   timer.unref?.();

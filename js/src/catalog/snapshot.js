@@ -1,6 +1,6 @@
 /**
- * What a `CatalogClient` knows, kept in a storage of its caller's: a till that is switched on without a host decides with the
- * rules of its last run. Where that is, and in which form, is left to the caller.
+ * The data of a `CatalogClient`, kept in its caller's storage: a till that is switched on without a host decides with the
+ * rules of its last run. The caller chooses where the data is stored, and in which form.
  */
 
 import { TillgateError } from "../shared/error.js";
@@ -9,7 +9,7 @@ import { Catalog } from "./catalog.js";
 
 const VERSION = 1;
 
-/** After how long the same catalog is kept again, so that its age is known. */
+/** The interval at which the same catalog is kept again, so that its age is known. */
 const PAUSE_MS = 600_000;
 
 const NOTHING = { asOf: -Infinity };
@@ -19,10 +19,10 @@ export class Snapshots {
   #url;
   #onError;
   #kept = NOTHING;
-  /** The storage gets one snapshot after another. */
+  /** Makes the storage get one snapshot after another. */
   #set = Promise.resolve();
 
-  /** `onError` gets what the storage fails with. */
+  /** `onError` receives the errors of the storage. */
   constructor(storage, url, onError) {
     this.#storage = storage;
     this.#url = addressOf(url);
@@ -30,8 +30,8 @@ export class Snapshots {
   }
 
   /**
-   * `{ asOf, document, catalog }` of the snapshot that is kept, undefined if there is none; `asOf` is in milliseconds since
-   * 1970. Call it when the module is loaded.
+   * Returns `{ asOf, document, catalog }` of the kept snapshot, undefined if there is none; `asOf` is in milliseconds since
+   * 1970. Call it once the module is loaded.
    */
   async get() {
     let kept;
@@ -53,7 +53,7 @@ export class Snapshots {
     }
   }
 
-  /** Keeps a catalog, which was up to date at that time: a new one at once, the same one now and then. */
+  /** Keeps a catalog that was up to date at that time: a new one at once, the same one now and then. */
   keep({ asOf, document }) {
     if (document === this.#kept.document && asOf - this.#kept.asOf < PAUSE_MS) return;
     this.#kept = { asOf, document };
@@ -70,7 +70,7 @@ export class Snapshots {
   }
 }
 
-/** What is wrong with the option, if anything is. */
+/** Adds what is wrong with the option, if anything. */
 export function checkSnapshot({ snapshot }, faults) {
   if (snapshot === undefined || snapshot === null) return;
   for (const name of ["get", "set"]) {

@@ -1,6 +1,6 @@
 /**
- * Tests beside a rule: requests that a condition or project must answer in a certain way, kept in its document. The module
- * runs them, by what it decides with.
+ * The tests of a rule: requests that a condition or project must answer in a certain way, kept in its document. The same code
+ * of the module runs them and makes decisions.
  */
 
 import { current, toDocument } from "../shared/engine.js";

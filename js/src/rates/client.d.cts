@@ -12,12 +12,12 @@ export type { ReadyOptions } from "../shared/ready.cjs";
 export type { TokenSource } from "../shared/token.cjs";
 export { clientCredentials } from "../shared/token.cjs";
 
-/** A rate that a shop uses: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. Amounts are decimal strings. */
+/** A rate that a shop uses: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. Numbers are decimal strings. */
 export interface ShopRate {
   /** The shop. */
   readonly businessUnitId: string;
   readonly exchangeRateType: RateType;
-  /** The source: the currency that the price is in. */
+  /** The source: the currency that the rate is a price in. */
   readonly currencyIdFrom: string;
   /** The target: the currency that is priced. */
   readonly currencyIdTo: string;
@@ -31,7 +31,7 @@ export interface ShopRate {
   readonly lastModified?: string;
 }
 
-/** A message of the topic `cer.public.event.rates-changed.v1`, with the rates that it has changed here. */
+/** A message of the topic `cer.public.event.rates-changed.v1`, with the rates that it changed in this client. */
 export interface RatesChanged {
   readonly messageId: string;
   /** With six decimals; strictly increasing within a shop. */
@@ -42,7 +42,7 @@ export interface RatesChanged {
   readonly businessUnitId: string;
   readonly createdRates: readonly ShopRate[];
   readonly updatedRates: readonly ShopRate[];
-  /** As they were held before. */
+  /** With the values that were held before. */
   readonly deletedRates: readonly ShopRate[];
 }
 
@@ -72,7 +72,7 @@ export type RatesSubject =
 
 export type RatesClientOptions = HostOptions &
   RatesSubject & {
-    /** What an earlier client has returned from `toJSON()`; null or undefined to start without. */
+    /** The result of `toJSON()` of an earlier client; null or undefined to start without. */
     snapshot?: RatesSnapshot | null | undefined;
   };
 
@@ -81,26 +81,29 @@ export type RatesState = "STARTING" | "READY" | "STALE" | "CLOSED";
 
 export interface RatesClientEvents {
   state: Event & { readonly state: RatesState };
-  /** The rates of a shop have changed: by a message or, without one, because all of them were read. */
+  /** The rates of a shop have changed. There is no message if all of them were read. */
   change: Event & { readonly businessUnitId: string; readonly message?: RatesChanged };
   error: Event & { readonly error: TillgateError };
 }
 
-/** The exchange rates of a shop, or of all shops of a tenant, that keep themselves up to date. */
+/** The exchange rates of a shop, or of all shops of a tenant, kept up to date. */
 export class RatesClient extends EventTarget {
-  /** Starts at once. @throws {TillgateError} `invalid`, when an option is missing or wrong, or the snapshot of another host or shop. */
+  /**
+   * Starts at once. @throws {TillgateError} `invalid`: an option is missing or wrong, or the snapshot is of another host or
+   * shop.
+   */
   constructor(options: RatesClientOptions);
   readonly state: RatesState;
   /** When the rates were last known to be up to date; undefined while there are none. */
   readonly asOf: Date | undefined;
   /** The time since `asOf`. */
   readonly ageMs: number | undefined;
-  /** The shops whose rates are held. */
+  /** The shops that rates are held for. */
   readonly businessUnitIds: readonly string[];
   readonly host: Host;
   /**
-   * Resolves when there are rates, also those of a snapshot. Rejects when the host refuses them (`invalid`: the unit is a
-   * company or a group, and not a shop), the client is closed first, the time is over (`unavailable`) or the signal aborts
+   * Resolves when there are rates, even if they are those of a snapshot. Rejects if the host refuses them (`invalid`: the unit
+   * is a company or a group, not a shop), the client is closed first, the time is over (`unavailable`) or the signal aborts
    * (with its reason).
    */
   ready(options?: ReadyOptions): Promise<void>;
@@ -108,11 +111,11 @@ export class RatesClient extends EventTarget {
   retry(): void;
   /** Stops receiving changes. The state is STALE until `resume()`. */
   pause(): void;
-  /** Receives changes again, starting with those that were missed. */
+  /** Receives changes again, starting with the ones that were missed. */
   resume(): void;
-  /** The rates of a shop, both directions, by type, from and to. `businessUnitId` is needed when following a tenant. */
+  /** The rates of a shop, in both directions, by type, from and to. A client of a tenant needs `businessUnitId`. */
   rates(options?: { businessUnitId?: string | undefined }): ShopRate[];
-  /** @throws {TillgateError} `not_found`, `not_ready`, `invalid` or `closed`. */
+  /** @throws {TillgateError} `rate_not_found`, `business_unit_not_found`, `not_ready`, `invalid` or `closed`. */
   rate(options: {
     exchangeRateType: RateType;
     currencyIdFrom: string;
@@ -120,11 +123,12 @@ export class RatesClient extends EventTarget {
     businessUnitId?: string | undefined;
   }): ShopRate;
   /**
-   * Converts an amount in `from` to `to`, rounded to the minor unit of `to`. Applies the rate from `to` to `from`, with
-   * the shop's markup only if `withMarkup`. @throws {TillgateError} `not_found`, `not_ready`, `invalid` or `closed`.
+   * Converts an amount in `from` to `to`, rounded to the minor unit of `to`. Applies the rate from `to` to `from`, with the
+   * shop's markup only if `withMarkup`.
+   * @throws {TillgateError} `rate_not_found`, `business_unit_not_found`, `not_ready`, `invalid` or `closed`.
    */
   convert(options: {
-    /** A decimal. */
+    /** A decimal string. */
     amount: string;
     from: string;
     to: string;
@@ -133,7 +137,7 @@ export class RatesClient extends EventTarget {
     /** False by default. */
     withMarkup?: boolean | undefined;
   }): { amount: string; currency: string; rate: ShopRate };
-  /** What a later client needs to go on with these rates. */
+  /** Returns all that a later client needs to continue with these rates. */
   toJSON(): RatesSnapshot;
   close(): void;
   addEventListener<Type extends keyof RatesClientEvents>(

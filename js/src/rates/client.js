@@ -1,7 +1,7 @@
 /**
- * The exchange rates of a shop, or of all shops of a tenant, that keep themselves up to date: they are read once and
- * then follow the topic `cer.public.event.rates-changed.v1` by its rules (`given.md`, 6.1). `held-rates.js` decides
- * which of the messages count; this decides when to listen, when to read all rates again, and from where to resume.
+ * The exchange rates of a shop, or of all shops of a tenant, kept up to date: the client reads them once and then follows the
+ * topic `cer.public.event.rates-changed.v1` by its rules (`given.md`, 6.1). `held-rates.js` decides which of the messages
+ * count; this decides when to listen, when to read all rates again, and from where to resume.
  *
  * States: STARTING until the first rates, READY while they are up to date, STALE while changes are not received (the
  * last rates are still used), CLOSED.
@@ -27,13 +27,13 @@ const CURRENCY = /^[A-Z]{3}$/;
 
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1";
 
-/** How often the progress of an initial state is read. */
+/** The interval at which the progress of an initial state is read. */
 const PROGRESS_PAUSE_MS = 250;
 
-/** After how many readings without a new message an initial state is over, although messages of it seem to be missing. */
+/** An initial state is over after this many readings without a new message, although messages of it seem to be missing. */
 const MAX_QUIET_READINGS = 40;
 
-/** Errors after which there will be no rates until something else changes: the caller's permissions, or the shop. */
+/** Errors that rule out rates until something else changes: the caller's permissions, or the shop. */
 const isRefusal = (error) => isRefused(error) || error.status === 400 || error.status === 404;
 
 export class RatesClient extends Follower {
@@ -43,14 +43,14 @@ export class RatesClient extends Follower {
   #held;
   /** When the rates were last known to be up to date, in milliseconds since 1970. */
   #asOf;
-  /** From where to resume; undefined when all rates must be read first. */
+  /** The place to resume from; undefined if all rates must be read first. */
   #cursor;
   /** The last initial state that was requested: `{ correlationId, isComplete, arrived, heard }`. */
   #initialState;
 
   /**
-   * `businessUnitId` is the shop to follow. With a `tenantId` the rates are not read but requested as an initial state:
-   * of this shop, or of all shops of the tenant. `snapshot` is what `toJSON` has returned before.
+   * `businessUnitId` is the shop to follow. With a `tenantId` the rates are not read but requested as an initial state: of
+   * this shop, or of all shops of the tenant. `snapshot` is an earlier result of `toJSON`.
    */
   constructor(options) {
     const { url, token, fetch, businessUnitId, tenantId, snapshot } = readOptions(options, OPTIONS, checkSubject);
@@ -71,23 +71,23 @@ export class RatesClient extends Follower {
     return this.#asOf === undefined ? undefined : new Date(this.#asOf);
   }
 
-  /** How old the rates are: the time since `asOf`. While the state is READY, at most the pause between heartbeats. */
+  /** The age of the rates: the time since `asOf`. In the state READY, at most the interval between heartbeats. */
   get ageMs() {
     return this.#asOf === undefined ? undefined : Math.max(0, Date.now() - this.#asOf);
   }
 
-  /** The shops whose rates are held. */
+  /** The shops that rates are held for. */
   get businessUnitIds() {
     return this.#held.businessUnitIds;
   }
 
-  /** The rates of a shop, in both directions, by type, from and to. */
+  /** Returns the rates of a shop, in both directions, by type, from and to. */
   rates({ businessUnitId = this.#businessUnitId } = {}) {
     this.#requireShop(businessUnitId);
     return this.#held.rates(businessUnitId);
   }
 
-  /** A rate: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. */
+  /** Returns a rate: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. */
   rate({ exchangeRateType, currencyIdFrom, currencyIdTo, businessUnitId = this.#businessUnitId, ...others } = {}) {
     check({ exchangeRateType, currencyIdFrom, currencyIdTo }, others);
     return this.#rate(businessUnitId, exchangeRateType, currencyIdFrom, currencyIdTo);
@@ -96,13 +96,13 @@ export class RatesClient extends Follower {
   /** Converts an amount in `from` to `to`, as `POST /api/v1/exchange-rates/convert` does. */
   convert({ amount, from, to, exchangeRateType, businessUnitId = this.#businessUnitId, withMarkup = false, ...others } = {}) {
     check({ exchangeRateType, from, to, withMarkup }, others);
-    // 1 `from` = `rateValue` `to`: of the rate that is applied, `from` is the target.
+    // 1 `from` = `rateValue` `to`, so `from` is the target of the rate that is applied.
     const rate = this.#rate(businessUnitId, exchangeRateType, to, from);
     const converted = convert(amount, withMarkup ? rate.rateValueWithMarkup : rate.rateValue, { currency: to });
     return { amount: converted, currency: to, rate };
   }
 
-  /** Everything that a later client needs to go on with these rates, as a value that can be written as JSON. */
+  /** Returns all that a later client needs to continue with these rates, as a value that can be written as JSON. */
   toJSON() {
     const subject = { url: this.#url, businessUnitId: this.#businessUnitId, tenantId: this.#tenantId };
     return snapshot(subject, { asOf: this.#asOf, held: this.#held, cursor: this.#cursor, initialState: this.#initialState });
@@ -143,14 +143,14 @@ export class RatesClient extends Follower {
     for await (const { id, event, data } of events(stream)) {
       if (signal.aborted) return;
       if (event === "reset") {
-        // The stream goes on with the oldest message that is kept. What is read instead is newer.
+        // The stream continues with the oldest message that is kept. The rates that are read instead are newer.
         this.#cursor = undefined;
         this.#asOf = asOf;
         return;
       }
       if (this.#cursor === undefined) {
-        // Only an id says that the host knows where this stream begins: no change is between that and what is read.
-        // What arrives meanwhile stays in the response, and is applied afterwards.
+        // Only an id proves that the host knows where this stream begins: no change falls between that and the reading.
+        // Messages that arrive meanwhile stay in the response and are applied afterwards.
         if (!id) continue;
         await this.#readAll(signal);
         if (this.#isComplete) setCurrent();
@@ -161,7 +161,7 @@ export class RatesClient extends Follower {
         return;
       }
       this.#cursor = id || this.#cursor;
-      // After what was missed there is nothing more to send for a while.
+      // Once the missed messages are here, there is nothing more to send for a while.
       if (this.#isComplete && (data === undefined || this.state === "READY")) setCurrent();
     }
   }
@@ -170,19 +170,19 @@ export class RatesClient extends Follower {
     return this.#initialState?.isComplete ?? true;
   }
 
-  /** Opens the stream: after the last message that was received, or at the latest. */
+  /** Opens the stream after the last message that was received, or at its end. */
   async #open(signal) {
     const query = new URLSearchParams({ after: this.#cursor ?? "latest" });
     if (this.#tenantId !== undefined) query.set("tenantId", this.#tenantId);
     if (this.#businessUnitId !== undefined) query.set("businessUnitId", this.#businessUnitId);
     const headers = { Accept: "text/event-stream" };
-    // The query has it too, because some proxies remove the header.
+    // The id is in the query too, because some proxies remove the header.
     if (this.#cursor !== undefined) headers["Last-Event-ID"] = this.#cursor;
     try {
       return await withTimeout(this.host.request(`${TOPIC}?${query}`, { headers, signal }));
     } catch (error) {
       if (error.status !== 400 || this.#cursor === undefined) throw error;
-      // The cursor is of another log, whose publish times say nothing about this one's.
+      // The cursor belongs to another log, whose publish times say nothing about those of this one.
       this.#cursor = undefined;
       this.#held.forgetTimes();
       return this.#open(signal);
@@ -197,11 +197,10 @@ export class RatesClient extends Follower {
   /**
    * Reads the rates of the shop.
    *
-   * The answer has no publish time, and yet it is clear what is newer. A message that was received before the request
-   * was sent is contained in the answer, and so are all with an earlier publish time: those have no effect. All others
-   * come on the stream, which began before, and are applied to the answer. If the answer contains some of these
-   * already, applying them in any order still ends with the newest of each rate, which is the one in the answer unless
-   * it was published later.
+   * The answer has no publish time, but the newer rate is still known. The answer contains every message that was received
+   * before the request was sent, and all with an earlier publish time: those have no effect. All others come on the stream,
+   * which began before, and are applied to the answer. If the answer contains some of these already, applying them in any
+   * order still ends with the newest of each rate, which is the one in the answer unless it was published later.
    */
   async #readShop(signal) {
     const businessUnitId = this.#businessUnitId;
@@ -212,7 +211,7 @@ export class RatesClient extends Follower {
     emit(this, "change", { businessUnitId });
   }
 
-  /** Requests a message for each shop that lists all of its rates. */
+  /** Requests a message for each shop, which lists all of its rates. */
   async #requestInitialState(signal) {
     const body = JSON.stringify({ tenantId: this.#tenantId, businessUnitId: this.#businessUnitId });
     const request = async () => readJson(await this.host.request("/api/v1/initial-state", { method: "POST", body, signal }));
@@ -220,7 +219,7 @@ export class RatesClient extends Follower {
     this.#initialState = { correlationId, isComplete: false, arrived: new Set(), heard: new Set() };
   }
 
-  /** Waits until all messages of an initial state have arrived; returns false if the caller may not know when. */
+  /** Waits until all messages of an initial state have arrived; returns false if the caller may not read its progress. */
   async #complete(initialState, signal) {
     const { correlationId, arrived, heard } = initialState;
     let isKnown = true;
@@ -242,7 +241,7 @@ export class RatesClient extends Follower {
     return isKnown;
   }
 
-  /** How far an initial state is; "unknown" if the caller may not know it, undefined if it could not be read. */
+  /** Returns the progress of an initial state; "unknown" if the caller may not read it, undefined if reading failed. */
   async #progress(correlationId, signal) {
     try {
       const path = `/api/v1/exchange-rates/changes/${encodeURIComponent(correlationId)}`;
@@ -255,7 +254,7 @@ export class RatesClient extends Follower {
     }
   }
 
-  /** Deletes shops that no message was about since the initial state was requested: they no longer exist. */
+  /** Deletes shops without a message since the initial state was requested: they no longer exist. */
   #deleteUnheard(heard) {
     for (const businessUnitId of this.#held.businessUnitIds) {
       if (heard.has(businessUnitId)) continue;
@@ -264,7 +263,7 @@ export class RatesClient extends Follower {
     }
   }
 
-  /** Applies a message. Returns whether the rates can still be trusted. */
+  /** Applies a message. Returns false if all rates must be read again. */
   #receive(data) {
     let message;
     try {
@@ -295,7 +294,7 @@ function checkSubject({ businessUnitId, tenantId }, faults) {
   }
 }
 
-/** Throws an error with every fault of what is asked for; its two currencies may have any names, and there are no `others`. */
+/** Throws an error with every fault of a question. The two currencies may have any names, and there may be no `others`. */
 function check({ exchangeRateType, withMarkup = false, ...currencies }, others) {
   const faults = new Faults();
   const add = (name, message) => faults.add(`$.${name}`, message);

@@ -1,18 +1,18 @@
 /**
- * The rates of shops, from messages that may repeat and come in any order: of each rate the newest by publish time is
- * held, and a deleted rate is remembered with its publish time, so that an older message does not bring it back
- * (`given.md`, 6.1). Knows no HTTP.
+ * The rates of shops, from messages that may repeat and come in any order. The newest value of each rate by publish time is
+ * held, and a deleted rate is remembered with its publish time, so that an older message does not bring it back (`given.md`,
+ * 6.1). Knows no HTTP.
  *
- * A shop has a `floor`: the publish time up to which all its messages are contained in what is held, because all of its
- * rates were listed then. A rate that is neither held nor remembered as deleted was not there at the floor.
+ * A shop has a `floor`: the publish time up to which the held rates contain all its messages, because all of its rates were
+ * listed then. A rate that is neither held nor remembered as deleted did not exist at the floor.
  */
 
 import { PUBLISH_TIME, matching, readRate } from "./message.js";
 
-/** How many deleted rates are remembered: the last ones. */
+/** The most deleted rates that are remembered, the latest ones. */
 const MAX_DELETED = 10_000;
 
-/** Before every publish time. */
+/** Earlier than every publish time. */
 const NEVER = "";
 
 export class HeldRates {
@@ -34,7 +34,6 @@ export class HeldRates {
     return this.#shops.get(businessUnitId)?.newest ?? NEVER;
   }
 
-  /** A rate, or undefined. */
   rate(businessUnitId, exchangeRateType, currencyIdFrom, currencyIdTo) {
     const key = keyOf({ exchangeRateType, currencyIdFrom, currencyIdTo });
     return this.#shops.get(businessUnitId)?.rates.get(key)?.rate;
@@ -47,8 +46,8 @@ export class HeldRates {
   }
 
   /**
-   * Applies a message and returns what it changed: `{ createdRates, updatedRates, deletedRates }`. If it is `whole`, it
-   * lists all rates of the shop, and the others are deleted.
+   * Applies a message and returns what it changed: `{ createdRates, updatedRates, deletedRates }`. A `whole` message lists all
+   * rates of the shop, so the others are deleted.
    */
   apply(message, { whole = false } = {}) {
     const { businessUnitId, publishTime } = message;
@@ -79,8 +78,8 @@ export class HeldRates {
   }
 
   /**
-   * Sets the rates of a shop to those that the host has listed. `publishTime` is that of the newest message that was
-   * known before the host was asked: it and all earlier ones are contained in the list.
+   * Sets the rates of a shop to those that the host listed. `publishTime` is that of the newest message known before the
+   * request: the list contains it and all earlier ones.
    */
   replace(businessUnitId, rates, publishTime) {
     const shop = this.#shop(businessUnitId);
@@ -88,12 +87,11 @@ export class HeldRates {
     shop.rates = new Map(rates.map((rate) => [keyOf(rate), { publishTime, rate }]));
   }
 
-  /** Deletes a shop with its rates. */
   delete(businessUnitId) {
     this.#shops.delete(businessUnitId);
   }
 
-  /** Forgets all publish times, when those of later messages will not be comparable. */
+  /** Forgets all publish times, because those of later messages cannot be compared with them. */
   forgetTimes() {
     this.#deleted.clear();
     for (const [businessUnitId, { rates }] of this.#shops) {
@@ -110,7 +108,7 @@ export class HeldRates {
     return { shops, deleted: [...this.#deleted] };
   }
 
-  /** What `toJSON` has returned. Throws if it cannot be read. */
+  /** Reads a result of `toJSON`. Throws if it cannot be read. */
   static from({ shops, deleted }) {
     const held = new HeldRates();
     for (const { businessUnitId, floor, newest, rates } of shops) {
@@ -130,7 +128,7 @@ export class HeldRates {
     return shop;
   }
 
-  /** The publish time of what is known of a rate, whether it is held or deleted. */
+  /** The publish time of the last change known of a rate, held or deleted. */
   #timeOf(shop, rate) {
     const held = shop.rates.get(keyOf(rate))?.publishTime;
     if (held !== undefined) return held;
@@ -156,5 +154,5 @@ function removeOlder(shop, time) {
 
 const readTime = (time) => (time === NEVER ? time : matching(PUBLISH_TIME, time, "$", "must have publish times"));
 
-/** What identifies a rate within its shop. Currencies have three letters, so no two rates have the same key. */
+/** The key of a rate within its shop. Currencies have three letters, so no two rates share a key. */
 const keyOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => `${exchangeRateType} ${currencyIdFrom} ${currencyIdTo}`;

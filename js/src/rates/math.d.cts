@@ -6,7 +6,7 @@ export function oppositeRate(rate: string): string;
 /** A rate reduced by a markup in percent: `"10.77375"` for `"11.05"`, `"2.5"`. */
 export function rateWithMarkup(rate: string, markupPercentage: string): string;
 
-/** An amount times a rate, rounded to the minor unit of a currency or to `minorUnit` decimals; to two by default. */
+/** An amount times a rate, rounded to the minor unit of a currency or to `minorUnit` decimals, by default two. */
 export function convert(
   amount: string,
   rate: string,
@@ -15,14 +15,14 @@ export function convert(
 
 export type RateType = "SALES" | "PURCHASE" | "INTERCOMPANY";
 
-/** A rate that is set: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. */
+/** A rate as set: 1 `currencyIdTo` = `rateValue` `currencyIdFrom`. */
 export interface SetRate {
   exchangeRateType: RateType;
   currencyIdFrom: string;
   currencyIdTo: string;
   rateValue: string;
   createdBy?: string | null;
-  /** The reference that it was taken from: its day is handed on as `asOf`. */
+  /** The reference rate that it was taken from; its day becomes `asOf`. */
   reference?: { readonly date: string } | null;
 }
 
@@ -34,11 +34,11 @@ export interface PairMarkup {
   markupPercentage: string;
 }
 
-/** What is set at a business unit: the shop's own level, or one above it. */
+/** The rates and markups set at a business unit: the shop itself, or one above it. */
 export interface Level {
   businessUnitId: string;
   rates: readonly SetRate[];
-  /** The markup of all pairs that are not in `markups`. */
+  /** The markup of all pairs without an entry in `markups`. */
   markupPercentage?: string | null;
   markups?: readonly PairMarkup[] | null;
 }
@@ -48,7 +48,7 @@ export interface UsedRate extends SetRate {
   rateValueWithMarkup: string;
   /** The business unit at which it is set. */
   setAt: string;
-  /** The day of the reference that it was taken from, if any. */
+  /** The day of the reference rate that it was taken from, if any. */
   asOf?: string;
 }
 
@@ -83,7 +83,7 @@ export type RateAnswer<Call extends RateCall = RateCall> = Call extends { op: "o
           ? { createdRates: HeldRate[]; updatedRates: HeldRate[]; deletedRates: HeldRate[]; rates: HeldRate[] }
           : Record<string, never>;
 
-/** Several computations at once, answered in order. @throws {TillgateError} with every fault of every call. */
+/** Makes several computations at once and answers in order. @throws {TillgateError} with every fault of every call. */
 export function calculate<const Calls extends readonly RateCall[]>(
   calls: Calls,
 ): { [Index in keyof Calls]: RateAnswer<Calls[Index]> };

@@ -5,7 +5,7 @@
 import { current, toText } from "../shared/engine.js";
 import { TillgateError } from "../shared/error.js";
 
-/** Runs several calls at once. Either all are answered, or the error lists the faults of all. */
+/** Makes several calls at once. Either all are answered, or the error lists the faults of all. */
 export function calculate(calls) {
   return current().rates(toText({ calls }, "calls")).answers;
 }
@@ -20,7 +20,7 @@ export function rateWithMarkup(rate, markupPercentage) {
   return one({ op: "markup", rate, markupPercentage }).rate;
 }
 
-/** An amount times a rate, rounded to the minor unit of a currency or to `minorUnit` decimals; to two by default. */
+/** An amount times a rate, rounded to the minor unit of a currency or to `minorUnit` decimals, by default two. */
 export function convert(amount, rate, { currency, minorUnit } = {}) {
   const decimals = currency === undefined ? (minorUnit ?? 2) : minorUnit;
   return one({ op: "convert", amount, rate, currency, minorUnit: decimals }).amount;

@@ -1,7 +1,7 @@
 /**
- * Reads what the host says about rates: the messages of the topic and the answer of `GET /api/v1/exchange-rates`. Both
- * become rates of one shape, whose numbers are decimal strings, taken from the text of the JSON and never through a
- * float. Unknown members are ignored (`given.md`, 6.1).
+ * Reads the host's texts about rates: the messages of the topic and the answer of `GET /api/v1/exchange-rates`. Both become
+ * rates of one shape. Their numbers are decimal strings, taken from the text of the JSON and never through a float. Unknown
+ * members are ignored (`given.md`, 6.1).
  */
 
 import { TillgateError } from "../shared/error.js";
@@ -12,7 +12,7 @@ const CURRENCY = /^[A-Z]{3}$/;
 /** Publish times are compared as text, which requires that all have the same width. */
 export const PUBLISH_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-/** A string, or a number outside of strings: a string is matched as a whole, whatever it contains. */
+/** A string, or a number outside a string: a string is matched as a whole, whatever it contains. */
 const STRING_OR_NUMBER = /("[^"\\]*(?:\\.[^"\\]*)*")|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
 
 /** Parses JSON; every number becomes a string with its text. */
@@ -24,7 +24,7 @@ export function parseExactly(text) {
   }
 }
 
-/** A message of the topic, from its text. Lists that are missing or null are empty. */
+/** Reads the text of a message of the topic. Lists that are missing or null are empty. */
 export function readMessage(text) {
   const { messageId, publishTime, attributes, data } = members(parseExactly(text), "$");
   const { tenantId, businessUnitId, ...lists } = members(data, "$.data");
@@ -37,30 +37,30 @@ export function readMessage(text) {
     businessUnitId: matching(/./s, businessUnitId, "$.data.businessUnitId", "must be a string"),
     createdRates: list("createdRates", readRate),
     updatedRates: list("updatedRates", readRate),
-    // Of a deleted rate only the key is needed.
+    // A deleted rate needs only its key.
     deletedRates: list("deletedRates", readKey),
   };
 }
 
-/** The rates of a shop, from the text of the host's answer. */
+/** Reads the rates of a shop from the text of the host's answer. */
 export function readRates(text, businessUnitId) {
   return readList(parseExactly(text), businessUnitId, "$", readRate);
 }
 
-/** A rate of a shop, with either pair of names for its currencies; `path` is its place in what is read. */
+/** Reads a rate of a shop, with either pair of names for its currencies; `path` is its place in the text. */
 export function readRate(row, businessUnitId, path) {
   const { rateValue, rateValueWithMarkup, createdDate, createdBy, lastModified } = members(row, path);
   const decimal = (value, name) => matching(DECIMAL, value, `${path}.${name}`, "must be a decimal");
   return Object.freeze({
     ...readKey(row, businessUnitId, path),
     rateValue: decimal(rateValue, "rateValue"),
-    // Without markup they are equal (`given.md`, 2.5).
+    // Without a markup they are equal (`given.md`, 2.5).
     rateValueWithMarkup: decimal(rateValueWithMarkup ?? rateValue, "rateValueWithMarkup"),
     ...present({ createdDate, createdBy, lastModified }),
   });
 }
 
-/** What identifies a rate (`given.md`, 2.5). */
+/** Reads the key of a rate (`given.md`, 2.5). */
 function readKey(row, businessUnitId, path) {
   const { exchangeRateType, sourceCurrencyCode, currencyIdFrom, targetCurrencyCode, currencyIdTo } = members(row, path);
   const currency = (code) => matching(CURRENCY, code, path, "must have two currencies");
@@ -87,7 +87,6 @@ export function matching(pattern, value, path, message) {
   return value;
 }
 
-/** The members that are neither undefined nor null. */
 const present = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value != null));
 
 const unreadable = (path, message, cause) => new TillgateError({ code: "invalid", path, message, cause });

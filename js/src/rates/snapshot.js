@@ -1,6 +1,6 @@
 /**
- * What a `RatesClient` knows, as a value that can be written as JSON and given to a later one: after a restart a till
- * goes on with it, even offline. Where it is stored is left to the caller.
+ * The data of a `RatesClient`, as a value that can be written as JSON and given to a later one: after a restart a till
+ * continues with it, even offline. The caller chooses where it is stored.
  */
 
 import { TillgateError } from "../shared/error.js";
@@ -8,7 +8,7 @@ import { HeldRates } from "./held-rates.js";
 
 const VERSION = 1;
 
-/** A cursor is sent in a header. */
+/** The characters of a cursor, which is sent in a header. */
 const CURSOR = /^[\x21-\x7e]+$/;
 
 /** `asOf` is in milliseconds since 1970. */
@@ -20,14 +20,14 @@ export function snapshot({ url, businessUnitId, tenantId }, { asOf, held, cursor
     businessUnitId,
     tenantId,
     asOf: asOf === undefined ? undefined : new Date(asOf).toISOString(),
-    // Without a cursor all rates are read again, as they must be if this was not finished.
+    // Without a cursor all rates are read again, which is necessary if the initial state was not complete.
     cursor: isComplete ? cursor : undefined,
     initialState: isComplete ? initialState?.correlationId : undefined,
     ...held.toJSON(),
   };
 }
 
-/** `{ asOf, held, cursor, initialState }` of a snapshot; without one, or if it has no rates yet, those of the start. */
+/** Returns `{ asOf, held, cursor, initialState }` of a snapshot; the initial values if there is none, or none with rates. */
 export function restore(snapshot, { url, businessUnitId, tenantId }) {
   if (snapshot === undefined || snapshot === null) return { held: new HeldRates() };
   const { version, asOf, cursor, initialState } = snapshot;

@@ -1,4 +1,4 @@
-/** Where the module comes from when `init` is given nothing: from the code of this package, which every bundler has. */
+/** The default source of `init`: the module in this package's code, which every bundler includes. */
 
 import { loadFrom } from "../shared/load.js";
 import { bytes } from "./module.js";

@@ -1,6 +1,6 @@
 // `tillgate/module`: the module itself.
 
-/** The bytes of the module: those that a host of the same release decides with. */
+/** The bytes of the module, as a host of the same release decides with. */
 export function bytes(): Promise<Uint8Array>;
 
 /** The version of the package and of its module. */

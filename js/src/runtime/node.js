@@ -1,6 +1,6 @@
 /**
- * The entry for Node, Deno and Bun: ready on import. The module is part of the code, so every bundle has it, wherever it
- * is put.
+ * The entry for Node, Deno and Bun: ready on import. The module is part of the code, so every bundle includes it, wherever
+ * that is put.
  */
 
 import { Buffer } from "node:buffer";

@@ -1,6 +1,6 @@
-/** Base64 with padding, as it is in an envelope, in Basic credentials and in certificates. */
+/** Base64 with padding, as in envelopes, Basic credentials and certificates. */
 
-/** The bytes; undefined if the text is not base64 or has anything else in it, such as white space. */
+/** Returns the bytes; undefined if the text is not base64 or contains anything else, such as white space. */
 export function fromBase64(text) {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const binary = atob(text);

@@ -1,21 +1,23 @@
 /**
- * How long this package waits for a host that sends nothing. Whether a connection still exists is only known when
- * something arrives on it, and a runtime may never say that it was lost.
+ * How long this package waits for a host that sends nothing. Only an arriving byte proves that a connection still exists, and
+ * a runtime may never report that it was lost.
  */
 
 import { TillgateError } from "./error.js";
 
-/** A host sends a heartbeat every 15 seconds to those that listen. */
+/** A host sends a heartbeat to its listeners every 15 seconds. */
 export const SILENCE_MS = 40_000;
 
-/** The longest time that a timer can wait. */
+/** The longest delay of a timer. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** The result of a promise; an error if there is none in time. */
+/** Returns the result of a promise; an error if there is none in time. */
 export const withTimeout = (promise, ms = SILENCE_MS) =>
   within(promise, { timeoutMs: ms }, () => new TillgateError({ code: "unavailable", message: "the host has sent nothing for too long" }));
 
-/** The result of a promise; the reason of a signal that aborts first, or the error that `late` makes after `timeoutMs`. */
+/**
+ * Returns the result of a promise. Rejects with the reason of a signal that aborts first, or with `late()` after `timeoutMs`.
+ */
 export async function within(promise, { signal, timeoutMs = Infinity }, late) {
   let giveUp;
   let timer;

@@ -1,10 +1,10 @@
 /**
- * The module: its one instance, and calls of its C ABI (`engine/README.md`). Handles texts and handles of documents,
- * not their meaning.
+ * The module: its one instance, and calls of its C ABI (`engine/README.md`). Handles texts and handles of documents, not their
+ * meaning.
  *
- * It uses the C ABI and not wasm-bindgen's glue: a call crosses the boundary once and copies once, instead of five and
- * three times, so a decision takes two thirds of the time, and an instance can be discarded. After a trap an instance
- * is never entered again: the next call creates a new one, and documents are prepared again when they are used.
+ * It uses the C ABI and not wasm-bindgen's glue. A call crosses the boundary once instead of five times and copies once
+ * instead of three times, so a decision takes two thirds of the time, and an instance can be discarded. After a trap an
+ * instance is never entered again: the next call creates a new one, and documents are prepared again when they are used.
  */
 
 import { TillgateError } from "./error.js";
@@ -14,8 +14,8 @@ const NO_MEMORY = 0xffffffff;
 const FAILED = 0x31; // "1"
 
 /**
- * Texts of up to this length are written character by character until one is not ASCII. In browsers that is faster; in
- * Node `encodeInto` is faster at any length (`tests/bench.mjs`).
+ * Texts of up to this length are written character by character, up to the first that is not ASCII. In browsers that is
+ * faster; in Node `encodeInto` is faster at any length (`tests/bench.mjs`).
  */
 const SHORT = globalThis.process?.versions?.node === undefined ? 256 : 0;
 
@@ -23,15 +23,15 @@ const SHORT = globalThis.process?.versions?.node === undefined ? 256 : 0;
 const LONG = 1 << 16;
 
 /**
- * A cache of parsed decisions. After the item's id, the answers for many items are the same: each is parsed once and
- * then copied. The cache holds at most this many, of at most this many characters.
+ * A cache of parsed decisions. After the item's id, the answers for many items are identical: each is parsed once and then
+ * copied. The cache holds at most `MAX_OUTCOMES`, of at most `MAX_OUTCOME_LENGTH` characters.
  */
 const outcomes = new Map();
 const MAX_OUTCOMES = 256;
 const MAX_OUTCOME_LENGTH = 4096;
 const ID = '{"id":"';
 
-/** Created when they are first needed, because the pages that tests simulate may have none. */
+/** Created on first use, because the pages that tests simulate may have none. */
 let encoder;
 let decoder;
 const getEncoder = () => (encoder ??= new TextEncoder());
@@ -45,7 +45,7 @@ const halves = new Uint32Array(packed.buffer);
 let module;
 let instance;
 
-/** Whether the module is loaded. */
+/** True if the module is loaded. */
 export const isReady = () => module !== undefined;
 
 /** Sets the compiled module. Only the first call has an effect. */
@@ -60,7 +60,7 @@ export function start(compiled) {
   }
 }
 
-/** The current instance; created when there is none. */
+/** Returns the current instance; creates one if there is none. */
 export function current() {
   if (instance !== undefined) return instance;
   if (module === undefined) {
@@ -70,8 +70,8 @@ export function current() {
 }
 
 /**
- * The JSON of a value; `name` is what it is. A value that is left out or has no JSON is an `invalid` error, as malformed
- * JSON is for the engine.
+ * The JSON of a value; `name` says what it is. A missing value, or one without JSON, is an `invalid` error, as malformed JSON
+ * is for the engine.
  */
 export function toText(value, name, replacer) {
   if (value === undefined) throw new TillgateError({ code: "invalid", message: `the ${name} is missing` });
@@ -83,8 +83,8 @@ export function toText(value, name, replacer) {
 }
 
 /**
- * The JSON of a document that is set up once, such as a catalog. It may hold what JavaScript has and JSON has not: a `Map`
- * is an object, a `Set` an array, a `BigInt` an integer.
+ * The JSON of a document that is set up once, such as a catalog. It may contain what JavaScript has and JSON does not: a `Map`
+ * becomes an object, a `Set` an array, a `BigInt` an integer.
  */
 export const toDocument = (value, name) => toText(value, name, inJson);
 
@@ -114,7 +114,7 @@ class Instance {
 
   /** Decides; `line` names the call. */
   evaluate(handle, line, text) {
-    // The same as `#call`, inlined for speed.
+    // `#call`, inlined for speed.
     const length = this.#write(line, text);
     let answer;
     try {
@@ -140,32 +140,31 @@ class Instance {
     return this.#call("tillgate_evaluate_many", line, text, handle);
   }
 
-  /** Rate math. */
   rates(text) {
     return this.#call("tillgate_rates", "", text);
   }
 
-  /** A webhook's signature, made or verified. */
+  /** Makes or verifies a webhook's signature. */
   signature(text) {
     return this.#call("tillgate_signature", "", text);
   }
 
-  /** What is wrong with a rule. */
+  /** Returns the faults of a rule. */
   findings(text) {
     return this.#call("tillgate_findings", "", text);
   }
 
-  /** Whether two versions of a rule decide the same. */
+  /** Compares the decisions of two versions of a rule. */
   compare(text) {
     return this.#call("tillgate_compare", "", text);
   }
 
-  /** What comes of running tests. */
+  /** Runs tests. */
   tests(text) {
     return this.#call("tillgate_tests", "", text);
   }
 
-  /** The sentence for a reason, or undefined. The C ABI does not have this call, so it uses wasm-bindgen's. */
+  /** Returns the sentence for a reason, or undefined. The C ABI lacks this call, so it uses wasm-bindgen's. */
   describe(text) {
     const { describe, __wbindgen_malloc: allocate, __wbindgen_free: free } = this.exports;
     const sent = getEncoder().encode(text);
@@ -182,7 +181,7 @@ class Instance {
     }
   }
 
-  /** Releases a document; does nothing when this instance was discarded. */
+  /** Releases a document; does nothing if this instance was discarded. */
   release(handle) {
     if (this === instance) this.exports.tillgate_release(handle);
   }
@@ -198,7 +197,7 @@ class Instance {
     return this.#read(answer);
   }
 
-  /** The memory; a new view after it has grown. */
+  /** Returns the memory; a new view after it has grown. */
   #view() {
     if (this.bytes.byteLength === 0) this.bytes = new Uint8Array(this.exports.memory.buffer);
     return this.bytes;
@@ -237,7 +236,7 @@ class Instance {
     return at;
   }
 
-  /** The value of an answer, or its error, which is thrown. */
+  /** Returns the value of an answer, or throws its error. */
   #read(answer) {
     packed[0] = answer;
     const begin = halves[POINTER];
@@ -259,7 +258,7 @@ class Instance {
 
 /** Parses a decision. */
 function parseDecision(text) {
-  // The answer for an item begins with its id, in which all quotes are escaped; that for a basket does not.
+  // The answer for an item begins with its id, in which all quotes are escaped; the answer for a basket does not.
   const end = text.startsWith(ID) ? text.indexOf('","allow":', ID.length) : -1;
   if (end < 0 || text.length - end > MAX_OUTCOME_LENGTH) return JSON.parse(text);
   const id = text.slice(ID.length, end);
@@ -270,12 +269,12 @@ function parseDecision(text) {
     if (outcomes.size >= MAX_OUTCOMES) outcomes.clear();
     outcomes.set(rest, outcome);
   }
-  // Copies, which the caller may change.
+  // The copies may be changed by the caller.
   const results = outcome.results.map((result) => ({ ...result }));
   return { id: id.includes("\\") ? JSON.parse(`"${id}"`) : id, allow: outcome.allow, results };
 }
 
-/** Writes a text up to its first character that is not ASCII, and returns how many were written. */
+/** Writes a text up to its first character that is not ASCII, and returns the number of characters written. */
 function writeAscii(text, bytes, at) {
   let written = 0;
   for (; written < text.length; written += 1) {

@@ -1,11 +1,11 @@
-// The errors of this package, with every code that they can have.
+// The errors of this package, with all their codes.
 
-/** What kind of error it is. */
+/** The kind of error. */
 export type ErrorCode = LocalErrorCode | ProblemCode | WebhookErrorCode;
 
-/** Errors that do not come from a host. What is invalid or does not exist has the host's code here too. */
+/** Errors that do not come from a host. Invalid or missing things have the host's codes here too. */
 export type LocalErrorCode =
-  /** Call `await init()` first; of a client of rates, wait for `ready()`. */
+  /** Call `await init()` first; for a client of rates, wait for `ready()`. */
   | "not_ready"
   /** Load the module of this package. */
   | "wrong_module"
@@ -13,18 +13,18 @@ export type LocalErrorCode =
   | "trap"
   /** Send a smaller request. */
   | "too_large"
-  /** Do not use it after it was freed or closed. */
+  /** Do not use it after you have freed or closed it. */
   | "freed"
   | "closed"
-  /** Correct the address: what answers there is no host of Tillgate, or no token service. */
+  /** Correct the address: the server there is neither a Tillgate host nor a token service. */
   | "wrong_host"
-  /** Try again later: the host cannot be reached, or something in front of it has answered 429 or 5xx. */
+  /** Try again later: the host cannot be reached, or something in front of it answered 429 or 5xx. */
   | "unavailable"
-  /** Something in front of the host has refused the request. */
+  /** Something in front of the host refused the request. */
   | "refused"
   | "unknown_handle";
 
-/** The codes of a host's problem documents. Its `/openapi.json` says what each means. A later version of the host may have more. */
+/** The problem codes of a host. Its `/openapi.json` explains each. A later version of the host may have more. */
 export type ProblemCode =
   | "invalid"
   | "unknown_member"
@@ -86,13 +86,13 @@ export type ProblemCode =
 /** The error that this package throws. */
 export class TillgateError extends Error {
   readonly code: ErrorCode;
-  /** Where the first fault is, as a JSON path. */
+  /** The JSON path of the first fault. */
   readonly path: string;
-  /** Every fault. `message` of the error itself names them all, each with its path. */
+  /** Every fault. The error's `message` names them all, each with its path. */
   readonly faults: readonly { readonly path: string; readonly message: string }[];
   /** The HTTP status with which the host answers the same request, if there is one. */
   readonly status?: number;
-  /** Whether the same may succeed later: the host cannot be reached, has no room or no store now, or asks to wait. */
+  /** True if a retry may succeed later: the host cannot be reached, has no room or no store now, or asks to wait. */
   readonly isTemporary: boolean;
   /** For errors from the host: the id of the request in the host's log. */
   readonly correlationId?: string;
@@ -100,9 +100,9 @@ export class TillgateError extends Error {
   readonly engine?: string;
   /** For errors from the host: how long it asks to wait. */
   readonly retryAfterMs?: number;
-  /** For `rate_deviates`: the rates that would move by more than they may, unless a change says `acceptDeviation=true`. */
+  /** For `rate_deviates`: the rates that would move by more than they may, unless the change has `acceptDeviation=true`. */
   readonly deviations?: readonly RateDeviation[];
-  /** For errors from the host: whether it answered from memory that may be old. */
+  /** For errors from the host: true if it answered from memory that may be old. */
   readonly isStale?: true;
   constructor(error: {
     code: ErrorCode;
@@ -114,21 +114,21 @@ export class TillgateError extends Error {
   });
 }
 
-/** A rate that a change would move by more than it may. Numbers are those of JSON: for display, not for computing. */
+/** A rate that a change would move by more than it may. These are JSON numbers: for display, not for computing. */
 export interface RateDeviation {
   readonly exchangeRateType: string;
   readonly currencyIdFrom: string;
   readonly currencyIdTo: string;
-  /** What the business unit uses now, and what it would use. */
+  /** The rate that the business unit uses now; `new` is the one that it would use. */
   readonly old: number;
   readonly new: number;
-  /** By how many percent that is more; negative if it is less. */
+  /** The change in percent; negative if the new rate is lower. */
   readonly percent: number;
-  /** What it looks like: 1 ÷ the old rate, or the old rate with its decimal point in another place. */
+  /** The likely mistake: 1 ÷ the old rate, or the old rate with its decimal point in another place. */
   readonly hint?: "INVERTED" | "DECIMAL_POINT";
 }
 
-/** Of `tillgate/webhook`: why a delivery is not accepted. */
+/** Errors of `tillgate/webhook`: why a delivery is not accepted. */
 export type WebhookErrorCode =
   // The request, 400 and 413
   | "duplicate_header"
@@ -169,5 +169,5 @@ export type WebhookErrorCode =
   | "body_signature_mismatch"
   | "body_signature_too_old"
   | "body_signature_too_new"
-  /** It cannot be verified now, 503. */
+  /** The delivery cannot be verified now, 503. */
   | "certificates_unavailable";

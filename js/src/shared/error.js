@@ -1,9 +1,9 @@
 /**
- * The error that this package throws. `code` says what kind it is: one of this package's codes, or the problem code of the
- * host's answer. `faults` lists what is wrong, each with its `path` and what it is; `path` is that of the first, and `message`
- * says all of them. `status` is the HTTP status with which the host answers the same request. An error from the host also has
- * its `correlationId`, the `engine` that decided, `retryAfterMs` if the host asks to wait, `deviations` if rates would move by
- * more than they may, and `isStale` if it comes from a memory that may be old. `value`, if it is given, is what the fault is
+ * The error that this package throws. `code` is one of this package's codes, or the problem code of the host's answer.
+ * `faults` lists what is wrong, each with its `path` and a `message`; `path` is that of the first, and `message` names them
+ * all. `status` is the HTTP status with which the host answers the same request. An error from the host also has its
+ * `correlationId`, the `engine` that decided, `retryAfterMs` if the host asks to wait, `deviations` if rates would move by
+ * more than they may, and `isStale` if the host answered from memory that may be old. `value`, if given, is what the fault is
  * about; `message` ends with it.
  */
 export class TillgateError extends Error {
@@ -17,13 +17,13 @@ export class TillgateError extends Error {
     this.status = status ?? STATUS[code];
   }
 
-  /** Whether the same may succeed later: the host cannot be reached, has no room or no store now, or asks to wait. */
+  /** True if a retry may succeed later: the host cannot be reached, has no room or no store now, or asks to wait. */
   get isTemporary() {
     return this.code === "unavailable" || this.status === 429 || this.status >= 500;
   }
 }
 
-/** What the engine says of a fault begins with its verb. */
+/** The engine's messages begin with a verb. */
 const VERB = /^(?:must|has|is|cannot)\b/;
 
 function sentence({ path, message }) {
@@ -35,7 +35,7 @@ Object.defineProperty(TillgateError.prototype, "name", { value: "TillgateError",
 
 const STATUS = { invalid: 400, unknown_member: 400, unauthenticated: 401, condition_not_found: 404, rate_not_found: 404, business_unit_not_found: 404 };
 
-/** That no condition in force has an id: the fault as the engine has it, so that a host and a catalog fail alike. */
+/** No condition in force has this id: the error that the engine gives, so that a host and a catalog fail alike. */
 export function unknownCondition(id) {
   return new TillgateError({ code: "condition_not_found", path: "$.conditionId", message: "matches no enabled condition", value: String(id) });
 }

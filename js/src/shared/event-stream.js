@@ -10,10 +10,10 @@ import { TillgateError } from "./error.js";
 const CURSOR = /^: cursor (.+)$/;
 
 /**
- * The events of a response, as they arrive: `{ id, event, data }`. `id` is the last one of the stream, also if this
- * event has none, and `event` is "message" unless it is named. A comment, such as a heartbeat, and an event that only has
- * an id have no `data`: there was nothing more to send. A host of this project may say an id in a comment, since some
- * readers take an event that only has one for a message.
+ * The events of a response, as they arrive: `{ id, event, data }`. `id` is the last one of the stream, even if this event has
+ * none, and `event` is "message" unless it is named. A comment, such as a heartbeat, and an event with only an id have no
+ * `data`: there was nothing more to send. A host of this project may send an id in a comment, because some readers take an
+ * event with only an id for a message.
  */
 export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
   const reader = response.body.getReader();
@@ -26,7 +26,7 @@ export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
       const { done, value } = await withTimeout(read(reader), silenceMs);
       if (done) return;
       rest += decoder.decode(value, { stream: true });
-      // A line ends with CR, LF or both; a CR at the end may be the first half of both.
+      // A line ends with CR, LF or both; a CR at the end may be the first half of CR LF.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop();
       for (const line of lines) {
@@ -50,7 +50,7 @@ export async function* events(response, { silenceMs = SILENCE_MS } = {}) {
   }
 }
 
-/** What is read next. A runtime says in words of its own that the connection has ended. */
+/** Reads the next chunk. Runtimes word the end of a connection differently. */
 async function read(reader) {
   try {
     return await reader.read();
@@ -59,7 +59,6 @@ async function read(reader) {
   }
 }
 
-/** Adds a line of an event to its fields. */
 function addField(fields, line) {
   const [, name, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line);
   fields.isEmpty = false;

@@ -1,6 +1,6 @@
 /**
- * Follows a stream of the host until it is closed: reconnects with backoff, pauses and resumes, and knows its state.
- * What the stream carries is left to the client that extends it.
+ * Follows a stream of the host until it is closed: reconnects with backoff, pauses and resumes, and knows its state. The
+ * client that extends it handles what the stream carries.
  *
  * States: STARTING until there is something to use, READY while it is up to date, STALE while changes are not received,
  * CLOSED.
@@ -22,7 +22,7 @@ export class Follower extends EventTarget {
   #isRefusal;
   #restore;
   #failures = 0;
-  /** What the last connection has failed with. */
+  /** The error of the last connection. */
   #failure;
   #ready = Promise.withResolvers?.() ?? deferred();
   #wake = () => {};
@@ -30,10 +30,10 @@ export class Follower extends EventTarget {
   #resumed;
 
   /**
-   * `listen` receives changes until the connection ends, and calls `upToDate()` when all earlier changes are received.
-   * It is called for the first time after the constructor of the client has returned. `state` is STALE if there is
-   * something to use from the start; `restore`, which is called once, beside the first connection, returns whether there is
-   * now. An error that is a refusal rejects `ready()`.
+   * `listen` receives changes until the connection ends, and calls `upToDate()` once all earlier changes are received. It is
+   * first called after the client's constructor has returned. `state` is STALE if there is something to use from the start;
+   * `restore`, called once, beside the first connection, returns true if there is now. An error that is a refusal rejects
+   * `ready()`.
    */
   constructor({ url, token, fetch, state = "STARTING", isRefusal = isRefused, listen, restore = async () => false }) {
     super();
@@ -57,8 +57,8 @@ export class Follower extends EventTarget {
   }
 
   /**
-   * Resolves when there is something to use; rejects when the host refuses it or the client is closed first, with `timeoutMs`
-   * also after that time, and with the reason of a `signal` when it aborts. The client goes on all the same.
+   * Resolves when there is something to use. Rejects if the host refuses it or the client is closed first, after `timeoutMs`,
+   * and with the reason of a `signal` that aborts. The client goes on in any case.
    */
   ready(options) {
     return options === undefined ? this.#ready.promise : this.#readyWithin(options);
@@ -128,12 +128,12 @@ export class Follower extends EventTarget {
   async #connect() {
     this.#connection = new AbortController();
     const { signal } = this.#connection;
-    // Until it is of use: a connection that only ends is a failure too.
+    // A failure until it is of use: a connection that merely ends counts too.
     this.#failures += 1;
     await init();
     signal.throwIfAborted();
     this.#begin();
-    // What there was from the start can only be used with the module.
+    // Data that was there from the start needs the module to be used.
     if (this.#state === "STALE") this.#ready.resolve();
     const upToDate = () => {
       if (signal.aborted) return;
@@ -144,7 +144,7 @@ export class Follower extends EventTarget {
     await this.#listen({ signal, upToDate });
   }
 
-  /** Restores what there is to use, the first time that this is called. */
+  /** Restores what there is to use, on the first call only. */
   async #begin() {
     const restore = this.#restore;
     this.#restore = async () => false;
@@ -163,7 +163,7 @@ export class Follower extends EventTarget {
     emit(this, "state", { state });
   }
 
-  /** Backs off exponentially with jitter, but no less than the host asks for. */
+  /** Backs off exponentially with jitter, but at least as long as the host asks. */
   #backOff(atLeastMs = 0) {
     const longest = Math.min(LAST_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#failures);
     return new Promise((resolve) => {
@@ -179,10 +179,10 @@ export class Follower extends EventTarget {
 /** Dispatches an event with these members. */
 export const emit = (target, type, members) => target.dispatchEvent(Object.assign(new Event(type), members));
 
-/** What the host has sent cannot be followed. */
+/** The error for data of the host that the client cannot follow. */
 const unusable = (cause) => new TillgateError({ code: "unavailable", message: `what the host has sent cannot be used: ${cause.message}`, cause });
 
-/** Whether nothing will be received until the caller's permissions or the address change. */
+/** True if nothing will be received until the caller's permissions or the address change. */
 export const isRefused = ({ code, status }) => status === 403 || code === "unauthenticated" || code === "wrong_host";
 
 export const closed = () => new TillgateError({ code: "closed", message: "this client is closed" });

@@ -28,7 +28,7 @@ export interface HostDecision<D> {
 /** Sends requests to the host. */
 export class Host {
   constructor(options: HostOptions);
-  /** Sends a request; returns the response if it is successful or a 304. @throws {TillgateError} otherwise. */
+  /** Sends a request; returns the response if it is a success or a 304. @throws {TillgateError} otherwise. */
   request(
     path: string,
     options?: { method?: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal },

@@ -1,5 +1,5 @@
 /**
- * Requests to the host: with a token, answers as values, problem documents as `TillgateError`. Knows paths and
+ * Requests to the host: adds a token, returns answers as values, throws problem documents as `TillgateError`. Knows paths and
  * statuses, but no catalog.
  */
 
@@ -22,8 +22,7 @@ export class Host {
   }
 
   /**
-   * Sends a request and returns the response if it is successful or a 304. If the token is refused, a new one is tried
-   * once.
+   * Sends a request and returns the response if it is a success or a 304. If the token is refused, tries once with a new one.
    */
   async request(path, { method = "GET", headers = {}, body, signal } = {}) {
     const send = async (options) => {
@@ -47,8 +46,8 @@ export class Host {
   }
 
   /**
-   * The host's decision by a condition, and the SHA-256 of the module that made it. With `explain: true`, here and below,
-   * each result says what was compared; with `lenient: true` members that are not known are ignored.
+   * Returns the host's decision by a condition, and the SHA-256 of the module that made it. With `explain: true`, here and
+   * below, each result says what was compared; with `lenient: true` unknown members are ignored.
    */
   async evaluateCondition(conditionId, request, options) {
     requireConditionId(conditionId);
@@ -62,17 +61,17 @@ export class Host {
     }
   }
 
-  /** The host's decision by a project's restrictions. */
+  /** Returns the host's decision by a project's restrictions. */
   async evaluateProjectRestrictions(request, options) {
     return this.#evaluate("/api/v1/project-restrictions/evaluate", request, options);
   }
 
-  /** The host's decision about a basket. */
+  /** Returns the host's decision about a basket. */
   async evaluateBasket(request, options) {
     return this.#evaluate("/api/v1/evaluations", request, options);
   }
 
-  /** A token. What a source throws that is not of this package is the cause of an error. */
+  /** Returns a token. An error of the source that is not this package's becomes the cause of one that is. */
   async #getToken(options) {
     try {
       return await this.#token(options);
@@ -91,7 +90,6 @@ export class Host {
   }
 }
 
-/** The text of an answer. */
 export async function readText(response) {
   try {
     return await response.text();
@@ -101,7 +99,6 @@ export async function readText(response) {
   }
 }
 
-/** The value of an answer. */
 export async function readJson(response) {
   const text = await readText(response);
   try {
@@ -111,23 +108,23 @@ export async function readJson(response) {
   }
 }
 
-/** Throws an error if a response has no events, because something else than a host has answered. */
+/** Throws an error if a response has no events, because something other than a host answered. */
 export function requireStream({ headers, url }) {
   const type = headers.get("Content-Type") ?? "text/event-stream";
   if (!type.startsWith("text/event-stream")) throw wrongHost(url, `${type} instead of events`);
 }
 
-/** That what answers is no host: the address is another one's, or that of something in front of the host. */
+/** The error for an answer that no host sends: the address is wrong, or something in front of the host answered. */
 export const wrongHost = (url, answer, more) =>
   new TillgateError({ code: "wrong_host", message: `${url} is not the address of a Tillgate host: it has sent ${answer}`, ...more });
 
-/** The code of an answer that is no problem document: something in front of the host has sent it. */
+/** The code of an answer without a problem document, which something in front of the host has sent. */
 function codeOf(status) {
   if (status === 401) return "unauthenticated";
   return status === 429 || status >= 500 ? "unavailable" : "refused";
 }
 
-/** The error of a response. A 400 lists its faults as sentences, each of which begins with its path. */
+/** The error of a response. A 400 lists its faults as sentences that begin with the path. */
 async function errorOf(response, url) {
   const { status } = response;
   const body = (await response.json().catch(() => undefined)) ?? {};

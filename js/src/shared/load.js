@@ -1,4 +1,4 @@
-/** Loads the module: from a source that the caller gives or, where it is not ready on import, from what is set. */
+/** Loads the module: from the caller's source or, where it is not ready on import, from the default one. */
 
 import { isReady, start } from "./engine.js";
 import { TillgateError } from "./error.js";
@@ -8,7 +8,7 @@ let findDefault = () => {
   throw new TillgateError({ code: "not_ready", message: "`init` needs the module here: its URL, its bytes or what is compiled of them" });
 };
 
-/** Sets what `init` loads when it is given nothing. */
+/** Sets the default source of `init`. */
 export function loadFrom(find) {
   findDefault = find;
 }

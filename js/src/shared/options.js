@@ -1,11 +1,14 @@
 /**
- * Reads the options of what sends requests. Whatever is wrong with them is an error where they are given, not of a later
- * request; so is a name that is not an option.
+ * Reads the options of what sends requests. Anything wrong, including an unknown name, is an error where the options are given
+ * and not in a later request.
  */
 
 import { Faults, isObject, isText } from "./faults.js";
 
-/** The options of a client of the host, if nothing is wrong with them; `names` are its own, at which `check(options, faults)` looks. */
+/**
+ * Returns the options of a client of the host if they are right; `names` are the client's own, checked by
+ * `check(options, faults)`.
+ */
 export function readOptions(options, names = [], check = () => {}) {
   return checked(options, ["url", "token", "fetch", ...names], (given, faults) => {
     checkUrl("url", given.url, faults);
@@ -16,7 +19,7 @@ export function readOptions(options, names = [], check = () => {}) {
   });
 }
 
-/** The options of a token source for a client's credentials, if nothing is wrong with them. */
+/** Returns the options of a token source for a client's credentials if they are right. */
 export function readCredentials(options) {
   const texts = ["clientId", "clientSecret", "audience"];
   return checked(options, ["tokenUrl", "fetch", ...texts], (given, faults) => {
@@ -27,7 +30,7 @@ export function readCredentials(options) {
   });
 }
 
-/** The options of waiting for a client, if nothing is wrong with them. */
+/** Returns the options for waiting for a client if they are right. */
 export function readWaiting(options) {
   return checked(options, ["signal", "timeoutMs"], ({ signal, timeoutMs = 0 }, faults) => {
     if (signal !== undefined && typeof signal?.addEventListener !== "function") faults.add("$.signal", "must be an AbortSignal");
@@ -35,7 +38,7 @@ export function readWaiting(options) {
   });
 }
 
-/** The options of a decision, `{ explain, lenient }` and those of `names`, if nothing is wrong with them. */
+/** Returns the options of a decision, `{ explain, lenient }` and those in `names`, if they are right. */
 export function readDecisionOptions(options, names = []) {
   return options === undefined ? {} : checked(options, ["explain", "lenient", ...names]);
 }

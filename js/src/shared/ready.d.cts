@@ -1,6 +1,6 @@
 // Waiting for the clients that follow the host.
 
-/** For how long is waited. The client itself goes on. */
+/** How long to wait. The client itself goes on. */
 export interface ReadyOptions {
   signal?: AbortSignal | undefined;
   /** Without it there is no limit. */

@@ -1,9 +1,9 @@
 // Token sources.
 
-/** Returns a token; with `fresh`, a new one, because the last one was refused. */
+/** Returns a token. With `fresh` it returns a new one, because the last one was refused. */
 export type TokenSource = (options?: { fresh?: boolean }) => string | Promise<string>;
 
-/** A token source that exchanges the credentials of a client when a token is needed. */
+/** Returns a token source that exchanges a client's credentials when a token is needed. */
 export function clientCredentials(options: {
   tokenUrl: string | URL;
   clientId: string;

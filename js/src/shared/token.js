@@ -1,6 +1,6 @@
 /**
- * Token sources: functions that return a token. `{ fresh: true }` asks for a new token, because the last one was
- * refused. Tokens are kept in memory only.
+ * Token sources: functions that return a token. `{ fresh: true }` asks for a new one, because the last was refused. Tokens are
+ * kept in memory only.
  */
 
 import { withTimeout } from "./deadline.js";
@@ -11,15 +11,15 @@ import { readCredentials } from "./options.js";
 const MARGIN_MS = 60_000;
 
 /**
- * Options of `fetch` that keep browsers from prompting for a password when a secret is refused. Other runtimes do not, and
+ * Options of `fetch` that keep browsers from asking for a password when a secret is refused. Other runtimes never ask, and
  * some reject the option.
  */
 export const fetchOptions = () => ("credentials" in (globalThis.Request?.prototype ?? {}) ? { credentials: "omit" } : {});
 
-/** Of a token service. */
+/** The codes for statuses of a token service. */
 const CODES = { 400: "unauthenticated", 401: "unauthenticated", 404: "wrong_host", 405: "wrong_host" };
 
-/** A token source that exchanges the credentials of a client at the token endpoint when a token is needed. */
+/** Returns a token source that exchanges a client's credentials at the token endpoint when a token is needed. */
 export function clientCredentials(options) {
   const { tokenUrl, clientId, clientSecret, audience, fetch = globalThis.fetch.bind(globalThis) } = readCredentials(options);
   const basic = btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`);
@@ -61,8 +61,8 @@ export function clientCredentials(options) {
   };
 }
 
-/** How long a response asks to wait; undefined when it does not. */
+/** How long a response asks to wait; undefined if it does not. */
 export const retryAfterMs = (headers) => Number(headers.get("Retry-After")) * 1000 || undefined;
 
-/** A token source for a token; a token source is returned as it is. */
+/** Returns a token source for a token; a token source is returned as is. */
 export const toSource = (token) => (typeof token === "function" ? token : async () => token);

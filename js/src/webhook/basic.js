@@ -1,6 +1,6 @@
 /**
- * The scheme Basic: compares a username and a password with those that the webhook was created with. Several can be
- * valid at once, so that a password can be changed without losing a delivery.
+ * The scheme Basic: compares a username and a password with those that the webhook was created with. Several can be valid at
+ * once, so that changing a password loses no delivery.
  */
 
 import { fromBase64 } from "../shared/base64.js";
@@ -23,13 +23,13 @@ export class BasicScheme {
     if (given === undefined) throw new WebhookError({ code: "malformed_credentials" });
     this.#digests ??= Promise.all(this.#credentials.map(digestOf));
     const [actual, expected] = await Promise.all([digest(given), this.#digests]);
-    // All are compared, and each to its end, so that the time does not tell how much of a guess was right.
+    // All are compared, each to its end, so that the time does not reveal how much of a guess was right.
     const matching = expected.filter((one) => isEqual(one, actual));
     if (matching.length === 0) throw new WebhookError({ code: "wrong_credentials" });
   }
 }
 
-/** Digests have one length, whatever the length of what was sent. */
+/** Digests have the same length, whatever was sent. */
 const digest = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
 const digestOf = ({ username, password }) => digest(new TextEncoder().encode(`${username}:${password}`));

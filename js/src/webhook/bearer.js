@@ -1,6 +1,6 @@
 /**
- * The scheme Bearer: a token of the sender's identity provider, checked in the order of `given.md`, 5.2. The algorithm
- * is RS256, whatever the token says, and the key comes from the published certificates only. An accepted token is
+ * The scheme Bearer: a token of the sender's identity provider, checked in the order of `given.md`, 5.2. The algorithm is
+ * always RS256, whatever the token says, and the key always comes from the published certificates. An accepted token is
  * remembered until it expires, for at most an hour.
  */
 
@@ -13,10 +13,10 @@ const MIN_BITS = 2048;
 const MAX_TOKEN_LENGTH = 8192;
 const TOKEN = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
-/** What a token's header must not have: keys that the token brings itself, and extensions. */
+/** Forbidden in a token's header: keys that the token brings itself, and extensions. */
 const FORBIDDEN = ["crit", "b64", "jwk", "jku", "x5c", "x5u"];
 
-/** A sender has one token for each address and uses it for almost an hour. */
+/** A sender has one token per address and uses it for almost an hour. */
 const MAX_REMEMBERED = 256;
 const MAX_REMEMBERED_MS = 3_600_000;
 
@@ -29,7 +29,7 @@ export class BearerScheme {
   #expected;
   #toleranceMs;
   #now;
-  /** Until when each accepted token is accepted again; the one that was used last is the last. */
+  /** The end of each accepted token's validity; the last one used is last. */
   #remembered = new Map();
   /** The keys of certificates, imported once. */
   #keys = new WeakMap();
@@ -60,7 +60,7 @@ export class BearerScheme {
     if (until === undefined) return false;
     this.#remembered.delete(token);
     const now = this.#now();
-    // A longer time than a token is remembered for means that the clock was set back.
+    // More time left than tokens are remembered for means that the clock was set back.
     if (now >= until || until - now > MAX_REMEMBERED_MS) return false;
     this.#remembered.set(token, until);
     return true;
@@ -87,7 +87,7 @@ export class BearerScheme {
   }
 }
 
-/** The token of the header, if it has the form of one. */
+/** Returns the header's token, if it has the form of one. */
 function readToken(authorization) {
   if (authorization === undefined) reject("missing_token");
   const [, token] = /^Bearer (.*)$/is.exec(authorization) ?? reject("wrong_scheme");
@@ -96,7 +96,7 @@ function readToken(authorization) {
   return token;
 }
 
-/** The id of the certificate that a token is to be verified with. Before that, nothing may depend on the algorithm. */
+/** Returns the id of the certificate that verifies a token. Until then, nothing may depend on the algorithm. */
 function readKid(token) {
   let header;
   try {
@@ -128,7 +128,7 @@ function readClaims(payload) {
   return claims;
 }
 
-/** Each claim must be exactly what is expected; an `aud` with several audiences is for other receivers too. */
+/** Each claim must be exactly the expected one; an `aud` with several audiences is for other receivers too. */
 function checkClaims({ aud, email, email_verified, iss }, expected) {
   if (aud !== expected.audience) reject("wrong_audience");
   if (email !== expected.email) reject("wrong_email");
@@ -136,7 +136,7 @@ function checkClaims({ aud, email, email_verified, iss }, expected) {
   if (iss !== expected.issuer) reject("wrong_issuer");
 }
 
-/** The sender renews a token well before it expires, so only its beginning needs a tolerance. */
+/** The sender renews a token well before it expires, so only its start needs a tolerance. */
 function checkTimes({ exp, nbf, iat }, now, toleranceMs) {
   if (!Number.isFinite(exp)) reject("missing_expiry");
   if (now >= exp * 1000) reject("expired");

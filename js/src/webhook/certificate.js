@@ -1,7 +1,7 @@
 /**
- * Reads an X.509 certificate as far as a receiver needs it: its RSA key, how long that is, and from when to when it is valid.
- * Certificates come from an address that is trusted, so their own signatures are not checked. This works in every
- * runtime; Node's `X509Certificate` is not in browsers and workers.
+ * Reads the parts of an X.509 certificate that a receiver needs: its RSA key, that key's length, and when it is valid.
+ * Certificates come from a trusted address, so their own signatures are not checked. This works in every runtime; Node's
+ * `X509Certificate` does not exist in browsers and workers.
  */
 
 import { fromBase64 } from "../shared/base64.js";
@@ -20,8 +20,8 @@ const VERSION = 0xa0;
 const RSA = "2a864886f70d010101";
 
 /**
- * `{ pem, notBefore, notAfter, publicKey, bits }`, times in milliseconds since 1970, the key as SubjectPublicKeyInfo;
- * undefined if it is not one with an RSA key.
+ * Returns `{ pem, notBefore, notAfter, publicKey, bits }`, times in milliseconds since 1970, the key as SubjectPublicKeyInfo;
+ * undefined if it is not a certificate with an RSA key.
  */
 export function parseCertificate(text) {
   try {
@@ -55,7 +55,7 @@ function rsaBits(key) {
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Elements of DER, one after another. Whatever is not as expected is an error. */
+/** Reads DER elements, one after another. Anything unexpected is an error. */
 class Der {
   #bytes;
   #at = 0;
@@ -69,7 +69,7 @@ class Der {
     return this.#bytes[this.#at];
   }
 
-  /** The content of the next element, which must have this tag. */
+  /** Returns the content of the next element, which must have this tag. */
   read(tag) {
     if (this.tag !== tag) throw new Error("another element was expected");
     this.#at += 1;
@@ -81,19 +81,19 @@ class Der {
     return content;
   }
 
-  /** The next element with its tag and its length. */
+  /** Returns the next element with its tag and its length. */
   whole(tag) {
     const begin = this.#at;
     this.read(tag);
     return this.#bytes.subarray(begin, this.#at);
   }
 
-  /** The elements in the next element. */
+  /** Enters the next element and returns its elements. */
   enter(tag) {
     return new Der(this.read(tag));
   }
 
-  /** A time: two digits of the year until 2049, four from 2050 on. */
+  /** Reads a time: with a two-digit year until 2049, with four digits from 2050 on. */
   time() {
     const isShort = this.tag === UTC_TIME;
     const text = String.fromCharCode(...this.read(isShort ? UTC_TIME : GENERALIZED_TIME));

@@ -1,7 +1,7 @@
 /**
- * The certificates that an identity provider publishes as `{ kid: PEM }`, fetched when they are needed and kept. Known
- * certificates go on being used while the address cannot be reached, and tokens that name unknown ones cannot cause more
- * than one fetch in 30 seconds, whether it succeeds or fails.
+ * The certificates that an identity provider publishes as `{ kid: PEM }`, fetched when needed and kept. Known ones stay in use
+ * while the address cannot be reached, and tokens that name unknown ones cause at most one fetch in 30 seconds, whether it
+ * succeeds or fails.
  */
 
 import { withTimeout } from "../shared/deadline.js";
@@ -15,10 +15,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 256 * 1024;
 
-/** The time between two attempts. */
+/** The minimum time between two fetches. */
 const PAUSE_MS = 30_000;
 
-/** How long certificates are up to date: their `max-age` between these two, or an hour if there is none. */
+/** The time for which certificates are up to date: their `max-age` within these bounds, or an hour if there is none. */
 const MIN_AGE_MS = 5 * MINUTE_MS;
 const MAX_AGE_MS = 24 * HOUR_MS;
 const DEFAULT_AGE_MS = HOUR_MS;
@@ -29,7 +29,6 @@ const EARLY = 0.8;
 /** How much longer they are used while the address cannot be reached. */
 const STALE_MS = 24 * HOUR_MS;
 
-/** Certificates that the receiver was given. */
 export class FixedCertificates {
   #held;
 
@@ -44,7 +43,6 @@ export class FixedCertificates {
   }
 }
 
-/** Certificates at an address. */
 export class PublishedCertificates {
   #url;
   #fetch;
@@ -62,7 +60,7 @@ export class PublishedCertificates {
     this.#now = now;
   }
 
-  /** The certificate with this id; an error says whether there is none, or whether that is not known now. */
+  /** Returns the certificate with this id; the error says if there is none, or if that is unknown now. */
   async get(kid) {
     const known = this.#known(kid);
     const isFresh = this.#isWithin(this.#maxAgeMs);
@@ -84,13 +82,13 @@ export class PublishedCertificates {
     return this.#isWithin(this.#maxAgeMs + STALE_MS) ? this.#held.get(kid) : undefined;
   }
 
-  /** Whether the certificates are younger than that. Those from the future are not: the clock was set back. */
+  /** True if the certificates are younger. Those from the future are not: the clock was set back. */
   #isWithin(ageMs) {
     const age = this.#now() - this.#fetchedAt;
     return age >= 0 && age < ageMs;
   }
 
-  /** The fetch that is under way, started if it is time for one. It never rejects. */
+  /** Returns the fetch under way, and starts one if it is time. It never rejects. */
   #refresh() {
     const pause = this.#now() - this.#attemptedAt;
     const isPausing = pause >= 0 && pause < PAUSE_MS;
@@ -119,7 +117,7 @@ export class PublishedCertificates {
   }
 }
 
-/** The certificates that can be read, by their ids. One that cannot be read does not affect the others. */
+/** Returns the readable certificates, by id. An unreadable one does not affect the others. */
 function readCertificates(published) {
   const read = Object.entries(published).map(([kid, text]) => [kid, parseCertificate(text)]);
   return new Map(read.filter(([, certificate]) => certificate !== undefined));
@@ -148,7 +146,7 @@ async function readText(body) {
   }
 }
 
-/** How long the certificates are up to date; what caches on the way have used of that is over. */
+/** Returns how long the certificates are up to date, less the time that caches on the way have used. */
 function readMaxAgeMs(headers) {
   const [, maxAge] = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(headers.get("Cache-Control") ?? "") ?? [];
   if (maxAge === undefined) return DEFAULT_AGE_MS;

@@ -1,7 +1,7 @@
 /**
- * Why a delivery is not accepted. `status` is what to answer: 401 and 400 reject it, 503 asks the sender to try again
- * because it cannot be verified now. Messages are fixed texts: they never contain a token, a claim or a secret, so
- * errors may be logged.
+ * The reason why a delivery is not accepted. `status` is the status to answer with: 401, 400 and 413 reject it, 503 asks the
+ * sender to try again because it cannot be verified now. Messages are fixed texts: they never contain a token, a claim or a
+ * secret, so errors may be logged.
  */
 
 import { TillgateError } from "../shared/error.js";

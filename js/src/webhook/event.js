@@ -1,6 +1,6 @@
 /**
  * The event in the body of a delivery (`given.md`, 2.8). The text of `data` is what was signed, so it must be in the body
- * exactly once and as plain base64: then every parser reads the same.
+ * exactly once and as plain base64: then every parser reads the same data.
  */
 
 import { fromBase64 } from "../shared/base64.js";
@@ -10,13 +10,13 @@ import { WebhookError } from "./error.js";
 const MAX_ID_LENGTH = 256;
 const JSON_TYPE = /^(?:application\/json|[^;\s]+\+json)\s*(?:;|$)/i;
 
-/** Strings, brackets, and whatever else is between white space, commas and colons of a JSON text. */
+/** The strings and brackets of a JSON text, and all else between white space, commas and colons. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]|[^\s"{}[\],:]+/gs;
 
-/** Of bytes that are UTF-8, with the byte order mark that they may begin with. */
+/** Decodes UTF-8 and keeps a byte order mark. */
 const textOf = (bytes) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 
-/** The bytes of a body as it was received. */
+/** Returns the bytes of a body as received. */
 export function toBytes(body) {
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
@@ -25,7 +25,7 @@ export function toBytes(body) {
   throw new TillgateError({ code: "invalid", path: "$.body", message });
 }
 
-/** The text of a body and its members. */
+/** Returns the text of a body and its members. */
 export function readEnvelope(bytes) {
   let text;
   let envelope;
@@ -53,7 +53,7 @@ function isEnvelope(value) {
 
 const isId = (id) => typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && !/\p{Surrogate}/u.test(id);
 
-/** Whether no member is in the text twice, and `data` is in it without escapes. The text is that of a JSON object. */
+/** True if no member occurs twice in the text and `data` has no escapes. The text is that of a JSON object. */
 function isWrittenOnce(text, data) {
   const names = new Set();
   let depth = 0;
@@ -74,7 +74,7 @@ function isWrittenOnce(text, data) {
   return true;
 }
 
-/** An event. `id` is the same whenever it is delivered again; use it to handle each event once. */
+/** An event. `id` stays the same when it is delivered again; use it to handle each event once. */
 export class WebhookEvent {
   #envelope;
   #bytes;
@@ -91,7 +91,6 @@ export class WebhookEvent {
     this.specversion = envelope.specversion;
   }
 
-  /** The data as bytes. */
   get bytes() {
     return (this.#bytes ??= fromBase64(this.#envelope.data));
   }
@@ -101,7 +100,7 @@ export class WebhookEvent {
     return (this.#data ??= { value: this.#read() }).value;
   }
 
-  /** The envelope as it was received. */
+  /** The envelope as received. */
   toJSON() {
     return this.#envelope;
   }

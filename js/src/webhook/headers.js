@@ -1,12 +1,12 @@
 /**
- * The headers that decide about a delivery, in any of the forms in which runtimes hand them over. A header that is there
- * twice is refused: the receiver and what is in front of it might each read another one.
+ * The headers that decide about a delivery, in any form that a runtime hands over. A header that occurs twice is refused: the
+ * receiver and a proxy in front of it might each read a different one.
  */
 
 import { TillgateError } from "../shared/error.js";
 import { WebhookError } from "./error.js";
 
-/** The values of the headers with these lower-case names, as a Map; one that is absent is not in it. */
+/** Returns a Map of the headers with these lower-case names, without the absent ones. */
 export function readHeaders(headers, names) {
   const values = new Map();
   for (const [name, value] of pairs(headers)) {
@@ -18,7 +18,7 @@ export function readHeaders(headers, names) {
   return values;
 }
 
-/** Names and values: of a Headers or a Map, of Node's `rawHeaders`, of pairs, or of an object. */
+/** Yields names and values: of a Headers or a Map, of Node's `rawHeaders`, of pairs, or of an object. */
 function* pairs(headers) {
   if (headers === null || typeof headers !== "object") {
     const message = "must be a Headers, an object of headers, or an array of them";
@@ -30,7 +30,7 @@ function* pairs(headers) {
   else for (let at = 0; at < headers.length; at += 2) yield [headers[at], headers[at + 1]];
 }
 
-/** The one value of a header. None of these headers contains ", ", with which a Headers joins several. */
+/** Returns the one value of a header. None of these contains ", ", which a Headers puts between several. */
 function single(value) {
   const values = Array.isArray(value) ? value : [value];
   if (values.length !== 1 || String(values[0]).includes(", ")) throw new WebhookError({ code: "duplicate_header" });

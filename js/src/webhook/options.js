@@ -1,6 +1,6 @@
 /**
- * Reads the options of a `WebhookVerifier`. Whatever would make it check less than was meant is an error: a missing
- * audience, a name that is not an option, a shared key that is undefined because a setting is missing.
+ * Reads the options of a `WebhookVerifier`. Anything that would make it check less than intended is an error: a missing
+ * audience, an unknown option, a shared key that is undefined because a setting is missing.
  */
 
 import { Faults, isObject, isText } from "../shared/faults.js";
@@ -113,7 +113,7 @@ function checkCredentials(credentials, path, faults) {
   if (!isText(password)) faults.add(`${path}.password`, "must be a string that is not empty");
 }
 
-/** What is to be checked with the shared key; undefined if the webhook has none. */
+/** Returns what to check with the shared key; undefined if the webhook has none. */
 function readSignatures(options, faults) {
   const { sharedKey, signatureHeader = SIGNATURE_HEADER, requireBodySignature = false } = options;
   if (typeof requireBodySignature !== "boolean") faults.add("$.requireBodySignature", "must be true or false");

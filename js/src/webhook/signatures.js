@@ -1,9 +1,9 @@
 /**
- * The signatures of a delivery under the shared key of its webhook (`webhooks.md`, "A delivery"). The module decides, as
- * in the host that has made them, and compares in constant time.
+ * The signatures of a delivery under its webhook's shared key (`webhooks.md`, "A delivery"). The module decides, as in the
+ * host that made them, and compares in constant time.
  *
- * Where a delivery has the headers of Standard Webhooks, they decide: they cover all that the others do, and while a shared
- * key is being replaced they are there under both keys, and the others under the old one.
+ * If a delivery has the headers of Standard Webhooks, they decide: they cover all that the others do, and while a shared key
+ * is being replaced they are signed with both keys, the others only with the old one.
  */
 
 import { TillgateError } from "../shared/error.js";
@@ -27,7 +27,7 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 
 const STANDARD_REASONS = { ...BODY_REASONS, ...REASONS };
 
-/** What is wrong with a shared key; undefined if it can be one. */
+/** Returns what is wrong with a shared key; undefined if it is valid. */
 export function faultOfSharedKey(sharedKey) {
   try {
     signature({ op: "sign", sharedKey, data: "" });
@@ -41,7 +41,7 @@ export function faultOfSharedKey(sharedKey) {
 export class Signatures {
   #options;
 
-  /** `requireBody` is whether the body must be signed. */
+  /** With `requireBody` the body must be signed. */
   constructor({ sharedKeys, header, requireBody, toleranceSeconds, now }) {
     this.#options = { sharedKeys, header, requireBody, toleranceSeconds, now };
   }
@@ -51,7 +51,10 @@ export class Signatures {
     return [this.#options.header, BODY_SIGNATURE_HEADER, ...STANDARD_HEADERS];
   }
 
-  /** Throws unless the body is signed by Standard Webhooks; or else the data, and the body too if it is signed or must be. */
+  /**
+   * Throws unless Standard Webhooks headers sign the body; without them, unless the data is signed, and the body if it is or
+   * must be.
+   */
   verify(headers, { text, envelope }) {
     const { header, requireBody, toleranceSeconds, now } = this.#options;
     const times = { now: Math.floor(now() / 1000), toleranceSeconds };

@@ -5,28 +5,28 @@ import type { WebhookErrorCode } from "../shared/error.cjs";
 
 export type { WebhookErrorCode } from "../shared/error.cjs";
 
-/** A delivery is not to be accepted. The message contains no token, no claim and no secret. */
+/** The delivery is not acceptable. The message contains no token, no claim and no secret. */
 export class WebhookError extends TillgateError {
   readonly code: WebhookErrorCode;
-  /** What to answer: 401, 400 and 413 reject the delivery, 503 asks the sender to try again. */
+  /** The status to answer with: 401, 400 and 413 reject the delivery, 503 asks the sender to try again. */
   readonly status: 400 | 401 | 413 | 503;
   constructor(error: { code: WebhookErrorCode; cause?: unknown; retryAfterMs?: number });
 }
 
-/** What any verifier checks. */
+/** The options of every verifier. */
 export interface WebhookOptions {
-  /** The webhook's shared key; several while it is being changed, at most 4. Leave it out only if the webhook has none. */
+  /** The webhook's shared key; during a change, several, at most 4. Leave it out only if the webhook has none. */
   sharedKey?: string | readonly string[];
-  /** The header that the data's signature is in; `X-Service-Signature` by default. */
+  /** The header with the data's signature; `X-Service-Signature` by default. */
   signatureHeader?: string | undefined;
   /**
-   * Whether the body must be signed, by Standard Webhooks or in `X-Service-Body-Signature`; false by default. If it is, that
-   * is always verified.
+   * True if the body must be signed, by Standard Webhooks or in `X-Service-Body-Signature`; false by default. A signed body is
+   * always verified.
    */
   requireBodySignature?: boolean | undefined;
-  /** How far the sender's clock may be from this one, and how old a signed body may be; 300 by default. */
+  /** The largest difference from the sender's clock and the largest age of a signed body; 300 by default. */
   toleranceSeconds?: number | undefined;
-  /** A larger body is refused; 1 MiB by default. */
+  /** The largest body that is accepted; 1 MiB by default. */
   maxBodyBytes?: number | undefined;
   /** The time in milliseconds since 1970; `Date.now` by default. */
   now?: (() => number) | undefined;
@@ -56,13 +56,13 @@ export interface BasicCredentials {
 /** A webhook with `"authentication": { "type": "BASIC" }`. */
 export type BasicWebhookOptions = WebhookOptions & { scheme: "BASIC" } & (
     | (BasicCredentials & { credentials?: undefined })
-    /** Several, while a password is being changed. */
+    /** Several credentials, while a password is being changed. */
     | { credentials: readonly BasicCredentials[]; username?: undefined; password?: undefined }
   );
 
 /**
  * The headers of a request: a `Headers`, Node's `rawHeaders`, `headersDistinct` or `headers`, or names and values. Node's
- * `headers` cannot tell that an Authorization header was there twice.
+ * `headers` hides that an Authorization header occurred twice.
  */
 export type WebhookHeaders =
   | Headers
@@ -74,9 +74,9 @@ export type WebhookHeaders =
 /** An event that was delivered. */
 export class WebhookEvent<Data = unknown> {
   private constructor();
-  /** The same whenever this event is delivered again. */
+  /** Stays the same when this event is delivered again. */
   readonly id: string;
-  /** When it happened, in UTC with milliseconds. */
+  /** The time at which it happened, in UTC with milliseconds. */
   readonly time: string;
   readonly type: string;
   readonly datacontenttype?: string;
@@ -87,18 +87,18 @@ export class WebhookEvent<Data = unknown> {
   readonly bytes: Uint8Array;
   /** The data: a value if it is JSON, otherwise text. @throws {WebhookError} `malformed_data`. */
   readonly data: Data;
-  /** The envelope as it was received. */
+  /** The envelope as received. */
   toJSON(): { readonly [member: string]: unknown };
 }
 
-/** Verifies the deliveries of a webhook. Make one and keep it: it remembers certificates and tokens. */
+/** Verifies the deliveries of a webhook. Keep one instance: it remembers certificates and tokens. */
 export class WebhookVerifier {
-  /** @throws {TillgateError} `invalid`, when something that must be checked is missing. */
+  /** @throws {TillgateError} `invalid`, if something that must be checked is missing. */
   constructor(options: BearerWebhookOptions | BasicWebhookOptions);
-  /** @throws {WebhookError} when the delivery is not to be accepted. */
+  /** @throws {WebhookError} if the delivery is not acceptable. */
   verify<Data = unknown>(request: {
     headers: WebhookHeaders;
-    /** The body as it was received, before any parser. */
+    /** The body as received, before any parser. */
     body: Uint8Array | ArrayBuffer | string;
   }): Promise<WebhookEvent<Data>>;
 }

@@ -1,7 +1,7 @@
 /**
- * The receiver's side of a webhook: verifies a delivery and returns its event (`webhooks.md`, "Verifying as a
- * receiver"). First the sender, then the body, then the signatures under the shared key. It does not receive the
- * request and does not remember events: `examples/receiver` does.
+ * The receiver's side of a webhook: verifies a delivery and returns its event (`webhooks.md`, "Verifying as a receiver"). It
+ * checks the sender first, then the body, then the signatures under the shared key. It does not receive requests or remember
+ * events: `examples/receiver` does.
  */
 
 import { BasicScheme } from "./basic.js";
@@ -30,10 +30,7 @@ export class WebhookVerifier {
     this.#headers = ["authorization", ...(this.#signatures?.headers ?? [])];
   }
 
-  /**
-   * The event of a delivery. Throws a `WebhookError` if the delivery is not to be accepted; its `status` is what to
-   * answer.
-   */
+  /** Returns the event of a delivery. Throws a `WebhookError` if it is not acceptable; answer with the error's `status`. */
   async verify({ headers, body } = {}) {
     const values = readHeaders(headers, this.#headers);
     const bytes = toBytes(body);

@@ -1,10 +1,10 @@
-// What is true of every answer, whatever was asked (`platform.md`, "HTTP conventions"; RFC 6749, 5.2, at the token endpoint).
+// The rules for every answer, whatever the request (`platform.md`, "HTTP conventions"; RFC 6749, 5.2, at the token endpoint).
 
 import { gunzipSync } from "node:zlib";
 
 import { MAX_ERROR } from "../wire.mjs";
 
-/** The statuses of errors, each with the header that it must have. */
+/** The statuses of errors, with the header that each must have. */
 const ERRORS = {
   400: undefined,
   401: "www-authenticate",
@@ -22,16 +22,16 @@ const ERRORS = {
   503: "retry-after",
 };
 
-/** What HTTP itself refuses, before there is a body to point into. */
+/** Refusals by HTTP itself, before there is a body to point into. */
 const OF_HTTP = ["the path must be percent-encoded UTF-8", "the body did not arrive whole"];
 
 const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope", "temporarily_unavailable"];
 
-/** What is wrong with an answer to a request, as a sentence; nothing when all is well. */
+/** The fault of an answer to a request, as a sentence; nothing if all is well. */
 export function faultOf({ status, headers, body, why }, { method, path }) {
   if (status === 0) return `there was no answer: ${why}`;
   if (status >= 400 && !(status in ERRORS)) return `the status is ${status}`;
-  // The server's own answers, to a head that it does not read to its end.
+  // The server's own answers to a head that it does not read to the end.
   if ([414, 431].includes(status) && body.length === 0) return undefined;
   if (headers["x-content-type-options"] !== "nosniff") return "there is no X-Content-Type-Options";
   const needed = ERRORS[status];

@@ -1,5 +1,5 @@
-// Every route, with requests that are accepted and are then changed: `requests.json` has the routes, `mutations.mjs` what is
-// done to them, `answers.mjs` what must be true of each answer.
+// Tests every route with accepted requests that are then changed: `requests.json` has the routes, `mutations.mjs` the changes,
+// `answers.mjs` the rules for each answer.
 
 import { readFileSync } from "node:fs";
 
@@ -15,15 +15,15 @@ import { World } from "./world.mjs";
 
 const REQUESTS = JSON.parse(readFileSync(new URL("requests.json", import.meta.url), "utf8"));
 
-/** How often it is looked at whether the host lives, decides, and has logged an error. */
+/** The requests between two checks that the host lives, decides, and has logged no error. */
 const LOOK_EVERY = 50;
 
-/** How many requests one host gets: then its quotas are used up. */
+/** The requests to one host: then its quotas are used up. */
 const OF_ONE_HOST = 20_000;
 
 const SETTINGS = { "tillgate.toml": '[log]\nformat = "json"\n\n[decisions]\nlog = "decisions.jsonl"\n\n[webhooks]\nallow_private = ["127.0.0.0/8"]\n' };
 
-/** All accepted requests, as `mutations.mjs` changes them. */
+/** All accepted requests, in the form that `mutations.mjs` changes. */
 const ACCEPTED = Object.entries(REQUESTS).flatMap(([route, requests]) => requests.map((request) => requestOf(route, request)));
 
 function requestOf(route, { as = "tenant", path = {}, query = {}, body, form, text, type, status }) {
@@ -43,13 +43,13 @@ function requestOf(route, { as = "tenant", path = {}, query = {}, body, form, te
   };
 }
 
-/** A request as text, which can be kept in a file: names stand in it as `{{name}}`. */
+/** A request as text for a file: names are written as `{{name}}`. */
 function asText({ route, as, method, path, query, headers, body }) {
   const parameters = query.map(([name, value]) => `${name}=${value}`).join("&");
   return { route, as, method, path: `/${path.join("/")}${parameters && `?${parameters}`}`, headers, body: typeof body === "string" || body === undefined ? body : write(body) };
 }
 
-/** A host, what is on it, and what was sent to it. */
+/** A host, its content, and the requests sent to it. */
 class Trial {
   #host;
   #world;
@@ -63,24 +63,24 @@ class Trial {
     return trial;
   }
 
-  /** The request as it is sent now: with who sends it, and the names of what there is. */
+  /** The request to send now: with its sender, and the names of existing things. */
   ready(text) {
     const { headers, ...connection } = this.#world.sender(text.as);
     const body = text.body === undefined ? undefined : this.#world.named(text.body);
     return { method: text.method, path: this.#world.named(text.path), headers: { ...headers, ...text.headers }, body, ...connection };
   }
 
-  /** Sends a request that is kept as text; returns the answer, and what is wrong with it. */
+  /** Sends a request kept as text; returns the answer and its fault. */
   async send(text) {
     const request = this.ready(text);
     let answer = await ask(this.#host, request);
-    // A connection that nobody has used for a while may be closed at the same moment.
+    // An idle connection may be closed at the same moment.
     if (answer.status === 0) answer = await ask(this.#host, { ...request, agent: false });
     this.#isRemoved ||= answer.status < 300 && /^DELETE|revoke$/.test(text.route);
     return { answer, fault: faultOf(answer, request) };
   }
 
-  /** What is wrong with the host; restores what requests have removed. */
+  /** The fault of the host; restores what requests have removed. */
   async look() {
     const log = this.#host.log(this.#logged);
     this.#logged += Buffer.byteLength(log);
@@ -102,7 +102,7 @@ class Trial {
   }
 }
 
-/** Leaves out of a request what its failure does not need. */
+/** Removes all parts of a request that its failure does not need. */
 async function smaller(trial, text, fault) {
   const failsLike = async (other) => (await trial.send(other)).fault === fault;
   if (!(await failsLike(text))) return text;
@@ -115,7 +115,7 @@ async function smaller(trial, text, fault) {
   return small;
 }
 
-/** Which of some requests the host fails after, sent again one by one; all of them when it is none alone. */
+/** Finds the requests after which the host fails, sent again one by one; all of them if no single one is to blame. */
 async function blamed(trial, texts) {
   for (const text of texts) {
     await trial.send(text);
@@ -124,7 +124,7 @@ async function blamed(trial, texts) {
   return texts;
 }
 
-/** Sends what a list has, and looks at the host now and then; reports what fails. What is known is in a file already. */
+/** Sends the requests of a list, and checks the host regularly; reports failures. Known ones are in a file already. */
 async function sendAll(trial, report, texts, areKnown = false) {
   let sent = [];
   const failed = (why, requests, isKnown) => {
@@ -150,7 +150,7 @@ async function sendAll(trial, report, texts, areKnown = false) {
   await look();
 }
 
-/** The accepted requests must be accepted: otherwise nobody gets past the first check of a route. */
+/** The accepted requests must be accepted: otherwise no test gets past the first check of a route. */
 const isAccepted = (status) => (answer) => {
   const isExpected = status ? [status].flat().includes(answer.status) : answer.status < 300;
   return isExpected ? undefined : `an accepted request is ${answer.status} ${answer.body.toString().slice(0, 500)}`;
@@ -164,7 +164,7 @@ function* mutated(random, report) {
   }
 }
 
-/** A copy that can be changed. */
+/** A copy that may be changed. */
 const copied = (request) => ({
   ...request,
   path: [...request.path],
@@ -173,7 +173,7 @@ const copied = (request) => ({
   body: structured(request.body),
 });
 
-/** Sends hostile requests until it is time; those that have failed once, and the accepted ones, first. */
+/** Sends hostile requests until the time is over, starting with earlier failures and the accepted ones. */
 export async function run({ program, random, report }) {
   const first = [
     ...ACCEPTED.map((request) => ({ text: asText(request), check: isAccepted(request.status) })),

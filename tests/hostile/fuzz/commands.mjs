@@ -1,4 +1,4 @@
-// Commands for a tree of business units, chosen at random near the bounds, and the requests that they are.
+// Commands for a tree of business units, chosen at random near the bounds, and their requests.
 
 import { Members, Raw, write } from "./json-text.mjs";
 
@@ -13,7 +13,7 @@ const COMPANIES = ["c0", "c1"];
 const GROUPS = Array.from({ length: 36 }, (_, at) => `g${at}`);
 const SHOPS = ["s0", "s1", "s2", "s3", "s4"];
 
-/** Rates that are accepted, those at the bounds among them; the opposite of one above 2,000,000 vanishes. */
+/** Accepted rates, including those at the bounds; the opposite of one above 2,000,000 vanishes. */
 const VALUES = "11.05 0.9 1 1.1 0.333333 0.000001 0.000002 1999999.999999 2000000 2000000.000001 3000000 999999999.999999 999999999999999 123456789012.345 1.10 0.1 178.49".split(" ");
 const NO_VALUES = "0 0.0000001 1.1234567 -1 1000000000000000 1234567890.123456".split(" ");
 const MARKUPS = "0 0.0001 2.5 50 33.3333 99.9999".split(" ");
@@ -58,14 +58,14 @@ const makers = {
   again: (random) => (random.chance(0.5) ? { do: "again" } : { do: "again", id: idOf(random) }),
 };
 
-/** A unit above, and one below it, and so on: about as deep as a tree may be. */
+/** A chain of units, each below the one before: about as deep as a tree may be. */
 function chain(random) {
   const groups = GROUPS.slice(0, 29 + random.below(4));
   const below = [...groups, random.pick(SHOPS)].map((id, at) => ({ ...unit(random, id), type: typeOf(id), parentId: groups[at - 1] ?? "c0" }));
   return [{ do: "unit", id: "c0", type: "COMPANY" }, ...below];
 }
 
-/** About as many rates as may be set at a unit, and as a shop may use. */
+/** About as many rates as a unit may set and a shop may use. */
 function crowd(random) {
   const commands = ["c0", "g0", "s0"].map((id, at, all) => ({ do: "unit", id, type: typeOf(id), ...(at > 0 && { parentId: all[at - 1] }) }));
   for (const [id, first] of [["c0", 0], ["g0", 5_000 + random.below(1_000)]]) {

@@ -1,5 +1,5 @@
-// Runs a fuzzer, for a time or as long as it takes to look: what fails is printed with its seed and the smallest request
-// that was found, and kept in `tests/hostile/seeds`.
+// Runs a fuzzer, for a time or until it ends: prints each failure with its seed and the smallest request found, and keeps it
+// in `tests/hostile/seeds`.
 
 import * as bodies from "./bodies.mjs";
 import * as race from "./race.mjs";
@@ -12,10 +12,10 @@ const FUZZERS = { bodies, trees, race };
 
 export const fuzzers = Object.keys(FUZZERS);
 
-/** After so many failures the rest would be of the same kind. */
+/** After this many failures the others would be similar. */
 const MAX_FAILURES = 10;
 
-/** What a run has done and found. */
+/** The progress and failures of a run. */
 class Report {
   count = 0;
   failures = [];
@@ -29,35 +29,35 @@ class Report {
     this.#until = until;
   }
 
-  /** Whether there is time for more. */
+  /** True if there is time for more. */
   goesOn() {
     return performance.now() < this.#until && this.failures.length < MAX_FAILURES;
   }
 
-  /** One more input was tried. */
+  /** Counts one more tried input. */
   done() {
     this.count += 1;
   }
 
-  /** The largest of what was measured under a name. */
+  /** Notes the largest value measured under a name. */
   note(name, value) {
     this.notes.set(name, Math.max(this.notes.get(name) ?? 0, value));
   }
 
-  /** Whether a failure was not reported yet: its numbers and ids aside. */
+  /** True if a failure is new, apart from its numbers and ids. */
   isNew(why) {
     const kind = why.replaceAll(/[\da-f]{4,}|\d+/g, "0");
     return !this.#known.has(kind) && this.#known.add(kind) !== undefined;
   }
 
-  /** `{ why, reproduction, input }`: what is wrong, how to see it, and what the fuzzer takes to try it again. */
+  /** `{ why, reproduction, input }`: the fault, how to reproduce it, and the fuzzer's input for it. */
   failed({ why, reproduction, input }) {
     const file = input && keepSeed(this.#name, why, input);
     this.failures.push([why, file && `kept in tests/hostile/seeds/${file}`, reproduction].filter(Boolean).join("\n    "));
   }
 }
 
-/** Runs a fuzzer for so many seconds; returns `{ count, failures, notes }`. */
+/** Runs a fuzzer for some seconds; returns `{ count, failures, notes }`. */
 export async function fuzz(name, { program, seconds, seed }) {
   const report = new Report(name, performance.now() + seconds * 1_000);
   try {
@@ -68,7 +68,7 @@ export async function fuzz(name, { program, seconds, seed }) {
   return report;
 }
 
-/** The same, printed; returns whether nothing failed. */
+/** The same, printed; returns true without failures. */
 export async function fuzzAndPrint(name, { program, minutes, seed }) {
   const { count, failures, notes } = await fuzz(name, { program, seconds: minutes * 60, seed });
   for (const failure of failures) console.log(`FAILED ${failure}`);
@@ -77,13 +77,13 @@ export async function fuzzAndPrint(name, { program, minutes, seed }) {
   return failures.length === 0;
 }
 
-/** Another seed in each run, a whole number. */
+/** A different seed for each run, a whole number. */
 export const newSeed = () => Date.now() % 2 ** 31;
 
-/** How long each fuzzer looks among the checks. */
+/** How long each fuzzer runs among the checks. */
 const CHECK_SECONDS = 15;
 
-/** The fuzzers as checks, each run with another seed, which is named when they fail. */
+/** The fuzzers as checks, each with a new seed, which failures name. */
 export const checks = fuzzers.map((name) => ({
   name: `the fuzzer of ${name} finds nothing`,
   run: async ({ program }) => {

@@ -1,13 +1,13 @@
-// JSON as it is written, with what JSON.stringify cannot write: members that stand twice, and numbers as text.
+// JSON text that JSON.stringify cannot write: members that occur twice, and numbers as text.
 
-/** A text that stands for a value: `1e400`, `-0`, or what is no JSON at all. */
+/** A text in place of a value: `1e400`, `-0`, or text that is no JSON. */
 export class Raw {
   constructor(text) {
     this.text = text;
   }
 }
 
-/** An object: a list of `[name, value]`, in which a name may stand twice. */
+/** An object: a list of `[name, value]`, in which a name may occur twice. */
 export class Members extends Array {}
 
 /** A value with its objects as members. */
@@ -17,7 +17,7 @@ export function toTree(value) {
   return Members.from(Object.entries(value), ([name, member]) => [name, toTree(member)]);
 }
 
-/** The text of a tree. Surrogates that are alone become escapes, as JSON.stringify writes them. */
+/** The text of a tree. Single surrogates become escapes, as JSON.stringify writes them. */
 export function write(tree) {
   if (tree instanceof Raw) return tree.text;
   if (tree instanceof Members) return `{${tree.map(([name, value]) => `${JSON.stringify(name)}:${write(value)}`).join(",")}}`;

@@ -1,4 +1,4 @@
-// What two hosts race for: things with an entity tag and a quota, each with how it is written, listed and counted.
+// The things that two hosts race for, with an entity tag and a quota each, and how each is written, listed and counted.
 //
 // A kind is `{ name, quota, usage, list, path(id), body(mark), markOf(item), idOf(item), id(number), creates, prepare }`. A mark
 // is a number that tells one write from another.
@@ -69,7 +69,7 @@ export const kinds = [
   },
 ];
 
-/** How many of each kind a tenant may have while they race. */
+/** The quota of each kind during a race. */
 export const QUOTA = 8;
 
 export const config = `[quotas]\n${kinds.map(({ quota }) => `${quota} = ${QUOTA}`).join("\n")}\n[webhooks]\nallow_private = ["127.0.0.0/8"]\n`;

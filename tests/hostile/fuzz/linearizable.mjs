@@ -1,11 +1,11 @@
-// Whether what several writers were told about one thing can be the result of their requests one after the other, each at
-// some moment between when it was sent and when it was answered.
+// Decides if the answers to several writers of one thing can be the result of their requests in some order, each at a moment
+// between its sending and its answer.
 //
-// An operation is `{ do: "put" | "delete", begin, end, status, expects }`. `expects` is what must be there: the number of the
-// operation that wrote it (If-Match), `null` for nothing (If-None-Match), `undefined` for whatever it is. One that was
-// answered with 503 may have taken effect or not. A state is the number of the operation that wrote what is there, or `null`.
+// An operation is `{ do: "put" | "delete", begin, end, status, expects }`. `expects` is the required state: the number of the
+// operation that wrote it (If-Match), `null` for nothing (If-None-Match), `undefined` for any. An operation answered with 503
+// may have taken effect or not. A state is the number of the operation that wrote it, or `null`.
 
-/** What an operation does to a state: `{ state, statuses }`, the statuses that say so. */
+/** The effect of an operation on a state: `{ state, statuses }`, with the statuses that report it. */
 function effect({ do: what, expects }, number, state, creates) {
   const holds = expects === undefined || expects === state;
   if (what === "delete") {
@@ -18,8 +18,7 @@ function effect({ do: what, expects }, number, state, creates) {
 }
 
 /**
- * Whether there is an order in which the operations lead from one state to another. `creates` says whether a PUT creates
- * what is not there.
+ * True if the operations lead from one state to another in some order. `creates` is true if a PUT creates what does not exist.
  */
 export function isLinearizable(operations, first, last, creates = true) {
   const seen = new Set();
@@ -28,7 +27,7 @@ export function isLinearizable(operations, first, last, creates = true) {
     const known = `${left.join()}/${state}`;
     if (seen.has(known)) return false;
     seen.add(known);
-    // None comes after one that began when it had ended.
+    // No operation comes after one that began when it had ended.
     const firstEnd = Math.min(...left.map((number) => operations[number].end));
     return left.some((number) => {
       const operation = operations[number];

@@ -1,4 +1,4 @@
-// What is done to a request that is accepted: to its body, its path, its query, its method and its headers.
+// The changes to an accepted request: to its body, its path, its query, its method and its headers.
 //
 // A request is `{ route, as, method, path: [segment], query: [[name, value]], headers, body }`; `body` is a tree
 // (`json-text.mjs`), a text, or missing.
@@ -13,7 +13,7 @@ const CONTENT_TYPES = [
   "application/x-www-form-urlencoded", "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=x", `multipart/form-data; boundary=${"x".repeat(80)}`, "application/json; a=\"", "*/*",
 ];
 
-/** Headers that are read, each with values that are no good. */
+/** The headers that the host reads, each with invalid values. */
 const HEADERS = {
   "if-match": ["*", '""', "x", '"', '"a b"', 'W/"x"', '"a", "b", "', `"${"x".repeat(4_000)}"`, '"\t"', ","],
   "if-none-match": ["*", "*, *", '"', 'W/', '"a b"', ", ,"],
@@ -27,7 +27,7 @@ const HEADERS = {
   "x-forwarded-for": ["127.0.0.1", "x", "::1, x", "999.1.1.1"],
 };
 
-/** Percent-encoded in ways that are right and in ways that are not. */
+/** Percent-encodes a text, correctly or not. */
 function encoded(random, text) {
   switch (random.below(8)) {
     case 0:
@@ -41,7 +41,7 @@ function encoded(random, text) {
   }
 }
 
-/** As a path or query carries it; halves of a pair, which UTF-8 cannot have, as their bytes would be. */
+/** The form of a text in a path or query; halves of a surrogate pair, which UTF-8 cannot encode, as their bytes would be. */
 const encode = (text) => text.replaceAll(/[^\w.~:{}-]/gsu, (character) => (/[\ud800-\udfff]/.test(character) && character.length === 1 ? "%ed%a0%80" : encodeURIComponent(character)));
 
 const bodyMutations = {
@@ -110,7 +110,7 @@ const mutations = {
   },
 };
 
-/** Changes a request once to three times. */
+/** Changes a request one to three times. */
 export function mutate(request, random) {
   const weights = { body: request.body === undefined ? 0 : 12, text: 2, segment: 4, path: 1, query: 4, method: 1, type: 1, header: 2 };
   for (let times = 1 + random.below(3); times > 0; times -= 1) mutations[random.weighted(weights)](request, random);

@@ -1,4 +1,4 @@
-// Writers on two hosts who move, remove and price the same few business units: the tree stays one, and all shops are told.
+// Writers on two hosts move, remove and price the same few business units: the tree stays consistent, and all shops are told.
 
 import { randomUUID } from "node:crypto";
 
@@ -12,7 +12,7 @@ const SHOPS = ["s0", "s1", "s2"];
 
 const unit = (id, type, parentId) => ({ method: "PUT", path: `/api/v1/business-units/${id}`, body: { type, parentId } });
 
-/** Anything that one of them may do. */
+/** A random command of a writer. */
 function command(random) {
   const above = random.pick(["company", ...GROUPS]);
   const group = random.pick(GROUPS);
@@ -30,7 +30,7 @@ function command(random) {
   }
 }
 
-/** What is wrong with a list of units as a tree. */
+/** The fault of a list of units as a tree. */
 function treeFault(units) {
   const byId = new Map(units.map((one) => [one.id, one]));
   for (const { id, parentId } of units) {
@@ -45,7 +45,7 @@ function treeFault(units) {
   return undefined;
 }
 
-/** Changes a tree on both hosts; returns what is wrong. `agreed(path)` is what both list in the end, or throws. */
+/** Changes a tree on both hosts; returns the fault. `agreed(path)` is the list of both in the end, or throws. */
 export async function raceTrees(hosts, token, random, agreed) {
   for (const request of [unit("company", "COMPANY"), ...GROUPS.map((id) => unit(id, "GROUP", "company")), ...SHOPS.map((id, at) => unit(id, "STORE", GROUPS[at]))]) {
     const answer = await ask(hosts[0], { ...request, token });

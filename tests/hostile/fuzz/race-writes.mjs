@@ -1,5 +1,5 @@
-// Writers on two hosts who change the same few things, with and without entity tags; creators who use up a quota; and those
-// who remove everything twice.
+// Writers on two hosts change the same few things, with and without entity tags; others create until a quota is used up, or
+// remove everything twice.
 
 import { ask, json } from "../wire.mjs";
 import { QUOTA } from "./kinds.mjs";
@@ -10,10 +10,10 @@ const WRITES = 4;
 const THINGS = 3;
 const CREATORS = 12;
 
-/** The number of what was there before the first operation. */
+/** The number of the state before the first operation. */
 const BEFORE = -1;
 
-/** Sends a request until it is not "try again"; returns the answer, and whether it was. */
+/** Repeats a request while the answer is "try again"; returns the answer, and if it ever was that. */
 async function insist(host, request) {
   let answer = await ask(host, request);
   const wasBusy = answer.status === 503;
@@ -21,7 +21,7 @@ async function insist(host, request) {
   return { answer, wasBusy };
 }
 
-/** One thing, who wrote it when, and its entity tags. */
+/** One thing, its writers and times, and its entity tags. */
 class Register {
   operations = [];
   marks = new Map();
@@ -56,7 +56,7 @@ export class Writes {
     return this.#mark;
   }
 
-  /** Makes a new thing; returns the answer, and its id. */
+  /** Creates a thing; returns the answer, and its id. */
   async #create(host, number) {
     const kind = this.#kind;
     const mark = this.#nextMark();
@@ -66,7 +66,7 @@ export class Writes {
     return { answer, mark, id: id ?? (answer.status === 201 ? json(answer).id : undefined) };
   }
 
-  /** Changes the same things on both hosts; returns `check(found)`, which says what is wrong with the marks found by id. */
+  /** Changes the same things on both hosts; returns `check(found)`, which returns the fault of the marks found by id. */
   async change() {
     const registers = [];
     for (let number = 0; number < THINGS; number += 1) {
@@ -113,7 +113,7 @@ export class Writes {
     if (method === "PUT" && answer.status < 300) register.tagged(number, answer.headers.etag);
   }
 
-  /** Creates more than there may be, on both hosts at once; returns what is wrong. `count` is how many there are already. */
+  /** Creates more than allowed, on both hosts at once; returns the fault. `count` is the number of existing things. */
   async fill(count) {
     const made = await Promise.all(Array.from({ length: CREATORS }, (_, at) => this.#create(this.#hosts[at % 2], THINGS + at)));
     const statuses = made.map(({ answer }) => answer.status);
@@ -122,13 +122,13 @@ export class Writes {
     return created === QUOTA - count ? undefined : `${created} were created where there was room for ${QUOTA - count}: ${statuses}`;
   }
 
-  /** Removes all of these on both hosts at once; returns what is wrong. */
+  /** Removes all of these on both hosts at once; returns the fault. */
   async remove(ids) {
     const twice = async (id) => {
       const request = { method: "DELETE", path: this.#kind.path(id), token: this.#token };
       const both = await Promise.all(this.#hosts.map((host) => insist(host, request)));
       const statuses = both.map(({ answer }) => answer.status).sort().join();
-      // What was told to try again may have been removed all the same.
+      // A request answered with "try again" may have removed it nevertheless.
       const isRight = statuses === "204,404" || (both.some(({ wasBusy }) => wasBusy) && statuses === "404,404");
       return isRight ? undefined : `${id} was removed twice at once, with ${statuses}`;
     };

@@ -1,5 +1,5 @@
-// Two hosts on one Redis: whatever writers do on both at the same moment, no write is lost, no quota is passed, and both agree
-// within a second, with each other and with an order of what was answered.
+// Two hosts on one Redis: whatever writers do on both at the same moment, no write is lost, no quota is exceeded, and within a
+// second both agree with each other and with some order of the answers.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -12,13 +12,13 @@ import { Random } from "./random.mjs";
 import { startRedis } from "../redis.mjs";
 import { keptSeeds } from "./seeds.mjs";
 
-/** How old what a host shows may be, and some time more for a busy machine. */
+/** The largest age of a host's answers, plus some time for a busy machine. */
 const AGREED_AFTER_MS = 3_000;
 
 const ROLES = ["ecs.editor", "exr.editor", "exr.subscriber", "exe.editor"];
 const ROUNDS = [...kinds.map(({ name }) => name), "trees"];
 
-/** Tokens of one host are good for the other. */
+/** Tokens of one host are valid on the other. */
 const shared = (url) => ({ "tillgate.toml": `store = "${url}"\npublic_url = "http://tillgate.example"\n` });
 
 class Hosts {
@@ -37,14 +37,14 @@ class Hosts {
     return hosts;
   }
 
-  /** A client of a tenant of its own: `{ tenant, token }`. */
+  /** A client of its own tenant: `{ tenant, token }`. */
   async client() {
     const tenant = `race-${(this.#tenants += 1)}`;
     const { token } = await this.#admin.client(tenant, ROLES);
     return { tenant, token };
   }
 
-  /** Ends both; returns what is wrong with them. */
+  /** Ends both; returns their fault. */
   async end() {
     const logs = this.hosts.map((host) => /.*panicked at.*|^\S+ +ERROR .*/m.exec(host.log())?.[0]);
     const codes = await Promise.all(this.hosts.map((host) => host.end()));
@@ -55,7 +55,7 @@ class Hosts {
   }
 }
 
-/** A race of one kind, by a tenant of its own. */
+/** A race of one kind, in its own tenant. */
 class Round {
   constructor(hosts, { tenant, token }, report) {
     Object.assign(this, { hosts, tenant, token, report });
@@ -68,7 +68,7 @@ class Round {
     return answers.map(json);
   }
 
-  /** What both answer once they agree, and once `isRight` of that; an error when they do not in time. */
+  /** The answer of both once they agree and `isRight` holds; an error if they do not in time. */
   async agreed(path, isRight = () => true) {
     const begin = performance.now();
     for (;;) {
@@ -83,7 +83,7 @@ class Round {
     }
   }
 
-  /** Marks by id, as both list them after something; their number is what `usage` says. */
+  /** Marks by id, as both list them after something; `usage` must give their number. */
   async #listed(kind, after, isRight) {
     const items = await this.agreed(kind.list, isRight);
     const [one, other] = await this.#get(`/v1/tenants/${this.tenant}/usage`);
@@ -96,7 +96,7 @@ class Round {
     return new Map(items.map((item) => [kind.idOf(item), kind.markOf(item)]));
   }
 
-  /** Returns what is wrong. */
+  /** Returns the fault. */
   async run(kind, random) {
     if (kind.prepare) await ask(this.hosts[0], { ...kind.prepare, token: this.token });
     const writes = new Writes(this.hosts, kind, this.token, random);
@@ -113,7 +113,7 @@ class Round {
   }
 }
 
-/** Runs one race by its seed; returns what is wrong. */
+/** Runs one race by its seed; returns the fault. */
 async function raceOf(name, seed, hosts, report) {
   const round = new Round(hosts.hosts, await hosts.client(), report);
   const random = new Random(seed);
@@ -125,7 +125,7 @@ async function raceOf(name, seed, hosts, report) {
   }
 }
 
-/** Races until it is time; those that have failed once first. Writers meet by chance, so a seed may pass the next time. */
+/** Races until the time is over, starting with earlier failures. Writers meet by chance, so a seed may pass the next time. */
 export async function run({ program, random, report }) {
   const hosts = await Hosts.begin(program);
   const tryOut = async (input, isKnown) => {

@@ -1,6 +1,6 @@
-// Random choices that a number repeats: the same seed gives the same choices.
+// Repeatable random choices: the same seed gives the same choices.
 
-/** Choices of a seed, a whole number (mulberry32). */
+/** Choices from a seed, a whole number (mulberry32). */
 export class Random {
   #state;
 
@@ -22,7 +22,7 @@ export class Random {
     return Math.floor(this.next() * end);
   }
 
-  /** Whether something happens that does so in this part of all cases. */
+  /** True with this probability. */
   chance(part) {
     return this.next() < part;
   }

@@ -1,7 +1,7 @@
-// Business units and their rates as `rates.md` describes them: slow and simple, on whole numbers. It says how the host must
-// answer each command, and what each unit uses afterwards.
+// Business units and their rates as `rates.md` describes them: slow and simple, on whole numbers. Gives the host's expected
+// answer to each command, and the rates of each unit afterwards.
 //
-// A command is `{ do, id, ... }` as `commands.mjs` makes it. Amounts are decimals in text.
+// A command is `{ do, id, ... }`, from `commands.mjs`. Amounts are decimal strings.
 
 const ONE = 1_000_000n;
 const WHOLE = 1_000_000n;
@@ -20,13 +20,13 @@ const isPair = (key) => opposite(key) !== key;
 /** The quotient, rounded half away from zero; neither is negative. */
 const divide = (dividend, divisor) => (2n * dividend + divisor) / (2n * divisor);
 
-/** So many millionths, as text without zeros at its end. */
+/** A number of millionths, as text without zeros at its end. */
 function decimal(millionths) {
   const digits = String(millionths).padStart(7, "0");
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, "");
 }
 
-/** A decimal with at most so many decimals, in units of the last; nothing for what has more, or is no decimal. */
+/** A decimal with at most `decimals` decimals, in units of the last; undefined for anything else. */
 function unitsOf(text, decimals) {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
   const fraction = match?.[3]?.replace(/0+$/, "") ?? "";
@@ -34,7 +34,7 @@ function unitsOf(text, decimals) {
   return BigInt(`${match[1]}${match[2]}${fraction.padEnd(decimals, "0")}`);
 }
 
-/** A rate in millionths; nothing for what is none. */
+/** A rate in millionths; undefined if it is none. */
 function rateOf(text) {
   const millionths = unitsOf(text, 6);
   if (millionths === undefined || millionths <= 0n) return undefined;
@@ -43,7 +43,7 @@ function rateOf(text) {
   return digits.length <= 15 ? millionths : undefined;
 }
 
-/** A markup in ten-thousandths of a percent; nothing for what is none. */
+/** A markup in ten-thousandths of a percent; undefined if it is none. */
 function markupOf(text) {
   const units = unitsOf(text, 4);
   return units !== undefined && units >= 0n && units < WHOLE ? units : undefined;
@@ -60,7 +60,7 @@ export class Model {
     return this.ids.filter((id) => this.#units.get(id).type === "STORE");
   }
 
-  /** Does what a command says; returns the status of the answer. */
+  /** Executes a command; returns the status of the answer. */
   apply(command) {
     switch (command.do) {
       case "unit":
@@ -103,7 +103,7 @@ export class Model {
     return !path.includes(id) && path.length + this.#height(id) <= MAX_DEPTH;
   }
 
-  /** How many levels a unit takes with those below it. */
+  /** The number of levels of a unit and those below it. */
   #height(id) {
     return 1 + Math.max(0, ...this.ids.filter((other) => this.#units.get(other).parentId === id).map((other) => this.#height(other)));
   }
@@ -115,7 +115,7 @@ export class Model {
     return 204;
   }
 
-  /** Sets and removes rates together; returns the status when that is refused. */
+  /** Sets and removes rates together; returns the status if that is refused. */
   #change(id, set, unset) {
     const values = set.map(([type, from, to, value]) => [keyOf([type, from, to]), rateOf(value)]);
     const keys = [...values.map(([key]) => key), ...unset.map(keyOf)];
@@ -131,7 +131,7 @@ export class Model {
     return this.#replace(id, { ...unit, rates }) ? undefined : 409;
   }
 
-  /** Puts a unit in the place of what it was, unless a unit would use too many rates then. */
+  /** Replaces a unit, unless a unit would then use too many rates. */
   #replace(id, after) {
     const before = this.#units.get(id);
     const old = before ? this.#pairs(id) : undefined;
@@ -155,7 +155,7 @@ export class Model {
     return levels;
   }
 
-  /** What a unit uses: `key` to `value withMarkup setAt`. */
+  /** The rates that a unit uses: `key` to `value withMarkup setAt`. */
   used(id) {
     const levels = this.#levels(id);
     const used = new Map();
@@ -172,7 +172,7 @@ export class Model {
     return used;
   }
 
-  /** Value and value with markup, each rounded once. The opposite of r millionths is 10^12 / r millionths. */
+  /** The value and the value with markup, each rounded once. The opposite of r millionths is 10^12 / r millionths. */
   #values(rates, key, keep) {
     const set = rates.get(key);
     if (set !== undefined) return [set, divide(set * keep, WHOLE)];
@@ -180,7 +180,7 @@ export class Model {
     return [divide(ONE * ONE, other), divide(ONE * ONE * keep, other * WHOLE)];
   }
 
-  /** The nearest level that says anything of a pair: there the pair's own entry, else the general one. */
+  /** The nearest level with a markup for a pair: the pair's own entry there, else the general one. */
   #markup(levels, pair) {
     for (const level of levels) {
       const { markup, markups } = this.#units.get(level);

@@ -1,11 +1,10 @@
 // Makes an input smaller while it still fails.
 
-/** How often a smaller input is tried, so that an input that fails slowly has an end. */
+/** The most tries with smaller inputs, so that an input that fails slowly comes to an end. */
 const MAX_TRIES = 300;
 
 /**
- * The shortest part of a list that `fails`, found by leaving out runs of it, long ones first. `fails` may be
- * asynchronous.
+ * The shortest part of a list that `fails`, found by leaving out runs of it, long ones first. `fails` may be asynchronous.
  */
 export async function smallest(list, fails, tries = { left: MAX_TRIES }) {
   let kept = list;

@@ -1,8 +1,8 @@
-// The topic of rate changes, and a consumer of it as `given.md`, 6.1, describes one.
+// The topic of rate changes, and a consumer of it as in `given.md`, 6.1.
 
 const TOPIC = "/api/v1/topics/cer.public.event.rates-changed.v1?after=earliest";
 
-/** How long the messages that there are may take to arrive. */
+/** How long existing messages may take to arrive. */
 const PATIENCE_MS = 30_000;
 
 /** JSON whose amounts stay text: a float would lose digits of a rate with markup. */
@@ -22,25 +22,25 @@ export async function messagesOf(host, token) {
       const data = /^data: ?(.*)$/m.exec(event);
       if (data) messages.push(parseRates(data[1]));
     }
-    // A comment that nothing is left to be read, without an empty line after it.
+    // The comment that nothing is left to read has no empty line after it.
     if (/^: cursor .*\n/m.test(text)) return messages;
   }
   throw new Error("the topic has ended");
 }
 
-/** What a consumer stores of a rate. */
+/** The stored members of a rate in a consumer. */
 export const storedOf = ({ rateValue, rateValueWithMarkup, createdDate, createdBy, lastModified }) => [rateValue, rateValueWithMarkup, createdDate, createdBy, lastModified].join(" ");
 
 export class Consumer {
   #held = new Map();
   #published = new Map();
 
-  /** What it holds of a shop: `type source target` to what it stores. */
+  /** The consumer's rates of a shop: `type source target` to the stored members. */
   held(shop) {
     return this.#held.get(shop) ?? new Map();
   }
 
-  /** Takes a message in, in the order of publishing; returns what is wrong with it. */
+  /** Processes a message, in the order of publishing; returns its fault. */
   take({ publishTime, attributes, data }, isInitialState) {
     const shop = data.businessUnitId;
     const held = this.held(shop);

@@ -1,5 +1,5 @@
-// Trees of business units with rates and markups at their bounds: each command is answered as the model says, each unit uses
-// what the model says, and whoever follows the topic holds what each shop uses.
+// Trees of business units with rates and markups at their bounds: each answer and the rates of each unit equal the model's,
+// and a follower of the topic holds the rates of each shop.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,15 +13,15 @@ import { keptSeeds } from "./seeds.mjs";
 import { smallest } from "./smaller.mjs";
 import { Consumer, messagesOf, parseRates, storedOf } from "./topic.mjs";
 
-/** How long a change may go on. */
+/** The longest time for a change. */
 const PATIENCE_MS = 60_000;
 
 const ROLES = ["exr.editor", "exr.subscriber"];
 
-/** What a row of `GET /api/v1/exchange-rates` is for the model. */
+/** The model's key of a row of `GET /api/v1/exchange-rates`. */
 const keyOf = ({ exchangeRateType, currencyIdFrom, currencyIdTo }) => `${exchangeRateType} ${currencyIdFrom} ${currencyIdTo}`;
 
-/** The first difference of two maps, in a sentence. */
+/** The first difference between two maps, in a sentence. */
 export function differenceOf(name, is, shouldBe) {
   for (const key of new Set([...shouldBe.keys(), ...is.keys()])) {
     if (is.get(key) !== shouldBe.get(key)) return `${name}: ${key} is ${is.get(key)}, and should be ${shouldBe.get(key)}`;
@@ -29,14 +29,14 @@ export function differenceOf(name, is, shouldBe) {
   return undefined;
 }
 
-/** What a unit uses, as a host answers. */
+/** The rates that a unit uses, from a host's answer. */
 export async function usedRates(host, token, id, agent) {
   const answer = await ask(host, { path: `/api/v1/exchange-rates?businessUnit=${id}`, token, agent });
   if (answer.status !== 200) throw new Error(`what ${id} uses is ${answer.status} ${answer.body.toString().slice(0, 200)}`);
   return parseRates(answer.body.toString());
 }
 
-/** Waits until changes are done; returns what is wrong with one of them. */
+/** Waits until changes are done; returns the fault of one of them. */
 export async function settled(host, token, correlations, agent) {
   const until = performance.now() + PATIENCE_MS;
   for (const correlation of correlations) {
@@ -53,7 +53,7 @@ export async function settled(host, token, correlations, agent) {
   return undefined;
 }
 
-/** Reads the topic from its beginning; returns what is wrong with it, or with what a consumer holds in the end. */
+/** Reads the topic from its beginning; returns its fault, or that of the consumer's final state. */
 export async function topicFault(host, token, shops, initialStates, agent) {
   const consumer = new Consumer();
   for (const message of await messagesOf(host, token)) {
@@ -81,7 +81,7 @@ class Trial {
     return trial;
   }
 
-  /** Sends commands for a tenant of their own; returns what is wrong, if anything is. */
+  /** Executes commands in their own tenant; returns the fault, if any. */
   async fault(commands) {
     const tenant = `tree-${(this.#tenants += 1)}`;
     const { token } = await this.#admin.client(tenant, ROLES);
@@ -125,10 +125,10 @@ class Trial {
   }
 }
 
-/** Kinds of faults: their ids and amounts aside. */
+/** The kind of a fault, without ids and amounts. */
 const kindOf = (fault) => fault?.replaceAll(/\d+(\.\d+)?|[\da-f-]{36}/g, "0").slice(0, 40);
 
-/** Tries random commands until it is time; those that have failed once first. */
+/** Tries random commands until the time is over, starting with earlier failures. */
 export async function run({ program, random, report }) {
   const trial = await Trial.begin(program);
   const tryOut = async (commands, isKnown) => {

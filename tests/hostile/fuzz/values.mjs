@@ -1,14 +1,14 @@
-// Values that a body, a path or a query may have and that programs have stumbled over: texts, numbers, times, ids, lengths.
+// Possible values of a body, a path or a query that programs have stumbled over: texts, numbers, times, ids, lengths.
 
 import { Raw } from "./json-text.mjs";
 
-/** Lengths about which the service says something, in bytes or in characters; one less and one more are tried too. */
+/** The lengths that the service limits, in bytes or in characters; one less and one more are tried too. */
 const LIMITS = [1, 3, 16, 32, 64, 100, 128, 255, 256, 1_000, 1_024, 2_048, 8_192];
 
-/** How many elements a list may have, likewise. */
+/** The element counts that the service limits, likewise. */
 const COUNTS = [1, 16, 50, 64, 100, 1_000];
 
-/** Characters of one to four bytes, those that change the direction or are not seen, and halves of a pair. */
+/** Characters of one to four bytes, characters that change the direction or are invisible, and halves of a surrogate pair. */
 const CHARACTERS = ["a", "0", "é", "한", "😀", "\0", "\x1f", "\x7f", "\u0085", "\u202e", "\u2066", "\ufeff", "\u2028", "\ud800", "\udc00", "\uffff", "e\u0301", "%", "\\", '"', "/", " ", "\n"];
 
 const TEXTS = ["", " ", " a", "a ", "null", "true", "NaN", "__proto__", "constructor", "$", "$.a", "*", "_", "\ud800a", "\udc00\ud800", "\u202egnp.exe", "a\0b", "a\r\nSet-Cookie: a=b", "<script>", "{{", "İ", "ß"];
@@ -38,7 +38,7 @@ const URLS = [
   "https://127.0.0.1:65536/", "https://127.0.0.1/%zz", "https://127.0.0.1/\u202e", "https://\u3002/", "https://xn--a/", "https://a_b.invalid/", "javascript:alert(1)", "file:///etc/passwd", "https://127.0.0.1/?a=" + "b".repeat(2_100), "http://localhost:1/x", "https://invalid./",
 ];
 
-/** Values of another type than the one that stands there, and schemas that a checker may run into. */
+/** Values of other types than the accepted one, and schemas that may trip a checker. */
 const OTHERS = [
   null, true, false, [], {}, [[]], [null], [{}], { "": "" }, { a: { a: { a: {} } } }, { $ref: "#" }, { $ref: "http://127.0.0.1:9/" }, { type: "string", pattern: "(a+)+$" }, { pattern: "(" }, { pattern: "\\p{L}{1000}" },
   { $ref: "#/definitions/a", definitions: { a: { $ref: "#/definitions/a" } } }, { allOf: [{ $ref: "#" }, { $ref: "#" }] }, { minLength: 1e300 }, { multipleOf: 0 }, { enum: [] }, { const: "\ud800" }, { type: "nothing" }, { $schema: "http://json-schema.org/draft-04/schema#" },
@@ -53,13 +53,13 @@ export function longText(random) {
   return random.chance(0.5) ? character.repeat(length) : ofBytes(character, length);
 }
 
-/** A text of so many bytes: what is left where the character does not fit is filled with `a`. */
+/** A text of some bytes: if the character does not fit at the end, `a` fills the rest. */
 function ofBytes(character, bytes) {
   const size = Buffer.byteLength(character);
   return character.repeat(Math.floor(bytes / size)) + "a".repeat(bytes % size);
 }
 
-/** Any text; `text` is one that is accepted. */
+/** Any text; `text` is an accepted one. */
 export function hostileText(random, text = "") {
   switch (random.below(9)) {
     case 0:
@@ -94,11 +94,11 @@ export function hostileValue(random, value) {
   return isNumber !== random.chance(0.2) ? new Raw(random.pick(NUMBERS)) : hostileText(random, typeof value === "string" ? value : "");
 }
 
-/** A value that is nested about as deeply as one may be, or much deeper. */
+/** A value nested about as deeply as allowed, or much deeper. */
 function nested(random) {
   const depth = random.pick([28, 29, 30, 31, 32, 33, 34, 127, 128, 129, 5_000]);
   return new Raw(random.chance(0.5) ? "[".repeat(depth) + "]".repeat(depth) : '{"a":'.repeat(depth) + "0" + "}".repeat(depth));
 }
 
-/** How many elements a list is to have. */
+/** A random number of elements for a list. */
 export const hostileCount = (random) => near(random, COUNTS);

@@ -1,5 +1,5 @@
-// What the requests of `requests.json` are about: a tenant with one of everything, created again where a request has
-// removed it; and who sends them.
+// The world of the requests in `requests.json`: a tenant with one of everything, created again when a request has removed it;
+// and the senders.
 
 import { randomUUID } from "node:crypto";
 
@@ -34,7 +34,7 @@ export class World {
     return world;
   }
 
-  /** The headers that say who sends a request, and the connection that they send it on. */
+  /** The headers that identify the sender of a request, and its connection. */
   sender(as) {
     const bearer = (token) => ({ headers: { authorization: `Bearer ${token}` }, agent: this.#agent });
     const { clientId, clientSecret } = this.#tenant;
@@ -51,12 +51,12 @@ export class World {
     }
   }
 
-  /** A text with the names that stand in it as `{{name}}`. */
+  /** Replaces the names written as `{{name}}` in a text. */
   named(text) {
     return text.replaceAll(/\{\{(\w+)\}\}/g, (whole, name) => (name === "unique" ? `u${(this.#count += 1)}` : (this.#names[name] ?? whole)));
   }
 
-  /** Whether the host lives and decides: what is wrong, if anything is. */
+  /** Checks that the host lives and decides: its fault, if any. */
   async fault() {
     const health = await ask(this.#host, { path: "/healthz", agent: this.#agent });
     if (health.status !== 200) return `/healthz was answered with ${health.status}`;
@@ -65,7 +65,7 @@ export class World {
     return isRight ? undefined : `a decision was answered with ${decided.status} ${decided.body.toString().slice(0, 200)}`;
   }
 
-  /** Creates what is not there. What was changed so that something cannot be there stays as it is. */
+  /** Creates what is missing. Things that changes have made impossible stay missing. */
   async restore() {
     const names = this.#names;
     const change = randomUUID();

@@ -3,8 +3,8 @@
     python3 tests/vectors/oracle/decisions.py tests/vectors/decisions              checks every answer there
     python3 tests/vectors/oracle/decisions.py tests/vectors/decisions --enumerate  rewrites enumerated.json
 
-An `ok` must equal the oracle's answer, with its members in the same order. Of an error the oracle knows the code and the
-set of paths; the messages are those of the engine, reviewed by people.
+An `ok` must equal the oracle's answer, with its members in the same order. For an error the oracle knows the code and
+the set of paths; the messages are the engine's, reviewed by people.
 """
 
 import base64
@@ -19,7 +19,7 @@ import uuid
 
 AGE, LICENSE = "AGE_RESTRICTION", "LICENSE_REQUIREMENT"
 
-# rule: rows of (applies, decision, reason), the first that applies is the answer; none does: ALLOW.
+# rule: rows of (applies, decision, reason); the first that applies is the answer, ALLOW if none does.
 DECISIONS = {
     AGE: [
         (lambda customer, _: customer.get("customer_age") is None, "SOFT_DENY", "age_restriction.missing_context"),
@@ -33,8 +33,8 @@ DECISIONS = {
     ],
 }
 
-# type: the member that says what is looked at (None: the item's id), the member with values, whether it denies what is
-# listed (else what is not), the reason.
+# type: the member that names the checked property (None: the item's id), the member with values, whether it denies listed
+# values (otherwise all others), the reason.
 RESTRICTIONS = {
     "WHITELIST": ("propertyName", "allowedValues", False, "project_restriction.whitelist_not_met"),
     "BLACKLIST": ("propertyName", "deniedValues", True, "project_restriction.blacklist_met"),
@@ -170,7 +170,7 @@ def decide_basket(catalog, request, explain=False):
 
 
 def decide_rows(rows, decide_row):
-    """The outcomes that differ, in the order in which they first appear, and for each row which of them it has."""
+    """The distinct outcomes, in the order of their first appearance, and the one of each row."""
     outcomes, numbers = [], []
     for row in rows:
         results = decide_row(row)
@@ -265,7 +265,7 @@ class Reader:
         return self.expect(isinstance(value, dict), path)
 
     def only(self, value, path, *keys):
-        """No other members, unless unknown ones are to be ignored."""
+        """Allows no other members, unless unknown ones are ignored."""
         if not self.lenient:
             self.exactly(value, path, *keys)
 
@@ -275,7 +275,7 @@ class Reader:
                 self.unknown.append(inside(path, key))
 
     def code(self):
-        """Of faults that are members which do not exist, and nothing else, there is one of their own."""
+        """If all faults are unknown members, the error has its own code."""
         return "unknown_member" if self.paths == self.unknown else "invalid"
 
     def required(self, value, path, key, check):
@@ -520,7 +520,7 @@ def decide(call):
 
 
 def leniently(line):
-    """A line without the word before it that has unknown members ignored, and whether it is there."""
+    """A line without its prefix for ignoring unknown members, and whether it had one."""
     return line.removeprefix("lenient "), line.startswith("lenient ")
 
 
@@ -534,7 +534,7 @@ def in_force(catalog, condition_id):
 
 
 def decide_many(prepared, document, line, request):
-    """The line comes first: what it names decides what is read of the rows."""
+    """The line comes first: it decides which members of the rows are read."""
     project, (line, lenient) = document, leniently(line)
     if prepared == "catalog":
         kind, space, id_ = line.partition(" ")
@@ -578,7 +578,7 @@ def disagreement(vector):
 
 
 def portable(value):
-    """Whether every language parses and writes the value as the same text; if not, it must be sent as Text."""
+    """True if every language parses and writes the value as the same text; if not, it must be sent as Text."""
     if isinstance(value, dict):
         return all(not key.isdigit() and portable(member) for key, member in value.items())
     if isinstance(value, list):

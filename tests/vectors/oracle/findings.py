@@ -1,13 +1,13 @@
-"""Finds what is wrong with a rule, and compares two, a second time: by trying every value of a small domain, independent of the
-engine's algebra. What a rule decides comes from decisions.py, the oracle of decisions.
+"""Finds the faults of a rule, and compares two, a second time: by trying every value of a small domain, independent of the
+engine's algebra. The decisions of a rule come from decisions.py, the oracle of decisions.
 
     python3 tests/vectors/oracle/findings.py tests/vectors                   checks findings.json and compare.json
     python3 tests/vectors/oracle/findings.py tests/vectors --random 2000     and what the module answers for random rules
                                                                              (needs Python's wasmtime and a built module)
 
-A property's domain is: absent, true, false, a number, each text that is listed, and one that is not. Kinds, places, the values
-that a message quotes and which witness may stand must be the oracle's; a witness must show what is found. The rest of a
-message is the engine's, reviewed by people.
+A property's domain is: absent, true, false, a number, each listed text, and another one. Kinds, places, the values that a
+message quotes and the permitted witnesses must be the oracle's; a witness must show the finding. The rest of a message is the
+engine's, reviewed by people.
 """
 
 import itertools
@@ -73,7 +73,7 @@ def domain(restrictions, target):
 
 
 def item_of(values):
-    """An item that has these values of targets; its id is listed nowhere if none is given."""
+    """An item with these values of targets; without a given id, it has one that is listed nowhere."""
     properties = {name: value for name, value in values.items() if name is not ITEM and value is not ABSENT}
     return {"id": values.get(ITEM, "\U0010ffff"), "additionalProperties": properties}
 
@@ -104,7 +104,7 @@ def in_force(draft):
 
 
 def scopes_of(draft):
-    """The scope of each condition: what it says, else what the other one is not, else TENANT."""
+    """The scope of each condition: its own, else the one that the other does not have, else TENANT."""
     opposite = {"TENANT": "GLOBAL", "GLOBAL": "TENANT"}
     condition, other = draft.get("condition") or {}, draft.get("other") or {}
     own = condition.get("scope") or opposite.get(other.get("scope")) or "TENANT"
@@ -155,7 +155,7 @@ def compare(request, answer):
 
 
 def find_differing_item(before, after):
-    """Whether there is an item that two projects decide differently: every item of the domain of both."""
+    """True if two projects decide an item differently, of all items in the domain of both."""
     restrictions = [one for project in (before, after) if project for one in project["restrictions"]]
     targets = targets_of(restrictions)
     domains = [domain(restrictions, target) for target in targets]
@@ -172,7 +172,7 @@ def find_differing_item(before, after):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How texts look
+# Texts that look alike
 
 BLANK = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200c)))
 # Letters whose capitals are known.
@@ -199,7 +199,7 @@ def alike(texts):
 # Finding
 
 class Found:
-    """A finding: its kind, its places, the values that its message quotes, and what its witness must be."""
+    """A finding: its kind, its places, the values that its message quotes, and its expected witness."""
 
     def __init__(self, kind, places, quotes=None, witness=None):
         self.kind, self.places, self.quotes, self.witness = kind, places, quotes, witness
@@ -231,7 +231,7 @@ def quoted(values):
 
 
 class Target:
-    """The restrictions on a target, and what every value of its domain comes to."""
+    """The restrictions on a target, and the result for every value of its domain."""
 
     def __init__(self, restrictions, target):
         self.name = target
@@ -246,7 +246,7 @@ class Target:
         self.passing = accepted(self.lists, target, self.domain)
 
     def is_allowed(self, value):
-        """Whether every restriction that allows has it."""
+        """True if every restriction that allows lists it."""
         return has(self.passing, value)
 
     def in_lists(self, value):

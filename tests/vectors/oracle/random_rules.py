@@ -1,4 +1,4 @@
-"""Random rules, small enough to try every value of them: what findings.py asks the module about. The same seed gives the same."""
+"""Random rules, small enough to try all their values, for findings.py to ask the module about. A seed repeats them."""
 
 import json
 
@@ -27,7 +27,7 @@ def random_project(random):
 
 
 def changed(project, random):
-    """A project that differs in little, or not at all."""
+    """A project that differs slightly, or not at all."""
     restrictions = json.loads(json.dumps(project["restrictions"]))
     random.shuffle(restrictions)
     if restrictions and random.random() < 0.6:

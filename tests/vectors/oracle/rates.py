@@ -3,7 +3,7 @@
     python3 tests/vectors/oracle/rates.py          # checks tests/vectors/rates/*.json
 
 Written from the contract (rates.md) and the table of calls in engine/src/rate/text.rs; slow and simple on purpose. The
-faults of an error are compared as a set. For a text that is not JSON, only that there is an error is compared.
+faults of an error are compared as a set. For a text that is not JSON, only the presence of an error is compared.
 """
 
 import json
@@ -29,7 +29,7 @@ MISSING = object()
 
 
 def half_away(value, decimals):
-    """The value in units of 10^-decimals, rounded to the nearest, a half away from zero."""
+    """The value in units of 10^-decimals, rounded to the nearest, halves away from zero."""
     scaled = abs(value) * 10**decimals
     units = int(scaled + Fraction(1, 2))
     return -units if value < 0 else units
@@ -47,7 +47,7 @@ def shortest(value):
 
 
 def significant_digits(value):
-    """Those of a value of at most 400 decimals. The zeros at the end of an integer count."""
+    """The digits of a value of at most 400 decimals. The zeros at the end of an integer count."""
     places = next(n for n in range(401) if (value * 10**n).denominator == 1)
     return len(str(abs(int(value * 10**places))))
 
@@ -63,7 +63,7 @@ class Call:
         return None
 
     def only(self, obj, path, *keys):
-        """No other members; the message names the one of these that an unknown one is most similar to."""
+        """Allows no other members; the message names the known one that is most similar."""
         for name in obj:
             if name not in keys:
                 alike = [(distance(name.lower(), key.lower()), key) for key in keys
@@ -167,7 +167,7 @@ class Call:
                 self.time(obj, path, "lastModified")
 
     def distinct(self, obj, path, name, read, identity):
-        """A list of objects, each with another identity."""
+        """A list of objects with distinct identities."""
         first, repeats = {}, []
         for index, item in enumerate(self.list(obj, path, name)):
             at, count = f"{path}.{name}[{index}]", len(self.faults)
@@ -188,7 +188,7 @@ class Call:
         self.markup(obj, path)
 
     def levels(self, obj, path):
-        """What every level says: its unit, the rates that are set at it, its markups by pair and for all others."""
+        """The content of every level: its unit, the rates set at it, its markups by pair and for all others."""
         levels = []
         for index, item in enumerate(self.list(obj, path, "levels")):
             at = f"{path}.levels[{index}]"
@@ -203,7 +203,7 @@ class Call:
         return levels
 
     def rates(self, obj, path):
-        """What is set at a level, by key."""
+        """The rates set at a level, by key."""
         are_all_read = True
         rates, errors = {}, []
         for index, item in enumerate(self.list(obj, path, "rates")):
@@ -227,7 +227,7 @@ class Call:
 
 
 def as_of(obj):
-    """The day of the reference that a rate was taken from: handed on, whatever it says, if it is a text."""
+    """The day of the reference that a rate was taken from: passed on unchecked, if it is a text."""
     reference = obj.get("reference")
     day = obj.get("asOf", reference.get("date") if isinstance(reference, dict) else None)
     return day if isinstance(day, str) else None
@@ -310,7 +310,7 @@ def unordered(kind, source, target):
 
 
 def markup_of(levels, pair):
-    """The nearest level that says anything of the pair: there the pair's own entry, else the general one."""
+    """The nearest level with a markup for the pair: the pair's own entry there, else the general one."""
     for _, _, pairs, general in levels:
         if pair in pairs:
             return Fraction(pairs[pair]["markupPercentage"])
@@ -320,7 +320,7 @@ def markup_of(levels, pair):
 
 
 def used_rates(levels):
-    """The rates that a shop uses, by key in their order."""
+    """The rates that a shop uses, by key in order."""
     decided = {}
     for unit, rates, _, _ in levels:
         here = {}
@@ -418,7 +418,7 @@ MEMBERS = {
 
 
 def distance(one, other):
-    """How many letters must be added, removed or replaced."""
+    """The number of letters to add, remove or replace."""
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):
         before, row = row, [at]
@@ -428,7 +428,7 @@ def distance(one, other):
 
 
 def answer(request):
-    """What the engine must answer to the value of a request."""
+    """The expected answer of the engine to the value of a request."""
     all_ = Call()
     answers = []
     if all_.object(request, "$") is not None:
@@ -484,7 +484,7 @@ def main():
             if here is None:
                 same = there["error"]["path"] == "$" and there["error"]["message"].startswith("must be JSON: ")
             else:
-                # Compared as text, so that the order of members counts.
+                # Compares texts, so that the order of members counts.
                 same = json.dumps(sorted_faults(here)) == json.dumps(sorted_faults(there))
             if not same:
                 wrong += 1

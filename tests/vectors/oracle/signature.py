@@ -22,7 +22,7 @@ def code(key, content):
 
 
 def standard(key, content):
-    """The one text of a signature by Standard Webhooks."""
+    """The only text of a signature by Standard Webhooks."""
     return base64.b64encode(hmac.new(key.encode(), content.encode(), hashlib.sha256).digest()).decode()
 
 
@@ -105,7 +105,7 @@ def answer(call):
         if call["op"] in ("verifyBody", "verifyStandard") and call.get("toleranceSeconds") is not None:
             names.append("toleranceSeconds")
         for name in names:
-            # The text of a header may be any.
+            # A header may have any text.
             is_header = name == "id" and call["op"] == "verifyStandard"
             is_right, message = CHECKS["header id" if is_header else name]
             if name not in call:

@@ -2,8 +2,8 @@
 
     python3 tests/vectors/oracle/tests.py tests/vectors/tests.json
 
-What a test's request is decided by is `decisions.py`, which knows nothing of the engine. Answers are compared as that
-program compares them, the sentences about what was expected and what is included.
+`decisions.py`, which knows nothing of the engine, decides the request of a test. Answers are compared as in that program,
+including the sentences about the expected and the actual decision.
 """
 
 import json
@@ -40,7 +40,7 @@ def is_control(char):
 
 
 class Tests(Reader):
-    """Compares a document and its tests with the contract; `project_id` is what a project's requests may name."""
+    """Compares a document and its tests with the contract; `project_id` is the id that a project's requests may have."""
 
     project_id = None
 
@@ -62,7 +62,7 @@ class Tests(Reader):
                 self.expect(test["name"] not in names, f"{at}[{position}].name")
         if len(self.paths) == before:
             written = [{key: test[key] for key in MEMBERS["test"]} for test in list_]
-            # The text of a fraction is not known here: no vector that is near the limit has one.
+            # The text of a fraction is unknown here: no vector near the limit has one.
             text = json.dumps(written, ensure_ascii=False, separators=(",", ":"), default=lambda _: 0)
             self.expect(len(text.encode()) <= MAX["bytes"], at)
 
@@ -122,7 +122,7 @@ class Tests(Reader):
                                 ("projects", "projectId", is_uuid)):
             elements = value.get(key) if isinstance(value, dict) and isinstance(value.get(key), list) else []
             for at, element in enumerate(elements):
-                # Of what has no id, that is the fault.
+                # A document without an id has that fault.
                 if isinstance(element, dict) and isinstance(element.get(id_), str) and holds(element[id_]):
                     self.project_id = element[id_]
                     self.beside(element, f"{path}.{key}[{at}]", self.of_condition if id_ == "id" else self.of_project)
@@ -184,7 +184,7 @@ def failure(index, test, actual):
 
 
 def documents(document):
-    """What is tested, each with how its failures name it."""
+    """The tested documents, each with its name in failures."""
     if "catalog" not in document:
         return [(document, {})]
     catalog, found = document["catalog"], []
