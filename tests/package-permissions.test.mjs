@@ -1,5 +1,5 @@
 // What the clients of the package may do: the permissions that `js/README.md` names are enough, and a fleet of tills that is
-// set up as `host/README.md` says has them all.
+// set up as `host/docs/clients.md` says has them all.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -91,7 +91,7 @@ for (const [index, [client, use]] of Object.entries(USES).entries()) {
 }
 
 test("a fleet of tills may use every client", async () => {
-  const recipe = readFileSync(`${ROOT}/host/README.md`, "utf8").split("### A fleet of tills")[1].split("software-statements")[0];
+  const recipe = readFileSync(`${ROOT}/host/docs/clients.md`, "utf8").split("## A fleet of tills")[1].split("software-statements")[0];
   const options = await withRoles([...recipe.matchAll(/"roleId":"([^"]+)"/g)].map(([, role]) => role));
   for (const use of Object.values(USES)) await use(options);
 });
