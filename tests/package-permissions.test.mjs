@@ -1,5 +1,5 @@
 // The permissions of the package's clients: those that `js/README.md` names suffice, and a fleet of tills set up as in
-// `host/README.md` has them all.
+// `host/docs/clients.md` has them all.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -91,7 +91,7 @@ for (const [index, [client, use]] of Object.entries(USES).entries()) {
 }
 
 test("a fleet of tills may use every client", async () => {
-  const recipe = readFileSync(`${ROOT}/host/README.md`, "utf8").split("### A fleet of tills")[1].split("software-statements")[0];
+  const recipe = readFileSync(`${ROOT}/host/docs/clients.md`, "utf8").split("## A fleet of tills")[1].split("software-statements")[0];
   const options = await withRoles([...recipe.matchAll(/"roleId":"([^"]+)"/g)].map(([, role]) => role));
   for (const use of Object.values(USES)) await use(options);
 });

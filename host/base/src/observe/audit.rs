@@ -1,5 +1,5 @@
 //! The audit log: one line for each change to the configuration or to permissions, and for each message that a caller
-//! has the service send (`host/README.md`, "The audit log"). Only this file writes its lines.
+//! has the service send (`host/docs/audit-log.md`). Only this file writes its lines.
 //!
 //! The code that makes a change describes it in a [`Line`]. The line of a request is written where the request is
 //! routed (`host/http/src/route/audit.rs`), because its sender is known there; the line of a change that the service
