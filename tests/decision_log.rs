@@ -276,8 +276,8 @@ async fn a_basket_has_a_line_for_each_item_and_rule() {
     expected.extend([
         project("bread", denied.clone()),
         beer,
-        nowhere,
         project("beer-1", denied),
+        nowhere,
         hunting,
         project("glue", json!({ "decision": "ALLOW" })),
     ]);
