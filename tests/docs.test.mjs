@@ -57,7 +57,7 @@ const PAGES = [
   "CHANGELOG.md",
 ];
 
-/** Languages tested elsewhere: by Rust's documentation tests, and `package*.test.mjs`. */
+/** Languages tested elsewhere: by Rust's documentation tests, and `tests/package/`. */
 const ELSEWHERE = ["rust", "js", "html"];
 /** Languages that are only read. */
 const SAMPLES = ["text", "yaml"];

@@ -274,7 +274,7 @@ const KNOWN_TO: &[(&[&str], &str, &[&str])] = &[
 const FEATURES: &[&str] = &["rates", "rules", "tokens", "webhooks"];
 
 #[test]
-fn what_few_may_know_is_named_by_them_alone() {
+fn restricted_dependencies_are_named_only_where_allowed() {
     for (crates, known, places) in KNOWN_TO {
         let known = ["::", known].map(str::to_owned);
         let modules = crates.iter().flat_map(|krate| &CRATES[krate].names);

@@ -1,5 +1,5 @@
-// The exports of every entry. Each declaration is beside the file that it declares. Written by hand; `tests/package.test.mjs`
-// compiles programs against it.
+// The exports of every entry. Each declaration is beside the file that it declares. Written by hand;
+// `tests/package/package.test.mjs` compiles programs against it.
 
 import type { Reason } from "./shared/decision.cjs";
 

@@ -484,7 +484,7 @@ fn to_owned(paths: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_currency_that_must_be_another_says_than_which() {
+async fn equal_currencies_are_refused_by_name() {
     let shop = shop().await;
     let conversion =
         r#"{"businessUnitId":"C","exchangeRateType":"SALES","from":"SEK","to":"SEK","amount":1}"#;

@@ -9,7 +9,7 @@ use super::topic::operator;
 const NOBODY: &str = "businessUnitId=nobody&after=earliest";
 
 #[tokio::test]
-async fn a_subscriber_of_a_shop_hears_of_no_other_and_its_cursor_moves_all_the_same() {
+async fn a_shop_subscriber_gets_cursors_past_other_shops_messages() {
     let mut shop = Shop::with_units().await;
     let mut live = Listener::join(&shop, "businessUnitId=SE-2&tenantId=acme").await;
     shop.set("C", "SEK", "EUR", "10").await;

@@ -223,7 +223,7 @@ async fn a_fault_and_an_outdated_version_come_before_a_deviation() {
 }
 
 #[tokio::test]
-async fn the_nearest_that_says_anything_of_a_pairs_tolerance_decides() {
+async fn the_nearest_tolerance_decides() {
     let shop = guarded().await;
     let operator = shop.host.token("platform", &["platform.operator"]).await;
     let tenant = async |body: Value| {

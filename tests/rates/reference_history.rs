@@ -1,5 +1,5 @@
 //! The history of reference rates: every day of a document counts from its date, whenever it is imported, next to the
-//! rates that people set. `reference_pieces.rs` imports documents in pieces; `tests/reference_history.py` uses the
+//! rates that people set. `reference_pieces.rs` imports documents in pieces; `tests/rates/reference_history.py` uses the
 //! central bank's real history.
 
 use std::time::Duration;

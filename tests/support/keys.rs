@@ -1,7 +1,7 @@
 //! Signing keys that are ready before a host starts, because generating the two keys of a first start takes longer
 //! than most tests. They are generated once in a process, and hosts get them through the store, as from another host.
 //!
-//! `first_start.rs` tests with the real program that a first start generates its own keys.
+//! `program/first_start.rs` tests with the real program that a first start generates its own keys.
 
 use std::sync::{Arc, LazyLock};
 

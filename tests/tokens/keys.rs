@@ -140,7 +140,7 @@ async fn a_new_key_is_published_at_once_signs_later_and_outlives_the_tokens_of_t
 }
 
 #[tokio::test]
-async fn a_private_half_goes_once_its_key_signs_no_more_and_the_rest_with_its_last_token() {
+async fn private_keys_are_removed_first_and_public_keys_after_the_last_token() {
     let service = Service::start().await;
     let tokens = &service.host.features.tokens;
     let first = signing(&service).await;

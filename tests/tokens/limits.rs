@@ -240,7 +240,7 @@ async fn behind_a_proxy_each_address_has_its_own_limit() {
 }
 
 #[tokio::test]
-async fn a_header_of_no_proxy_of_ours_says_nothing() {
+async fn forwarded_headers_of_unknown_proxies_are_ignored() {
     let configure = |config: &mut Config| config.tokens.registrations_per_minute = 1;
     let service = Service::configured(configure).await;
     service.open_tenant("acme", &[]).await;

@@ -269,7 +269,7 @@ async fn the_claims_of_both_go_through_the_templates_schema() {
 }
 
 #[tokio::test]
-async fn what_is_no_statement_of_this_service_is_refused() {
+async fn foreign_statements_are_refused() {
     let (service, admin) = open().await;
     let text = made(&service, &admin, with(statement(), "autoApprove", true)).await;
     let forge = service.forge().await;

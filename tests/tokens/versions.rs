@@ -21,7 +21,7 @@ async fn with(
 }
 
 #[tokio::test]
-async fn who_has_a_version_gets_it_once() {
+async fn an_unchanged_version_is_not_sent_again() {
     let service = Service::start().await;
     service.open_tenant("acme", &["ecs.viewer"]).await;
     let till = service.till("acme", 1).await;

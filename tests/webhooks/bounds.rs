@@ -31,8 +31,7 @@ async fn an_event_reaches_more_webhooks_than_fit_into_one_commit() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_does_not_answer_has_eight_deliveries_under_way_or_one_and_holds_up_no_other()
- {
+async fn a_silent_webhook_has_at_most_eight_deliveries_in_progress() {
     let (shop, proven, new, other) = (
         Shop::open().await,
         Receiver::start().await,

@@ -187,7 +187,7 @@ async fn a_large_event_reaches_exactly_those_of_many_webhooks_whose_filters_let_
 }
 
 /// A published event, and whether a webhook with a filter gets it. The page decides the same
-/// (`webhook-filters.test.mjs`).
+/// (`filters.test.mjs`).
 #[derive(Deserialize)]
 struct Vector {
     name: String,

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::pull::{CONSUMERS, EVENTS};
 use super::shop::{START, Shop, local};
-use crate::metrics::scrape_until;
+use crate::base::metrics::scrape_until;
 use crate::support::host::{self, Host, read};
 use crate::support::wait::within;
 use crate::support::wire;
@@ -208,7 +208,7 @@ async fn consumers_are_of_their_tenant_and_need_permissions() {
 }
 
 #[tokio::test]
-async fn who_may_not_see_events_any_more_gets_none_that_came_while_it_waited() {
+async fn a_waiting_client_that_loses_its_permission_gets_no_events() {
     let shop = shop(|_| ()).await;
     let operator = shop.host.token("platform", &["platform.operator"]).await;
     let client = shop.host.client("acme", &["exe.viewer"]).await;

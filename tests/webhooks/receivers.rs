@@ -141,8 +141,7 @@ async fn read_request(stream: &mut BufReader<impl AsyncReadExt + Unpin>) {
 }
 
 #[tokio::test]
-async fn what_was_sent_on_a_connection_that_was_closed_while_idle_is_sent_again_without_an_attempt()
-{
+async fn a_request_on_a_closed_idle_connection_is_resent_without_counting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     tokio::spawn(async move {

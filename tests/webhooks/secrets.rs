@@ -88,7 +88,7 @@ async fn a_token_that_a_receiver_answers_is_kept_in_no_form() {
 }
 
 #[tokio::test]
-async fn of_a_long_answer_its_beginning_is_kept_or_how_much_of_it_was_read() {
+async fn the_start_or_the_length_of_a_long_answer_is_kept() {
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
     let signed = json!({ "sharedKey": SHARED_KEY });
     let long = "é".repeat(20 << 10);

@@ -268,7 +268,7 @@ fn split(input: &[u8]) -> Result<(&str, &[u8]), Error> {
 #[cfg(test)]
 mod tests {
     //! Tests the ABI in native code. The returned pointer is too short there, so the tests read the answer from the
-    //! module itself; `tests/vectors.rs` reads through the pointer, under wasmtime.
+    //! module itself; `tests/vectors/abi.rs` reads through the pointer, under wasmtime.
 
     use proptest::prelude::*;
     use serde::de::IgnoredAny;

@@ -15,7 +15,7 @@ const FAILED = 0x31; // "1"
 
 /**
  * Texts of up to this length are written character by character, up to the first that is not ASCII. In browsers that is
- * faster; in Node `encodeInto` is faster at any length (`tests/bench.mjs`).
+ * faster; in Node `encodeInto` is faster at any length (`tests/benches/package.mjs`).
  */
 const SHORT = globalThis.process?.versions?.node === undefined ? 256 : 0;
 

@@ -60,7 +60,7 @@ async fn load_over_a_lost_master(replicas: u32) -> Count {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_master_lost_for_good_takes_nothing_with_it_that_a_replica_had_to_have() {
+async fn losing_a_master_loses_no_replicated_commit() {
     load_over_a_lost_master(1).await.assert_intact();
 }
 

@@ -462,12 +462,12 @@ def disagreement(name, data, answer):
 # Checking
 
 def check_random(count, root):
-    sys.path.insert(0, str(root / "tests"))
-    import vectors_wasmtime
-    engine, wrong, seen = vectors_wasmtime.Engine(root / "js/engine/tillgate_bg.wasm"), [], 0
+    sys.path.insert(0, str(root / "tests/vectors"))
+    import abi
+    engine, wrong, seen = abi.Engine(root / "js/engine/tillgate_bg.wasm"), [], 0
     for seed in range(count):
         for name, request in random_calls(random.Random(seed)):
-            data = vectors_wasmtime.compact(request)
+            data = abi.compact(request)
             ok, answer = engine.call(name, data)
             seen += 1
             if against := disagreement(name, data, {"ok" if ok else "error": json.loads(answer)}):

@@ -1,5 +1,5 @@
 //! Conditions, projects, decisions and the catalog. The module reads and writes these documents, so their schemas are
-//! written by hand; `tests/openapi.rs` and the tests' generated requests compare them with what the module takes and
+//! written by hand; `tests/api/openapi.rs` and the tests' generated requests compare them with what the module takes and
 //! answers.
 
 mod catalog;
