@@ -76,7 +76,7 @@ const connection = h("p", { class: "connection", role: "status" });
 const signOutButton = button("Sign out", { image: "out", iconOnly: true, class: "plain", hidden: true, onclick: () => leave() });
 
 /** The link to the API's documents, which ask this page for a token. */
-const docs = h("a", { class: "button plain", href: "docs", target: "_blank", rel: "opener", title: "The documents of the API, in another tab", hidden: true }, "API");
+const docs = h("a", { class: "button plain", href: "docs", target: "_blank", rel: "opener", title: "The API documentation, in another tab", hidden: true }, "API");
 
 /** The views that the user may see. */
 const seen = () => Object.entries(VIEWS).filter(([, { watched }]) => SEEN[watched](session));

@@ -67,7 +67,7 @@ describe("CSV is read", () => {
       delimiter: "",
       rows: [['5" screws'], ['"5" nails'], ["glue"]],
       lines: [1, 2, 3],
-      faults: [{ line: 2, message: "A cell begins with a quotation mark that does not end it. It is taken as it stands." }],
+      faults: [{ line: 2, message: "A cell starts with a quotation mark but does not end with one. It is read unchanged." }],
     });
     const open = parseCsv('id,name\n1,"never closed\n2,b');
     assert.deepEqual(open.rows, [["id", "name"], ["1", '"never closed'], ["2", "b"]]);

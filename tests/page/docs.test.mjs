@@ -92,7 +92,7 @@ describe("with documents that have every construct", () => {
       await finds("no tag", "Has no tag and no name");
       await page.getByText("1 found").waitFor();
       await finds("nothing like it");
-      await page.getByText("Nothing is found.").waitFor();
+      await page.getByText("Nothing found.").waitFor();
       await finds("condition evaluate", "Decide about an item by a condition");
       await search(page).press("Enter");
       await shown(title(page), "Decide about an item by a condition");
@@ -198,14 +198,14 @@ describe("with documents that have every construct", () => {
       rate: "rate number more than 0 · at most 1,000,000,000 · a multiple of 0.000001",
       below: "below number less than 0.5",
       many: 'many string or number or null one of "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L" and 4 more',
-      grid: "grid array of array of integer 1 to 3 entries · each entry: no entry twice · each entry: each entry: at least 0",
+      grid: "grid array of array of integer 1 to 3 entries · each entry: no duplicate entries · each entry: each entry: at least 0",
       table: "table array of array of object",
       labels: "labels object at most 1,000 members · each name: matches ^[a-z]+$",
       choice: "choice one of 4 forms",
       file: "file string encoded as base64 · holds text/xml",
       secret: "secret string deprecated in requests only",
       held: "held string encoded as base64 · holds application/json",
-      card: "card object where there is number, also until",
+      card: "card object if number is present, also until",
       either: 'either object at least one of one, other',
       nothing: "nothing nothing",
       anything: "anything any value",
@@ -213,7 +213,7 @@ describe("with documents that have every construct", () => {
     };
 
     test("says the type and the rules of each member in words", () => visit("#takeShapes", async (page) => {
-      const taken = section(page, "Body, which may be left out");
+      const taken = section(page, "Body (optional)");
       await taken.getByText("Shapes · at least 1 member").waitFor();
       for (const [name, text] of Object.entries(MEMBERS)) await says(row(taken, name), text);
       await row(taken, "many").getByRole("button", { name: "and 4 more" }).click();
@@ -221,7 +221,7 @@ describe("with documents that have every construct", () => {
     }));
 
     test("is drawn when it is opened, and ends where it contains itself", () => visit("#takeShapes", async (page) => {
-      const taken = section(page, "Body, which may be left out");
+      const taken = section(page, "Body (optional)");
       const inside = (name) => row(taken, name).locator(":scope > div[id]");
       assert.equal(await inside("tree").innerHTML(), "");
       await taken.getByRole("button", { name: "tree", exact: true }).click();
@@ -235,7 +235,7 @@ describe("with documents that have every construct", () => {
     }));
 
     test("shows choices, maps, tuples and arrays of arrays by what is in them", () => visit("#takeShapes", async (page) => {
-      const taken = section(page, "Body, which may be left out");
+      const taken = section(page, "Body (optional)");
       for (const name of ["choice", "open", "pair", "table", "labels", "refined", "held"]) await taken.getByRole("button", { name, exact: true }).click();
       const rowsOf = (name) => row(taken, name).locator(":scope > div > ul > li > .member").allInnerTexts().then((texts) => texts.map((text) => text.replace(/\s+/g, " ")));
       assert.deepEqual(await rowsOf("choice"), ["A whitelist object", 'type "BOOLEAN" object', "Tree", "string"]);
@@ -371,7 +371,7 @@ describe("with documents that have every construct", () => {
       await entered(page);
       await send(page);
       const events = answer(page).getByLabel("The events", { exact: true });
-      await answer(page).getByText(/events come as they happen, until you stop/).waitFor();
+      await answer(page).getByText(/events arrive as they happen, until you stop/).waitFor();
       const count = async () => (await events.innerText()).match(/^data:/gm)?.length ?? 0;
       await until(async () => (await count()) >= 1, "the first event");
       const known = await count();
@@ -388,7 +388,7 @@ describe("with documents that have every construct", () => {
       await entered(page);
       const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/api/v1/catalog/changes"));
       await send(page);
-      await answer(page).getByText(/events come as they happen/).waitFor();
+      await answer(page).getByText(/events arrive as they happen/).waitFor();
       await page.evaluate(() => (location.hash = "#getCondition"));
       await ended;
     }));
@@ -418,7 +418,7 @@ describe("with documents that have every construct", () => {
       await entered(page);
       const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/api/v1/catalog/changes"));
       await send(page);
-      await answer(page).getByText(/events come as they happen/).waitFor();
+      await answer(page).getByText(/events arrive as they happen/).waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();
       await ended;
       await answer(page).getByText(/, stopped/).waitFor();
@@ -539,7 +539,7 @@ describe("with documents that have every construct", () => {
         await section(page, "Answers").getByText("The id is that of a global condition").click();
       }],
       ["shapes", "#takeShapes", async (page) => {
-        for (const name of ["tree", "choice", "pair", "deep", "er", "still"]) await section(page, "Body, which may be left out").getByRole("button", { name, exact: true }).click();
+        for (const name of ["tree", "choice", "pair", "deep", "er", "still"]) await section(page, "Body (optional)").getByRole("button", { name, exact: true }).click();
         await tryIt(page).getByText("4 more parameters").click();
       }],
       ["form", "#issueToken", async () => {}],
@@ -603,8 +603,8 @@ describe("with documents that have every construct", () => {
 describe("documents that cannot be loaded", () => {
   const BROKEN = {
     "cannot be reached": [(route) => route.abort(), /openapi\.json cannot be reached\. Try again once the host answers\./],
-    "are not there": [(route) => route.fulfill({ status: 404, body: "" }), /openapi\.json is answered with 404, although every host has this document\. Is something in front of the host/],
-    "are no JSON": [(route) => route.fulfill({ contentType: "text/html", body: "<h1>Welcome</h1>" }), /openapi\.json answers is not JSON, so it is not from a host\./],
+    "are not there": [(route) => route.fulfill({ status: 404, body: "" }), /openapi\.json returned 404, although every host has this document\. Is something in front of the host/],
+    "are no JSON": [(route) => route.fulfill({ contentType: "text/html", body: "<h1>Welcome</h1>" }), /openapi\.json did not return JSON, so the answer is not from a host\./],
   };
   for (const [name, [handle, text]] of Object.entries(BROKEN)) {
     test(`because they ${name}: the page says so, and loads them again`, async () => {
@@ -632,7 +632,7 @@ describe("documents that cannot be loaded", () => {
     await visit("#getCondition", async (page) => {
       await page.setViewportSize({ width: 1280, height: 800 });
       await shown(title(page), "Read a condition");
-      await page.getByText(/asyncapi\.json is answered with 502/).waitFor();
+      await page.getByText(/asyncapi\.json returned 502/).waitFor();
       await on.context.unroute("**/asyncapi.json");
       await answering(on.context, "asyncapi.json", sample("asyncapi.json"));
       await page.getByRole("button", { name: "Load again" }).click();

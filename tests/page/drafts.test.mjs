@@ -65,13 +65,13 @@ test("a global rule says that it is global, and can be copied as an own one", ()
   assert.equal(await page.getByRole("button", { name: "Save this rule…" }).count(), 0);
   await page.getByRole("button", { name: "Copy as my own rule" }).click();
   await hasValue(dialog(page).getByLabel("Id", { exact: true }), "own-alcohol");
-  await dialog(page).getByText("Your rule decides where tills ask for “own-alcohol”. Where they ask for “alcohol”, the global rule goes on deciding").waitFor();
+  await dialog(page).getByText("Your rule decides where tills ask for “own-alcohol”. Where they ask for “alcohol”, the global rule still decides").waitFor();
   await dialog(page).getByLabel("Id", { exact: true }).fill("");
   await dialog(page).getByText("Your rule decides where tills ask for its own id.").waitFor();
   await dialog(page).getByLabel("Id", { exact: true }).fill("alcohol");
   await pressButton(dialog(page), "Review");
   await dialog(page).getByText("The global rule has the id “alcohol”, so your rule needs another one.").waitFor();
-  assert.equal(await dialog(page).getByText(/goes on deciding|This id exists/).count(), 0, "nothing else is said of it");
+  assert.equal(await dialog(page).getByText(/still decides|This id exists/).count(), 0, "nothing else is said of it");
   await dialog(page).getByLabel("Id", { exact: true }).fill("own-alcohol");
   await save(page);
   await page.getByText("Saved. The change is in force.").waitFor();
@@ -111,7 +111,7 @@ describe("nothing that was typed is lost silently", () => {
     await page.getByRole("link", { name: "Conditions" }).click();
     await page.getByRole("link", { name: "Projects" }).click();
     await page.getByRole("button", { name: "New project" }).click();
-    await dialog(page).getByText("This is your draft, which was not saved.").waitFor();
+    await dialog(page).getByText("This is your unsaved draft.").waitFor();
     await hasValue(dialog(page).getByLabel("Name"), "Half a project");
     await dialog(page).getByRole("button", { name: "Cancel" }).click();
     await dialog(page).getByRole("button", { name: "Discard" }).click();
@@ -260,7 +260,7 @@ describe("a change of a project is tried in Preview", () => {
   test("and a condition's draft says there what it would change", () => visit(on, "#/preview/condition/energy-drink", async (page) => {
     await draft(page, "16");
     await page.getByText("What would change?").click();
-    await page.getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
+    await page.getByText("A 15-year-old may buy it today, but no longer could.").waitFor();
     await page.getByText("For a list of items or customers").waitFor();
     await page.getByRole("button", { name: "Discard" }).click();
     await page.getByText("What would change?").waitFor({ state: "hidden" });

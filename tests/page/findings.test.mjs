@@ -130,7 +130,7 @@ describe("while typing", () => {
 
   test("a project with very many values is looked at on demand", () => visit(on, "#/projects", async (page) => {
     await edit(page, "Large site");
-    await dialog(page).getByText("With so many values, mistakes are not looked for while you type.").waitFor();
+    await dialog(page).getByText("With this many values, mistakes are not checked while you type.").waitFor();
     await hasCount(summary(page), 0);
     await pressButton(dialog(page), "Look now");
     await summary(page).getByRole("button", { name: "Rule 2: brand must be one of" }).click();

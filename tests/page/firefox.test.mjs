@@ -140,7 +140,7 @@ test("the history of a rate is a chart that is read with the keyboard", visit("#
 
 test("the messages of a unit are read", visit("#/rates/FI-001/messages", async (page) => {
   await host.api("PUT", "/api/v1/business-units/FI-001/exchange-rates/SALES/USD/EUR", { rateValue: 1.125 });
-  await control(page, "button", "Read those of the past days").click();
+  await control(page, "button", "Show messages of past days").click();
   await shows(page, "updated");
 }));
 

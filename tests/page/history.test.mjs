@@ -138,7 +138,7 @@ describe("a rule that is deleted", () => {
 
   test("that never was has no history, which is said", () => visit(on, "#/conditions/history/none", async (page) => {
     expected(page, 404);
-    await dialog(page).getByText("There is no condition with this id, and no history of one.").waitFor();
+    await dialog(page).getByText("There is no condition with this id, and no history for it.").waitFor();
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await eventually(async () => assert.match(page.url(), /#\/conditions$/));
   }));
@@ -346,10 +346,10 @@ test("what is beyond the quota, and tests that failed, are said", async () => {
     await go(page, "#/preview");
     await go(page, "#/conditions/history/quota");
     await dialog(page).getByText("It became: Customers must be 16 or older.").waitFor();
-    await dialog(page).getByText("What it was before is not kept: there was no room left for it.").waitFor();
+    await dialog(page).getByText("The earlier version is not kept: there was no room for it.").waitFor();
     await dialog(page).getByText("It was: Customers must be 16 or older, but it is switched off.").waitFor();
-    await dialog(page).getByText("What it became is not kept: there was no room left for it.").waitFor();
-    await dialog(page).getByText("Saved although 2 tests of it failed.").waitFor();
+    await dialog(page).getByText("The later version is not kept: there was no room for it.").waitFor();
+    await dialog(page).getByText("Saved although 2 tests failed.").waitFor();
     await heading(page, "till changed it").first().waitFor();
     await heading(page, "Before that").waitFor();
     await restore(page, "Customers must be 21 or older").waitFor();

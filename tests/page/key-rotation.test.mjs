@@ -85,7 +85,7 @@ test("the old key keeps working for as long as is chosen, and its end is shown",
 
     // After another replacement the older of two old keys ends.
     await ask(page, made);
-    await dialog(page).getByText("A key that was replaced before still works. That one ends at once.").waitFor();
+    await dialog(page).getByText("An earlier key still works. It ends at once.").waitFor();
     await dialog(page).getByRole("radio", { name: "Nothing" }).check();
     await dialog(page).getByText("Until the receiver knows it, it will reject them.").waitFor();
     await press(page, "Replace");

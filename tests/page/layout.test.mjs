@@ -379,7 +379,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
       await dialog(page).getByLabel("Minimum age").fill("21");
       await page.keyboard.press("Escape");
       await edit(page, "Edit energy-drink");
-      await page.getByText("This is your draft").waitFor();
+      await page.getByText("This is your unsaved draft").waitFor();
     }],
     ["discard", "#/conditions", async (page) => {
       await edit(page, "New condition");
@@ -399,7 +399,7 @@ describe("every state of rules looks right, and axe finds nothing", () => {
       await dialog(page).getByLabel("Minimum age").fill("14");
       await on.host.api("PUT", "/api/v1/entity-conditions/collision", { rule: "AGE_RESTRICTION", condition_value: { minimum_age: 13 } });
       await save(page);
-      await dialog(page).getByText("What they changed").waitFor();
+      await dialog(page).getByText("Their changes").waitFor();
       // The page may ask about the rule before it learns that it is gone.
       expected(page, 404);
       await on.host.api("DELETE", "/api/v1/entity-conditions/collision");

@@ -8,8 +8,8 @@ import { describe, test } from "node:test";
 import { dialog, hasCount, loseAnswers, onDemo, pressButton, save, visit } from "../support/page.mjs";
 import { eventually } from "../support/wait.mjs";
 
-const LOOKED = "The host’s answer was lost, so the page has looked.";
-const UNREAD = "The host’s answer was lost, and it cannot be read again right now.";
+const LOOKED = "The host’s answer was lost, so the page checked.";
+const UNREAD = "The host’s answer was lost, and the page cannot check right now.";
 
 const on = onDemo();
 

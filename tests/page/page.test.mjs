@@ -394,7 +394,7 @@ describe("conditions", () => {
     await pressButton(dialog, "Save");
     await page.locator(".row.off").getByText("Off").waitFor();
     await page.getByRole("button", { name: "Delete knives" }).click();
-    await dialog.getByText(`${atTills} Switching it off does the same to tills, and keeps the rule for later.`).waitFor();
+    await dialog.getByText(`${atTills} Switching it off has the same effect on tills, and keeps the rule for later.`).waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "knives" }).waitFor({ state: "detached" });
   }));

@@ -63,7 +63,7 @@ describe("global rules", () => {
       await dialog(page).getByText("It is global: it is in force for all tenants.").last().waitFor();
       await pressButton(dialog(page), "Save");
       await dialog(page).getByRole("heading", { name: "Save fireworks for all 3 tenants?" }).waitFor();
-      await dialog(page).getByText("It is in force for them as soon as it is saved. None of their own tests fails then.").waitFor();
+      await dialog(page).getByText("It is in force for them as soon as it is saved. None of their own tests would fail.").waitFor();
       assert.equal((await shop.api("GET", path("fireworks"))).status, 404, "it is asked before anything is saved");
       await pressButton(dialog(page), "Save for all");
       await page.getByRole("button", { name: "Edit fireworks" }).waitFor();
@@ -87,7 +87,7 @@ describe("global rules", () => {
       // The previous preview may still ask the host about it.
       page.expected.push("404 (Not Found)");
       await page.getByRole("button", { name: "Delete fireworks" }).click();
-      await dialog(page).getByText(/^It is in force for all \d+ tenants\. None of their own tests fails then\. Tills that ask for it get an error/).waitFor();
+      await dialog(page).getByText(/^It is in force for all \d+ tenants\. None of their own tests would fail\. Tills that ask for it get an error/).waitFor();
       await dialog(page).getByRole("button", { name: "Delete", exact: true }).click();
       await page.getByText("fireworks was deleted.").waitFor();
       assert.equal((await shop.api("GET", path("fireworks"))).status, 404);
@@ -106,11 +106,11 @@ describe("global rules", () => {
       await dialog(page).getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("button", { name: "Copy beer as my own rule" }).click();
       await hasValue(dialog(page).getByLabel("Id", { exact: true }), "own-beer");
-      await dialog(page).getByText("Where they ask for “beer”, your other rule goes on deciding").waitFor();
+      await dialog(page).getByText("Where they ask for “beer”, your other rule still decides").waitFor();
       await dialog(page).getByRole("button", { name: "Cancel" }).click();
       await dialog(page).getByRole("button", { name: "Discard" }).click();
       await go(page, "#/preview/condition/beer");
-      await page.getByText("Here your own rule with this id, which was there first, decides: Customers must be 16 or older.").waitFor();
+      await page.getByText("Here your own rule with this id, which is older, decides: Customers must be 16 or older.").waitFor();
       await page.getByLabel("Customer’s age", { exact: true }).fill("17");
       await shown(decision(page), "May be sold");
       await agrees(page);

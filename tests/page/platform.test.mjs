@@ -12,7 +12,7 @@ import { AUDIENCE, clientWith, emptyHost } from "../support/program.mjs";
 import { eventually } from "../support/wait.mjs";
 import { Pages } from "../../www/platform/pages.js";
 
-const LOOKED = "The host’s answer was lost, so the page has looked.";
+const LOOKED = "The host’s answer was lost, so the page checked.";
 const TILL = { softwareId: "till", softwareVersion: "2.1" };
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const job = (at) => ({ id: `id-${at}`, queue: "webhook-fan-out", job: `${at}`, tenantId: "acme", partition: "tenant:acme", attempts: 20, failedAt: "2026-11-20T17:40:00.000Z", error: HOSTILE });
@@ -100,10 +100,10 @@ describe("an operator", () => {
     await dialog(page).getByLabel("Name", { exact: true }).fill("Corner tills");
     await dialog(page).getByLabel("Software").fill("till");
     await dialog(page).getByLabel("Version").fill("2.1");
-    await dialog(page).getByLabel("What each client must say of itself").fill("store_number\nDevice name");
+    await dialog(page).getByLabel("Claims that each client must send").fill("store_number\nDevice name");
     await press(page, "Make it");
     await says(page, "Enter one word per line, such as store_number");
-    await dialog(page).getByLabel("What each client must say of itself").fill("store_number\ndevice_name");
+    await dialog(page).getByLabel("Claims that each client must send").fill("store_number\ndevice_name");
     await dialog(page).getByRole("checkbox", { name: /^Asks for decisions/ }).check();
     await press(page, "Make it");
     await page.getByText("till 2.1 · Each client says: Store number, Device name.").waitFor();
@@ -120,7 +120,7 @@ describe("an operator", () => {
     await row.getByText(/^till 2\.1 · Registered .* ago \(.*\) from 127\.0\.0\.1$/).waitFor();
     assert.equal(await signsIn(ours), 401);
     await act(page, "Let in", "Front till");
-    await says(page, "It says of itself: Device name: Front till, Store number: 0042. It can sign in from now on. What it may do: Asks for decisions.");
+    await says(page, "It says about itself: Device name: Front till, Store number: 0042. It can sign in from now on. What it may do: Asks for decisions.");
     await press(page, "Let in");
     await notice(page, "Front till was let in.");
     await hasCount(row, 0);
@@ -162,7 +162,7 @@ describe("an operator", () => {
     await hasCount(page.getByRole("button", { name: "New secret: Revoked till" }), 0);
 
     await act(page, "Delete", "Deleted till");
-    await says(page, "The tills that use this client are refused from now on. It can register again, and gets another secret then.");
+    await says(page, "The tills that use this client are refused from now on. It can register again and then gets another secret.");
     await ok("PUT", `${pathOf(lost)}/roles`, { roles: [] });
     await press(page, "Delete");
     await notice(page, "It was not deleted, because tillgate-operator 1 has just changed it. Check it again.");
@@ -216,7 +216,7 @@ describe("an operator", () => {
     await both.getByText("Sends events", { exact: true }).waitFor();
     await both.getByText("Asks for decisions, Sees rates", { exact: true }).waitFor();
     await press(page, "Save mine instead");
-    await notice(page, "Saved. What it may do has changed at once.");
+    await notice(page, "Saved. Its new roles are in force.");
     assert.deepEqual(await ids(), ["ecs.evaluator", "exr.viewer"]);
     expected(page, 412);
   }));
@@ -245,7 +245,7 @@ describe("an operator", () => {
 
   test("makes a statement, whose text is shown once and lets a till in, and withdraws it", () => asOperator("#/platform/templates/acme", async (page) => {
     await act(page, "New statement", "Tills of our shops");
-    await dialog(page).getByLabel("What it says of each client").fill("store_number: 0042\ndevice_name: Stated till");
+    await dialog(page).getByLabel("What it says about each client").fill("store_number: 0042\ndevice_name: Stated till");
     await dialog(page).getByRole("switch", { name: "Let them in at once" }).check();
     await press(page, "Make it");
     await says(page, "Give it to those who install the tills. It is shown only now.");
@@ -255,11 +255,11 @@ describe("an operator", () => {
     assert.equal(registered.status, "Authorized");
     await page.getByText("Device name: Stated till, Store number: 0042.").waitFor();
     await act(page, "Withdraw", "till 2.1");
-    await says(page, "From now on no client can register with it. Those that have registered go on working.");
+    await says(page, "From now on no client can register with it. Those that have registered keep working.");
     await press(page, "Withdraw");
     await page.getByText("No statement is valid").waitFor();
     await act(page, "Delete", "Tills of our shops");
-    await says(page, "From now on no client can register as till 2.1. Those that have registered go on working.");
+    await says(page, "From now on no client can register as till 2.1. Those that have registered keep working.");
     await press(page, "Cancel");
   }));
 
@@ -289,7 +289,7 @@ describe("an operator", () => {
     await dialog(page).getByRole("region", { name: "Two versions" }).getByText("see rates; change rates; pos.drawer.open (has no effect here).").waitFor();
     await press(page, "Keep theirs");
     await act(page, "Change", "shop-desk");
-    await dialog(page).getByRole("group", { name: "Without an effect here" }).getByRole("checkbox", { name: "pos.drawer.open", checked: true }).waitFor();
+    await dialog(page).getByRole("group", { name: "No effect here" }).getByRole("checkbox", { name: "pos.drawer.open", checked: true }).waitFor();
     await box("Change rates").uncheck();
     await press(page, "Review");
     await dialog(page).getByText("removed: change rates").waitFor();
@@ -320,13 +320,13 @@ describe("an operator", () => {
 
     await tab(page, "Signing keys");
     await page.getByText(/old: it has signed since/).first().waitFor();
-    await act(page, "Replace the key", "Keys of tokens");
-    await says(page, "Tokens of the old key are accepted until they expire");
+    await act(page, "Replace the key", "Token keys");
+    await says(page, "Tokens signed with the old key are accepted until they expire");
     await press(page, "Replace");
     await page.getByRole("heading", { name: "The next key" }).waitFor();
-    await act(page, "Replace the key", "Keys of tokens");
+    await act(page, "Replace the key", "Token keys");
     await press(page, "Replace");
-    await notice(page, "A new key was published already, and does not sign yet.");
+    await notice(page, "A new key is already published but does not sign yet.");
     expected(page, 409);
   }));
 

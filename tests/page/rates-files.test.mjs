@@ -44,13 +44,13 @@ test("a table of units is corrected row by row, created after the units above th
   const wrong = ["Kiosk;PT-003;;PT;", "Shop;PT 4;;PT;", "Shop;PT-005;;nowhere;", "Shop;PT-006;;SE-001;", "Company;PT-007;;PT;", "Group;PT-008;;PT-009;", "Group;PT-009;;PT-008;", "Shop;PT-001;;PT;", "Shop;PT-010;;PT;100"];
   await rows.fill([...good, ...wrong].join("\r\n"));
   const faults = [
-    "“Kiosk” is no kind. Use company, group or shop.",
-    "“PT 4” is no id: use 1 to 128 letters, digits and _ . : -",
+    "“Kiosk” is not a kind. Use company, group or shop.",
+    "“PT 4” is not an id: use 1 to 128 letters, digits and _ . : -",
     "There is no unit “nowhere”, neither here nor in another row.",
     "“SE-001” is a shop, and nothing can be below a shop.",
-    "A company is below nothing: leave that cell empty.",
+    "A company has no unit above it: leave that cell empty.",
     "Row 2 has the same id.",
-    "“100” is no markup. Use a number from 0 to less than 100.",
+    "“100” is not a markup. Use a number from 0 to less than 100.",
   ];
   for (const fault of faults) await dialog(page).getByText(fault).waitFor();
   await dialog(page).getByText("The units above it lead back to it.").nth(1).waitFor();
@@ -64,21 +64,21 @@ test("a table of units is corrected row by row, created after the units above th
   await dialog(page).getByText(`Shop “Stockholm City”`).or(dialog(page).getByText("Another business unit has this id.")).waitFor();
   const same = [...good.slice(0, 4), `Shop;SE-001;${existing.name};${existing.parentId};${existing.markupPercentage ?? ""}`].join("\n");
   await rows.fill(same);
-  await dialog(page).getByText("4 rows, all readable, 1 there already").waitFor();
+  await dialog(page).getByText("4 rows, all readable, 1 already there").waitFor();
 
   // The host refuses one of them for a while; the others are created, and the rows say why it was not.
   await page.route(`**${unit("PT-002")}`, (route) => (route.request().method() === "PUT" ? route.fulfill({ status: 409, contentType: "application/problem+json", body: JSON.stringify({ statusCode: 409, message: ["the quota of business units is used up"] }) }) : route.fallback()));
   await press(page, "Review");
   await dialog(page).getByText("New: 1 group, 2 shops").waitFor();
-  await dialog(page).getByText("1 unit is there already, and stays as it is.").waitFor();
+  await dialog(page).getByText("1 unit already exists and stays unchanged.").waitFor();
   await press(page, "Create these units");
-  await dialog(page).getByText("1 unit of 3 was not created: the rows say why. The others are there, and stay as they are when you send the rows again.").waitFor();
+  await dialog(page).getByText("1 unit of 3 was not created: the rows say why. The others now exist and stay unchanged when you send the rows again.").waitFor();
   await dialog(page).getByText("The quota of business units is used up.").waitFor();
   expected(page, 409);
   await page.unroute(`**${unit("PT-002")}`);
   await press(page, "Review");
   await dialog(page).getByText("New: 1 shop").waitFor();
-  await dialog(page).getByText("3 units are there already, and stay as they are.").waitFor();
+  await dialog(page).getByText("3 units already exist and stay unchanged.").waitFor();
   let release;
   const held = new Promise((resolve) => (release = resolve));
   await page.route(`**${unit("PT-002")}`, async (route) => {
@@ -105,7 +105,7 @@ test("a table of units is corrected row by row, created after the units above th
   await hasValue(rows, "");
   await rows.fill(same);
   await press(page, "Review");
-  await dialog(page).getByText("All of these units are there already.").waitFor();
+  await dialog(page).getByText("All of these units already exist.").waitFor();
   await press(page, "Cancel");
   await press(page, "Discard");
   for (const id of ["PT-001", "PT-002", "PT"]) assert.equal((await on.host.api("DELETE", unit(id))).status, 204);
@@ -148,14 +148,14 @@ test("“Load today’s ECB file and say what it changes first”", () => visit(
 
   // The omitted rates are loaded on demand, after another question.
   await press(page, "Back");
-  await dialog(page).getByLabel("Also rates that move further than they may").check();
+  await dialog(page).getByLabel("Also rates that move further than allowed").check();
   await press(page, "Review");
   await change("1 EUR in CZK").getByText(/^Looks like a slipped decimal point/).waitFor();
   await press(page, "Load these rates");
   await dialog(page).last().getByRole("heading", { name: "Set 1 EUR = 241 CZK?" }).waitFor();
   await press(page, "Cancel");
   await press(page, "Back");
-  await dialog(page).getByLabel("Also rates that move further than they may").uncheck();
+  await dialog(page).getByLabel("Also rates that move further than allowed").uncheck();
   await press(page, "Review");
   await leftOut.waitFor();
   await press(page, "Load these rates");
@@ -167,7 +167,7 @@ test("“Load today’s ECB file and say what it changes first”", () => visit(
   await page.getByRole("button", { name: "Load an ECB file" }).click();
   await file.setInputFiles(named("daily.csv", "Date, PLN, USD, \n2 January 2026, 4.2, 1.1, \n"));
   await press(page, "Review");
-  await dialog(page).getByText("A later file was loaded before: its rates stay, and this one only fills the history.").waitFor();
+  await dialog(page).getByText("A newer file was already loaded: its rates stay, and this file only adds history.").waitFor();
   await press(page, "Load these rates");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 }));

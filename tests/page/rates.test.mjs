@@ -61,7 +61,7 @@ describe("decimals", () => {
 test("what a change has come to is said about shops", () => {
   assert.equal(doneText(12, 0), "Done: 12 shops keep their rates: nothing changed for them.");
   assert.equal(doneText(1, 0), "Done: 1 shop keeps its rates: nothing changed for it.");
-  assert.equal(doneText(0, 0), "Done: there are no shops that it concerns.");
+  assert.equal(doneText(0, 0), "Done: no shops are affected.");
   assert.equal(doneText(40, 40), "Done: sent to all 40 shops.");
   assert.equal(doneText(1, 1), "Done: sent to the shop.");
   assert.equal(doneText(1040, 1028), "Done: sent to 1,028 of 1,040 shops. The other 12 keep their rates: nothing changed for them.");
@@ -141,7 +141,7 @@ describe("the tree of business units", () => {
 
   test("a unit that does not exist is named", () => visit(on, "#/rates/SE-999", async (page) => {
     await page.getByText("There is no such business unit").waitFor();
-    await page.getByText("Nothing has the id “SE-999”.").waitFor();
+    await page.getByText("There is no unit with the id “SE-999”.").waitFor();
     expected(page, 404);
   }));
 });
@@ -404,12 +404,12 @@ describe("changing rates", () => {
     const good = "Type\tFrom\tTo\tRate\r\nSales\tSEK\tEUR\t11,25\r\nSALES\tNOK\tEUR\t11.9\r\npurchase\tusd\teur\tdelete";
     await rows.fill(`${good}\r\nSales\tDKK\tEUR\t7.4x\r\nSales\tSEK\tEUR\t12`);
     await dialog(page).getByText("5 rows, 2 with a fault").waitFor();
-    await dialog(page).getByText("“7.4x” is no rate.").waitFor();
+    await dialog(page).getByText("“7.4x” is not a rate.").waitFor();
     await dialog(page).getByText("Row 2 has the same rate.").waitFor();
     await press(page, "Review");
     await dialog(page).getByText("Correct the 2 rows that are marked, or remove them.").waitFor();
     await rows.fill("constructor\tSEK\tEUR\t11");
-    await dialog(page).getByText("“constructor” is no type.").waitFor();
+    await dialog(page).getByText("“constructor” is not a type.").waitFor();
     await rows.fill(good);
     await dialog(page).getByText("Sales: 1 EUR = 11.25 SEK").waitFor();
     await press(page, "Review");
@@ -482,7 +482,7 @@ describe("changing rates", () => {
     await page.getByRole("button", { name: "Paste rates (draft)" }).click();
     await hasValue(dialog(page).getByLabel("Rows", { exact: true }), "Sales\tSEK");
     await press(page, "Start over");
-    await dialog(page).getByText("This is your draft").waitFor({ state: "detached" });
+    await dialog(page).getByText("This is your unsaved draft").waitFor({ state: "detached" });
     await hasValue(dialog(page).getByLabel("Rows", { exact: true }), "");
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
@@ -507,7 +507,7 @@ describe("changing rates", () => {
     assert.equal(await page.getByText("FI-010").count(), 0);
     await signIn(page, on.host);
     await page.getByRole("button", { name: "Edit or move (draft)" }).click();
-    await dialog(page).getByText("This is your draft, which was not saved.").waitFor();
+    await dialog(page).getByText("This is your unsaved draft.").waitFor();
     await hasValue(dialog(page).getByLabel("Name"), "Half a name");
     await press(page, "Cancel");
     await page.getByRole("button", { name: "Discard", exact: true }).click();
@@ -704,7 +704,7 @@ describe("messages", () => {
   test("the messages of the past days can be read again, have their day, and are a file", () => visit(on, "#/rates/NO-001/messages", async (page) => {
     await page.clock.setSystemTime(Date.now() + 26 * 3_600_000);
     await set("NO-001", SEK, 11.1);
-    await page.getByRole("button", { name: "Read those of the past days" }).click();
+    await page.getByRole("button", { name: "Show messages of past days" }).click();
     await page.getByText(/2 (created|updated)/).first().waitFor();
     await eventually(async () => assert.match(await page.locator(".messages time").first().textContent(), /^\d+ [A-Z][a-z]+ 20\d\d, \d\d:\d\d$/));
     const { name, text } = await downloaded(page, () => page.getByRole("button", { name: "Download as CSV" }).click());

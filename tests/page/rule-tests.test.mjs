@@ -53,7 +53,7 @@ test("“Nobody may buy insulation on the school project any more, and I want to
   await page.getByLabel("productGroup", { exact: true }).fill("insulation");
   await shown(decision(page), "Must not be sold");
   await keep(page).click();
-  await dialog(page).getByText("Saving a change of “School, new building” that decides this otherwise warns then, and names this test.").waitFor();
+  await dialog(page).getByText("Saving a change of “School, new building” that decides this differently will show a warning with the name of this test.").waitFor();
   await hasValue(dialog(page).getByLabel("Name of the test"), "screws-4x40, productGroup insulation: must not be sold");
   await dialog(page).getByLabel("Name of the test").fill("No insulation for the school");
   await pressButton(dialog(page), "Keep the test");
@@ -74,7 +74,7 @@ test("“Nobody may buy insulation on the school project any more, and I want to
   await tests(page).getByText("The test passes.").waitFor();
   await fillValues(page, ["timber", "fasteners", "insulation"]);
   await tests(page).getByText("1 test fails.").waitFor();
-  await row(page, "productGroup insulation").getByText("Expected: Must not be sold. Is: May be sold.").waitFor();
+  await row(page, "productGroup insulation").getByText("Expected: Must not be sold. Actual: May be sold.").waitFor();
   await review(page);
   await failing(page).getByRole("heading", { name: "If you save this, 1 test fails" }).waitFor();
   await failing(page).getByText("No insulation for the school").waitFor();
@@ -139,7 +139,7 @@ describe("keeping a test", () => {
     await keep(page).click();
     await put(ENERGY, { ...fifteen(), condition_value: { minimum_age: 16 } });
     await dialog(page).getByRole("button", { name: "Keep the test" }).click();
-    await dialog(page).getByText("The rule was changed in the meantime, and decides this otherwise now. Look at the preview again.").waitFor();
+    await dialog(page).getByText("The rule has changed and now decides this differently. Look at the preview again.").waitFor();
     assert.equal((await stored(ENERGY)).tests, undefined);
     await put(ENERGY, fifteen());
     expected(page, 409);
@@ -151,7 +151,7 @@ describe("keeping a test", () => {
     await dialog(page).getByLabel("Reason (optional)").fill("It fails already");
     await dialog(page).getByRole("button", { name: "Keep the test" }).click();
     await page.getByText("Keep it although 1 other test fails?").waitFor();
-    await page.getByText("Without this one too, the rule fails “sixteen may not”.").waitFor();
+    await page.getByText("Even without this test, the rule fails “sixteen may not”.").waitFor();
     await dialog(page).last().getByRole("button", { name: "Keep the test" }).click();
     await page.getByText("The test is kept.").waitFor();
     assert.equal((await stored(ENERGY)).tests.length, 2);
@@ -164,7 +164,7 @@ describe("keeping a test", () => {
     await keep(page).click();
     await loseAnswers(page, "**/api/v1/entity-conditions/energy-drink");
     await dialog(page).getByRole("button", { name: "Keep the test" }).click();
-    await page.getByText("It was kept. The host’s answer was lost, so the page has looked.").waitFor();
+    await page.getByText("It was kept. The host’s answer was lost, so the page checked.").waitFor();
     await page.unroute("**/api/v1/entity-conditions/energy-drink");
     assert.equal((await stored(ENERGY)).tests.length, 1);
     await put(ENERGY, fifteen());
@@ -205,14 +205,14 @@ describe("in the editor of a condition", () => {
     await dialog(page).getByLabel("Minimum age").fill("14");
     await tests(page).getByText("1 test fails, 1 passes.").waitFor();
     await row(page, "14 years old").getByText("Fails").waitFor({ state: "attached" });
-    await row(page, "14 years old").getByText("Expected: Must not be sold. Is: May be sold.").waitFor();
+    await row(page, "14 years old").getByText("Expected: Must not be sold. Actual: May be sold.").waitFor();
     await row(page, "15 years old").getByText("Passes").waitFor({ state: "attached" });
     await dialog(page).getByRole("switch", { name: "In force" }).uncheck();
     await tests(page).getByText("2 tests fail.").waitFor();
     await row(page, "15 years old").getByText("Is: No decision, because the rule is not in force.").waitFor();
     await dialog(page).getByRole("switch", { name: "In force" }).check();
     await dialog(page).getByLabel("Minimum age").fill("");
-    await tests(page).getByText("They are run once the rule is complete.").waitFor();
+    await tests(page).getByText("They run once the rule is complete.").waitFor();
     await dialog(page).getByLabel("Minimum age").fill("15");
     await tests(page).getByText("All 2 tests pass.").waitFor();
   }));
@@ -234,11 +234,11 @@ describe("in the editor of a condition", () => {
     await dialog(page).getByLabel("Minimum age").fill("16");
     await review(page);
     await failing(page).getByText("fifteen may").waitFor();
-    await failing(page).getByText("Expected: May be sold. Is: Must not be sold.").waitFor();
+    await failing(page).getByText("Expected: May be sold. Actual: Must not be sold.").waitFor();
     await hasCount(failing(page).getByText("fourteen may not"), 0);
     assert.deepEqual(sent, []);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
-    await dialog(page).getByText("The rule does not decide as “fifteen may” expects.").waitFor();
+    await dialog(page).getByText("The rule fails “fifteen may”.").waitFor();
     assert.deepEqual(sent, [], "it is asked once more");
     await pressButton(dialog(page), "Save anyway");
     await page.getByText("Saved. The change is in force.").waitFor();
@@ -259,7 +259,7 @@ describe("in the editor of a condition", () => {
     await dialog(page).getByRole("textbox", { name: "Name of the test" }).first().fill("fourteen may not buy");
     await save(page);
     await failing(page).getByText("fourteen may not buy").waitFor();
-    await failing(page).getByText("Expected: Must not be sold. The host decides it otherwise.").waitFor();
+    await failing(page).getByText("Expected: Must not be sold. The host decides differently.").waitFor();
     assert.deepEqual((await stored(ENERGY)).tests, [TOO_YOUNG, OLD_ENOUGH]);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
     await pressButton(dialog(page), "Save anyway");
@@ -310,7 +310,7 @@ describe("in the editor of a condition", () => {
     await agrees(page);
     await go(page, "#/conditions");
     await edit(page, "energy-drink");
-    await dialog(page).getByText("This is your draft").waitFor();
+    await dialog(page).getByText("This is your unsaved draft").waitFor();
     await tests(page).getByText("The test passes.").waitFor();
     await dialog(page).getByRole("button", { name: "Start over" }).click();
     await tests(page).getByText("All 2 tests pass.").waitFor();
@@ -336,7 +336,7 @@ describe("in the editor of a condition", () => {
     await review(page);
     await dialog(page).getByRole("button", { name: "Save although 1 test fails" }).click();
     await pressButton(dialog(page), "Save anyway");
-    const theirs = dialog(page).locator(".side").filter({ hasText: "What they changed" });
+    const theirs = dialog(page).locator(".side").filter({ hasText: "Their changes" });
     await theirs.getByRole("heading", { name: "Test added" }).waitFor();
     await theirs.getByText("twenty may").waitFor();
     await dialog(page).getByRole("button", { name: "Keep theirs" }).click();
@@ -402,9 +402,9 @@ describe("a global rule", () => {
     await page.getByRole("button", { name: "Edit fireworks" }).click();
     await dialog(page).getByLabel("Minimum age").fill("16");
     await save(page);
-    await dialog(page).getByText("It is in force for them as soon as it is saved. 1 test of theirs fails then.").waitFor();
+    await dialog(page).getByText("It is in force for them as soon as it is saved. 1 of their tests would fail.").waitFor();
     await pressButton(dialog(page), "Save for all");
-    await page.getByText("1 test of tenants fails since this change.").waitFor();
+    await page.getByText("1 test of tenants now fails.").waitFor();
   }));
 });
 
@@ -430,7 +430,7 @@ describe("tests look right, and axe finds nothing", () => {
     }],
     ["none", "#/conditions", async (page) => {
       await edit(page, "pesticide");
-      await tests(page).getByText("To be told when a change decides something otherwise").waitFor();
+      await tests(page).getByText("To be warned about a change in a decision").waitFor();
     }],
     ["project", "#/projects", async (page) => {
       await edit(page, "Test site");

@@ -92,8 +92,8 @@ describe("two people change the same thing", () => {
     await dialog(page).getByLabel("Values, one per line").fill("timber\nglass\nsteel");
     await put(200, project(id), rule(["timber", "paint"]));
     await save(page);
-    const theirs = dialog(page).locator(".side").filter({ hasText: "What they changed" });
-    const mine = dialog(page).locator(".side").filter({ hasText: "What saving yours would change now" });
+    const theirs = dialog(page).locator(".side").filter({ hasText: "Their changes" });
+    const mine = dialog(page).locator(".side").filter({ hasText: "Changes if you save yours now" });
     await theirs.waitFor();
     const has = (side, changes) => eventually(async () => assert.deepEqual(await side.locator("ins, del").allTextContents(), changes));
     await has(theirs, ["−removed: glass", "+added: paint"]);
@@ -118,8 +118,8 @@ describe("two people change the same thing", () => {
     await hasValue(values, "timber\nsteel", "what was typed stays");
     await page.screenshot({ path: `${OUTPUT}collision-at-once.png` });
     await dialog(page).getByRole("button", { name: "See the difference" }).click();
-    await dialog(page).locator(".side").filter({ hasText: "What they changed" }).getByText("added: paint").waitFor();
-    await dialog(page).locator(".side").filter({ hasText: "What saving yours would change now" }).getByText("removed: paint").waitFor();
+    await dialog(page).locator(".side").filter({ hasText: "Their changes" }).getByText("added: paint").waitFor();
+    await dialog(page).locator(".side").filter({ hasText: "Changes if you save yours now" }).getByText("removed: paint").waitFor();
     await hasCount(dialog(page).getByRole("button", { name: "See the difference" }), 0);
     await dialog(page).getByRole("button", { name: "Change mine" }).click();
     await hasValue(values, "timber\nsteel");

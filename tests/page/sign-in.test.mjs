@@ -306,7 +306,7 @@ describe("a provider that gives none", () => {
   test("an answer with the wrong state is not used, nor one that this tab has not asked for", async () => {
     const page = await open(on.context, on.host.url);
     const asked = on.provider.requests.length;
-    const strange = "does not fit a sign-in that this tab has begun, so it was not used. Sign in again.";
+    const strange = "does not belong to a sign-in started in this tab, so it was ignored. Sign in again.";
     await page.goto(`${on.host.url}/?code=a&state=b#/conditions`);
     await alert(page, strange);
     assert.equal(rest(page), "");
@@ -345,7 +345,7 @@ describe("a provider that gives none", () => {
     await atProvider(page).click();
     const asked = on.provider.requests.length;
     await accept(page).click();
-    await alert(page, "does not fit a sign-in that this tab has begun, so it was not used. Sign in again.");
+    await alert(page, "does not belong to a sign-in started in this tab, so it was ignored. Sign in again.");
     assert.equal(on.provider.requests.length, asked + 1, "the provider has issued a token");
     assert.deepEqual(await kept(page), []);
     await page.unroute(`${on.provider.issuer}/auth?*`);
@@ -411,7 +411,7 @@ describe("a provider that gives none", () => {
       "other-ways": (page) => page.getByText("With a client id or a token").click(),
       "strange": async (page) => {
         await page.goto(`${on.host.url}/?code=a&state=b`);
-        await alert(page, "does not fit a sign-in that this tab has begun");
+        await alert(page, "does not belong to a sign-in started in this tab");
       },
       "signed-in": async (page) => {
         await atProvider(page).click();

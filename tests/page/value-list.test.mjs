@@ -61,7 +61,7 @@ test("a value over 256 bytes is left out and named, not one of 256", () => {
   const { set, list } = listOf([]);
   const { list: next, report } = done(adding(list, set, ["x".repeat(256), "ä".repeat(129), "ä".repeat(128), "y".repeat(300)]));
   assert.deepEqual(next.values, ["x".repeat(256), "ä".repeat(128)]);
-  assert.equal(reportText(report), `2 values were added. 2 values were left out as too long: ${"ä".repeat(24)}…, ${"y".repeat(24)}…. A value may have 256 characters; those such as ä count more than once.`);
+  assert.equal(reportText(report), `2 values were added. 2 values were left out as too long: ${"ä".repeat(24)}…, ${"y".repeat(24)}…. A value may have 256 characters; some, such as ä, count more than once.`);
 });
 
 test("more values than a project may have add none", () => {

@@ -198,7 +198,7 @@ describe("files", () => {
     const hostile = [
       ["one line without end", "x".repeat(16 * 1024 * 1024), "1 value was left out as too long: xxxxxxxxxxxxxxxxxxxxxxxx…"],
       ["too many values", Array.from({ length: 100_001 }, (_, at) => `v${at}`).join("\n"), "Nothing was added: a project may have 100,000 values, and with these it would have more."],
-      ["a quotation mark that is not closed", 'a-new\n"b\nc-new', "Line 2: A cell begins with a quotation mark that does not end it."],
+      ["a quotation mark that is not closed", 'a-new\n"b\nc-new', "Line 2: A cell starts with a quotation mark but does not end with one."],
       ["nothing", "\n\n\r\n", "There is no value in it."],
       ["a workbook", `PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0${"x".repeat(16)}[Content_Types].xml`, "This is an Excel workbook. Save it as CSV. Nothing was added."],
       ["more than a list can be", Buffer.alloc(33 * 1024 * 1024), "is larger than 32 MiB"],
@@ -252,7 +252,7 @@ describe("what a draft of very many values would change", () => {
     await effect(page, WOULD);
     await act(page, "Undo: 1 value removed");
     await dialog(page).getByLabel("Property", { exact: true }).fill("");
-    await effect(page, "The rule is not complete yet. What it would change cannot be said.");
+    await effect(page, "The rule is not complete yet. Its effect is unknown.");
     await dialog(page).getByLabel("Property", { exact: true }).fill("category");
     await effect(page, "This draft changes no decision.");
     await withoutTheLast(page);

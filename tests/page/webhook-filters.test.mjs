@@ -172,7 +172,7 @@ test("what is wrong with a condition is said without a path, and the rest is kep
     await press(page, "Add a condition");
     await values(page).fill("x");
     await press(page, "Review");
-    await dialog(page).getByText("Enter for each condition which member of the event’s data it is about").waitFor();
+    await dialog(page).getByText("For each condition, enter the member of the event’s data that it checks").waitFor();
     await where(page).fill("code");
     await values(page).fill("");
     await press(page, "Review");

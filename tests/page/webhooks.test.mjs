@@ -269,8 +269,8 @@ describe("webhooks", () => {
       await dialog(page).getByText("test-1 1 changed this while you were editing").waitFor();
       const has = (side, changes) =>
         eventually(async () => assert.deepEqual(await dialog(page).locator(".side").filter({ hasText: side }).locator("ins, del").allTextContents(), changes));
-      await has("What they changed", [`−removed: ${made.name}`, "+added: Theirs"]);
-      await has("What saving yours would change now", ["−removed: Theirs", "+added: Mine"]);
+      await has("Their changes", [`−removed: ${made.name}`, "+added: Theirs"]);
+      await has("Changes if you save yours now", ["−removed: Theirs", "+added: Mine"]);
       await press(page, "Save mine instead");
       await card(page, "Mine").waitFor();
       expected(page, 412);
@@ -337,11 +337,11 @@ describe("webhooks", () => {
     await press(page, "Discard");
     await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
     await page.getByRole("button", { name: `Edit ${made.name}` }).click();
-    await dialog(page).getByText("This is your draft, which was not saved. Passwords and keys were not kept: enter them again.").waitFor();
+    await dialog(page).getByText("This is your unsaved draft. Passwords and keys were not kept: enter them again.").waitFor();
     await hasValue(dialog(page).getByLabel("Name", { exact: true }), "Half a name");
     await hasValue(dialog(page).getByLabel("Shared key", { exact: true }), "");
     await press(page, "Start over");
-    await dialog(page).getByText("This is your draft").waitFor({ state: "detached" });
+    await dialog(page).getByText("This is your unsaved draft").waitFor({ state: "detached" });
     await hasValue(dialog(page).getByLabel("Name", { exact: true }), made.name);
     await press(page, "Cancel");
     await card(page, made.name).getByText("Draft", { exact: true }).waitFor({ state: "detached" });
@@ -403,7 +403,7 @@ describe("webhooks", () => {
       await publish(made.eventTypes[0], { at: "last" });
       await tabTo(page, `Resume now: ${made.name}`);
       await page.keyboard.press("Enter");
-      await notice(page, `${made.name} is sent to again. What waits for it is on its way.`);
+      await notice(page, `${made.name} gets deliveries again. Those that waited are on their way.`);
       endpoint.answer(204);
       await delivered(made, "DELIVERED");
     });
@@ -473,7 +473,7 @@ describe("receivers that ask for events", () => {
       await section(page).getByText("It has everything.").waitFor();
 
       await section(page).getByRole("button", { name: "Remove erp" }).click();
-      await dialog(page).getByText("If it asks again, it begins with what comes after that.").waitFor();
+      await dialog(page).getByText("If it asks again, it starts with later events.").waitFor();
       await press(page, "Cancel");
       await section(page).getByRole("button", { name: "Remove erp" }).click();
       await press(page, "Remove");
@@ -553,10 +553,10 @@ describe("deliveries", () => {
     assert.deepEqual((await offered()).filter((type) => /^(entity-conditions|projects|webhooks|deliveries|exe)\.events\.v1$/.test(type)), []);
     await dialog(page).getByLabel("Event type").fill("cer.public.event.rates-changed.v1");
     await press(page, "Send");
-    await dialog(page).getByText("This is the topic of rate changes, and no event: subscribe to the topic instead.").waitFor();
+    await dialog(page).getByText("This is the topic of rate changes, not an event: subscribe to the topic instead.").waitFor();
     await dialog(page).getByLabel("Event type").fill("projects.events.v1");
     await press(page, "Send");
-    await dialog(page).getByText("Events of this type are sent by the service alone.").waitFor();
+    await dialog(page).getByText("Only the service itself sends events of this type.").waitFor();
     expected(page, 400, 403);
     await press(page, "Cancel");
     await press(page, "Discard");
@@ -657,7 +657,7 @@ describe("deliveries", () => {
       await visit(on, `#/webhooks/delivery/${id}`, async (page) => {
         const sent = page.getByRole("region", { name: "What is sent" });
         await sent.getByText("The headers").waitFor();
-        await hasCount(sent.getByText("Its signatures are shown once the endpoint has answered"), count);
+        await hasCount(sent.getByText("Its signatures appear once the endpoint has answered"), count);
       });
     }
   });
@@ -683,7 +683,7 @@ describe("deliveries", () => {
     const page = await signedIn(on.context, on.host);
     await page.route(`**/api/v1/deliveries/${id}`, (route) => route.fulfill({ json: rest }));
     await page.evaluate((hash) => (location.hash = hash), `#/webhooks/delivery/${id}`);
-    await page.getByRole("region", { name: "What is sent" }).getByText("It is not kept any more.").waitFor();
+    await page.getByRole("region", { name: "What is sent" }).getByText("It is no longer stored.").waitFor();
     assert.deepEqual(page.faults, []);
     await page.close();
   });

@@ -36,7 +36,7 @@ describe("what the module has found is a sentence", () => {
   const item = (given, before, after, ids) => effectText("project", { same: false, witness: { item: { id: "any", ...given } }, before, after }, ids);
 
   test("about a customer", () => {
-    assert.equal(flips({ customer_age: 15 }, "ALLOW", "HARD_DENY"), "A 15-year-old may buy it today, and could not any more.");
+    assert.equal(flips({ customer_age: 15 }, "ALLOW", "HARD_DENY"), "A 15-year-old may buy it today, but no longer could.");
     assert.equal(flips({ customer_age: 18 }, "HARD_DENY", "ALLOW"), "An 18-year-old may not buy it today, and could buy it then.");
     assert.equal(flips({ customer_age: 81, licenses: [] }, "ALLOW", "SOFT_DENY"), "An 81-year-old without a license may buy it today, and would have to be asked first.");
     assert.equal(flips({ licenses: ["a", { id: "b" }] }, "SOFT_DENY", "HARD_DENY"), "A customer with the licenses “a” and “b” has to be asked first today, and could not buy it then.");
@@ -206,7 +206,7 @@ async function editProject(page, name) {
 test("“From tomorrow energy drinks need 16 instead of 15: what changes for the items in this list?”", () => visit(on, "", async (page) => {
   await energyDrinksFrom(page, 16);
   await opened(page);
-  await page.getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
+  await page.getByText("A 15-year-old may buy it today, but no longer could.").waitFor();
   await page.getByText("15-year-olds: sold today, refused then.").waitFor();
   await list(page).fill("red-can\nblue-can\ngreen-can");
   await hasValue(page.getByLabel("For a customer of age"), "15");
@@ -218,7 +218,7 @@ test("“From tomorrow energy drinks need 16 instead of 15: what changes for the
   await page.getByText("The decision changes for 3 of 3 lines.").waitFor();
   await pressButton(page, "Review");
   const review = page.getByRole("region", { name: "Which decisions change" });
-  await review.getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
+  await review.getByText("A 15-year-old may buy it today, but no longer could.").waitFor();
   await review.getByText("The decision changes for 3 of 3 lines.").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Discard" }).click();
@@ -250,7 +250,7 @@ test("a list whose columns have other names is asked about before anything is sa
   await energyDrinksFrom(page, 16);
   await opened(page);
   await list(page).fill("id,years\nred-can,15\nblue-can,40\ngreen-can,old");
-  await page.getByText("Which column has the customer’s age? Choose it under “Columns”, or that it is not in the list.").waitFor();
+  await page.getByText("Which column has the customer’s age? Choose it under “Columns”, or choose “not in the list”.").waitFor();
   await hasCount(page.getByText(/^(The|No) decision/), 0);
   await hasValue(page.getByRole("combobox", { name: "Age", exact: true }), "");
   await page.getByRole("combobox", { name: "Age", exact: true }).selectOption("years");
@@ -261,7 +261,7 @@ test("a list whose columns have other names is asked about before anything is sa
   await editProject(page, "Kiosk");
   await page.getByLabel("Must be").first().selectOption("yes");
   await opened(page);
-  await page.getByText("Which column has the property fragile? Choose it under “Columns”, or that it is not in the list.").waitFor();
+  await page.getByText("Which column has the property fragile? Choose it under “Columns”, or choose “not in the list”.").waitFor();
   await page.getByLabel("Property fragile").selectOption("not in the list");
   await page.getByText("Which column has the property category?").waitFor();
   await page.getByLabel("Property category").selectOption("not in the list");
@@ -312,7 +312,7 @@ test("switching a rule off is said as what tills get then", () => visit(on, "", 
 test("a draft that is not complete says so, and what it changes once it is", () => visit(on, "", async (page) => {
   await energyDrinksFrom(page, "");
   await opened(page);
-  await page.getByText("The rule is not complete yet. What it would change cannot be said.").waitFor();
+  await page.getByText("The rule is not complete yet. Its effect is unknown.").waitFor();
   await page.getByLabel("Minimum age").fill("15");
   await page.getByText("This draft changes no decision.").waitFor();
 }));
@@ -337,7 +337,7 @@ describe("a list may be odd", () => {
       await page.getByText(said).waitFor();
       await eventually(async () => assert.ok((await rows(page).count()) <= 100, "few rows are drawn"));
       await pressButton(page, "Review");
-      await page.getByRole("region", { name: "Which decisions change" }).getByText("A 15-year-old may buy it today, and could not any more.").waitFor();
+      await page.getByRole("region", { name: "Which decisions change" }).getByText("A 15-year-old may buy it today, but no longer could.").waitFor();
     }));
   }
 

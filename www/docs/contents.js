@@ -7,7 +7,7 @@ import { icon } from "../shared/icon.js";
 import { figure } from "../shared/locale.js";
 import { methodTag, pathText } from "./operation.js";
 
-const NOTHING = "Nothing is found. Search for a word, a part of a path, a field, a permission or a role.";
+const NOTHING = "Nothing found. Search for a word, part of a path, a field, a permission or a role.";
 
 /**
  * The list: `{ element, mark, focus }`. A group is `{ name, entries }`, an entry `{ id, title, sought, alsoSought }` and its

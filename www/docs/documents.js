@@ -19,11 +19,11 @@ export async function load(name) {
   } catch (cause) {
     throw new Error(`${HOST}/${name} cannot be reached. Try again once the host answers.`, { cause });
   }
-  if (!response.ok) throw new Error(`${HOST}/${name} is answered with ${response.status}, although every host has this document. Is something in front of the host that does not let it through?`);
+  if (!response.ok) throw new Error(`${HOST}/${name} returned ${response.status}, although every host has this document. Is something in front of the host blocking it?`);
   try {
     return await response.json();
   } catch (cause) {
-    throw new Error(`What ${HOST}/${name} answers is not JSON, so it is not from a host. Is something in front of the host that answers in its place?`, { cause });
+    throw new Error(`${HOST}/${name} did not return JSON, so the answer is not from a host. Is something in front of the host answering instead?`, { cause });
   }
 }
 

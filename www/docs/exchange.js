@@ -35,7 +35,7 @@ export function exchange() {
 
   /** `getToken` gets the token to send, if any; `meaningOf` explains a status. */
   async function send(url, request, getToken, meaningOf) {
-    if (new URL(url).origin !== location.origin) throw new Error(`${url} is not of this host`);
+    if (new URL(url).origin !== location.origin) throw new Error(`${url} is not on this host`);
     close();
     const { signal } = (sending = new AbortController());
     stop.hidden = false;
@@ -68,14 +68,14 @@ export function exchange() {
     const text = new TextDecoder().decode(bytes);
     const shown = /json/.test(type) ? indented(text) : text;
     content.prepend(codeBlock("The body", shown.slice(0, MAX_SHOWN)));
-    tell(shown.length > MAX_SHOWN ? `${size}, of which the beginning is shown` : size);
+    tell(shown.length > MAX_SHOWN ? `${size}, only the beginning is shown` : size);
   }
 
   async function showStream(stream, tell) {
     const block = codeBlock("The events", "");
     const pre = block.firstChild;
     content.prepend(block);
-    tell("events come as they happen, until you stop");
+    tell("events arrive as they happen, until you stop");
     try {
       const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {

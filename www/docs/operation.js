@@ -32,7 +32,7 @@ export function operationView(document, operation, account) {
       "article",
       { class: "stack" },
       h("div", { class: "operation-head" }, h("p", { class: "kicker" }, tag), h("h1", { tabindex: "-1" }, title), h("p", { class: "route" }, methodTag(method), pathText(path)), button("Try it", { image: "send", class: "to-request", onclick: () => request.focus() })),
-      deprecated && h("p", { class: "warning" }, "This is kept for those who use it, and will be removed. Do not begin to use it."),
+      deprecated && h("p", { class: "warning" }, "Deprecated: existing users can keep using it until it is removed. Do not start using it."),
       description && h("div", { class: "prose" }, prose(description)),
       facts,
       parameters.length > 0 && parametersOf(document, parameters),
@@ -85,7 +85,7 @@ function parametersOf(document, parameters) {
 }
 
 function bodyOf(document, { description, content = {}, required = false }) {
-  return part(required ? "Body" : "Body, which may be left out", description && h("div", { class: "prose" }, prose(description)), contentsOf(document, content, "the body"));
+  return part(required ? "Body" : "Body (optional)", description && h("div", { class: "prose" }, prose(description)), contentsOf(document, content, "the body"));
 }
 
 /** The contents of a body by media type: the schema and its examples; `noun` names them. */

@@ -20,15 +20,15 @@ export function overview({ info = {} }, tags) {
         "section",
         { class: "stack tight" },
         h("h2", {}, "A token"),
-        h("div", { class: "prose" }, h("p", {}, "Most requests need a token, which a client gets for its id and its secret. The commands of this page take it from the variable ", h("code", {}, "TOKEN"), " of the shell:")),
+        h("div", { class: "prose" }, h("p", {}, "Most requests need a token, which a client gets for its id and secret. The commands on this page read it from the shell variable ", h("code", {}, "TOKEN"), ":")),
         codeBlock("The command that gets a token", tokenCommand()),
       ),
-      h("section", { class: "stack tight" }, h("h2", {}, "What there is"), h("dl", { class: "facts" }, tags.flatMap(({ name, description: about = "" }) => [h("dt", {}, name), h("dd", {}, inline(about))]))),
+      h("section", { class: "stack tight" }, h("h2", {}, "Contents"), h("dl", { class: "facts" }, tags.flatMap(({ name, description: about = "" }) => [h("dt", {}, name), h("dd", {}, inline(about))]))),
       h(
         "section",
         { class: "stack tight" },
         h("h2", {}, "The documents"),
-        h("ul", { class: "points" }, document("openapi.json", "OpenAPI 3.1: the operations, for tools and for generators of clients"), document("asyncapi.json", "AsyncAPI 3.0: the events and their messages")),
+        h("ul", { class: "points" }, document("openapi.json", "OpenAPI 3.1: the operations, for tools and client generators"), document("asyncapi.json", "AsyncAPI 3.0: the events and their messages")),
       ),
     ),
   );

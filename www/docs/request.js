@@ -74,7 +74,7 @@ const changes = ({ method, "x-changes-nothing": isSafe }, places) =>
   !/^(GET|HEAD|OPTIONS)$/.test(method) && !isSafe && !places.some(({ name, input }) => name === "dryRun" && input.value() === "true");
 
 function noteOf({ scheme, permissions }, session) {
-  if (scheme === "basic") return "This takes the id and the secret of a client in place of a token. Signing in here with them sends it.";
+  if (scheme === "basic") return "This takes a client’s id and secret instead of a token. Signing in here with them sends it.";
   if (scheme && !session) return "It is sent with a token, so sign in first. The page keeps it in its memory only, and sends it to this host only.";
   return isHeld(permissions, session) === false ? "You do not have the permission, so expect 403." : "";
 }

@@ -99,19 +99,19 @@ export function rulesOf(document, given) {
     below !== undefined && `less than ${number(below)}`,
     schema.multipleOf !== undefined && `a multiple of ${number(schema.multipleOf)}`,
     range(schema.minItems || undefined, schema.maxItems, "entry"),
-    schema.uniqueItems && "no entry twice",
+    schema.uniqueItems && "no duplicate entries",
     range(schema.minProperties || undefined, schema.maxProperties, "member"),
     (schema.additionalProperties === false || schema.unevaluatedProperties === false) && "no other members",
     schema.contentEncoding && `encoded as ${schema.contentEncoding}`,
     schema.contentMediaType && `holds ${schema.contentMediaType}`,
-    schema.if && "other rules hold in some cases, which the document has",
+    schema.if && "other rules apply in some cases; see the document",
   ];
   const rules = texts.filter(Boolean).map((text) => [text]);
   if (schema.pattern !== undefined) rules.push(["matches", schema.pattern]);
   if (schema.enum) rules.push(["one of", ...schema.enum.map((value) => JSON.stringify(value))]);
   if (schema.not?.enum ?? schema.not?.const) rules.push(["not", ...[schema.not.enum ?? schema.not.const].flat().map((value) => JSON.stringify(value))]);
   if (isDemand(schema)) rules.push([schema.oneOf ? "exactly one of" : "at least one of", ...choices(schema).map(({ required }) => required.join(" and "))]);
-  for (const [name, others] of Object.entries(schema.dependentRequired ?? {})) rules.push([`where there is ${name}, also`, ...others]);
+  for (const [name, others] of Object.entries(schema.dependentRequired ?? {})) rules.push([`if ${name} is present, also`, ...others]);
   if (schema.default !== undefined && schema.default !== null) rules.push(["default", JSON.stringify(schema.default)]);
   if (schema.propertyNames) rules.push(...rulesOf(document, schema.propertyNames).map(([text, ...code]) => [`each name: ${text}`, ...code]));
   if (schema.items) rules.push(...entryRules(document, schema.items));

@@ -29,7 +29,7 @@ export async function letIn(desk, client) {
   const name = clientName(client);
   // Text from strangers must not change the sentence around it.
   const claims = Object.entries(client.claims).flatMap(([claim, value]) => [`${words(claim)}: `, h("bdi", {}, valueText(value)), ", "]);
-  const says = claims.length === 0 ? ["It says nothing of itself"] : ["It says of itself: ", ...claims.slice(0, -1)];
+  const says = claims.length === 0 ? ["It says nothing about itself"] : ["It says about itself: ", ...claims.slice(0, -1)];
   const detail = [...says, `. It can sign in from now on. ${mayText(client.roles)}`];
   if (!(await confirmed(["Let ", h("bdi", {}, name), " in?"], detail, "Let in"))) return;
   await changeStatus(desk, client, { write: () => desk.host.authorize(client), wanted: "Authorized", done: `${name} was let in`, not: `${name} was not let in` });
@@ -57,7 +57,7 @@ async function changeStatus(desk, client, { write, wanted, done, not }) {
 
 /** Deletes a client after asking. */
 export async function remove(desk, client) {
-  const detail = ({ status }) => `${status === "Authorized" ? `${REFUSED} ` : ""}It can register again, and gets another secret then.`;
+  const detail = ({ status }) => `${status === "Authorized" ? `${REFUSED} ` : ""}It can register again and then gets another secret.`;
   await removeAfterAsking({ name: clientName(client), detail, read: () => desk.host.client(client), remove: (etag) => desk.host.removeClient(client, etag), explain });
   desk.reread();
 }
@@ -85,7 +85,7 @@ function showClientSecret(name, { clientId, clientSecret }, overlap) {
 async function askOverlap(name) {
   let overlap = OVERLAPS[0][0];
   const hint = h("p", { id: "overlap-detail" });
-  const show = () => (hint.textContent = overlap === "0s" ? "The tills that use the old secret are refused from now on, until they have the new one." : "Give the new secret to the tills within that time. After it, those that still use the old one are refused.");
+  const show = () => (hint.textContent = overlap === "0s" ? "The tills that use the old secret are refused from now on, until they have the new one." : "Give the tills the new secret within that time. After that, those that still use the old one are refused.");
   const overlaps = choice("Old secret keeps working for", OVERLAPS, overlap, (chosen) => ((overlap = chosen), show()));
   show();
   const dialog = h(
@@ -123,7 +123,7 @@ export async function changeRoles(desk, client) {
       isSaved: (stored, chosen) => sorted(stored) === sorted(chosen),
       describe: named,
       explain,
-      saved: "Saved. What it may do has changed at once.",
+      saved: "Saved. Its new roles are in force.",
     });
   } catch (error) {
     notify(explain(error));

@@ -23,7 +23,7 @@ const keyOf = ({ clientId }) => clientId;
 const WAITING = {
   title: "Waiting to be let in",
   noun: "client",
-  about: "These have registered and wait until someone who knows them lets them in. One that nobody lets in is forgotten after seven days.",
+  about: "These have registered and wait for someone who knows them to let them in. One that nobody lets in is forgotten after seven days.",
   empty: "Nothing is waiting",
   none: "A till that registers appears here by itself.",
 };

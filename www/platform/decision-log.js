@@ -14,7 +14,7 @@ const CHOICES = [
 ];
 
 const EFFECTS = {
-  none: "No decision is recorded. What was recorded before stays where it is.",
+  none: "No decision is recorded. Earlier records stay where they are.",
   denials: "Each decision that refuses an item is recorded, with the item, the rule and the reason.",
   all: "Each decision is recorded, with the item, the rule and the reason.",
 };

@@ -14,9 +14,9 @@ const keyOf = ({ id }) => id;
 const LABELS = {
   title: "Failed jobs",
   noun: "job",
-  about: "Work in the background that failed 20 times. Remove what made it fail, and have it tried again.",
+  about: "Background work that failed 20 times. Fix the cause, then retry it.",
   empty: "No job has failed",
-  none: "All work in the background is done or on its way.",
+  none: "All background work is done or on its way.",
 };
 
 /** What the jobs of a queue do, by the start of its name. */
@@ -25,14 +25,14 @@ const WORK = [
   ["webhook-fan-out", "Passing an event on to the webhooks"],
   ["webhook-replays", "Sending deliveries again"],
   ["webhook-retention", "Removing old deliveries"],
-  ["webhook-keys", "Removing old keys of webhooks"],
+  ["webhook-keys", "Removing old webhook keys"],
   ["rates-fan-out", "Passing a change of rates on to the shops"],
   ["rates-passes", "Passing a change of rates on to the shops"],
   ["rates-retention", "Removing old changes of rates"],
   ["reference-rates", "Fetching reference rates"],
   ["reference-dates", "Noting how old reference rates are"],
   ["history-retention", "Removing the old history of rules"],
-  ["keys", "Removing old keys of tokens"],
+  ["keys", "Removing old token keys"],
   ["pending", "Forgetting registrations that nobody let in"],
   ["statements", "Removing expired statements"],
 ];

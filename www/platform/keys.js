@@ -10,19 +10,19 @@ import { explain } from "./wording.js";
 /** The rings: what each signs, and the effect of replacing its key. */
 const RINGS = {
   tokens: {
-    title: "Keys of tokens",
-    question: "Replace the key of tokens?",
+    title: "Token keys",
+    question: "Replace the token key?",
     about: "They sign the tokens that clients get, and statements.",
     effect:
-      "A new key is published now and signs in about five minutes. Tokens of the old key are accepted until they expire, and it is removed an hour after it signed last. Nothing stops working, except services that keep " +
+      "A new key is published now and signs in about five minutes. Tokens signed with the old key are accepted until they expire, and it is removed an hour after it last signed. Nothing stops working, except services that keep " +
       "published keys for longer than five minutes: they refuse new tokens until they read the keys again.",
   },
   webhooks: {
-    title: "Keys of webhooks",
-    question: "Replace the key of webhooks?",
+    title: "Webhook keys",
+    question: "Replace the webhook key?",
     about: "They sign the bearer tokens that deliveries carry.",
     effect:
-      "A new key is published now and signs in about an hour. Tokens of the old key are accepted until they expire, and it is removed after that. Nothing stops working, except receivers that keep published keys for " +
+      "A new key is published now and signs in about an hour. Tokens signed with the old key are accepted until they expire, and it is removed after that. Nothing stops working, except receivers that keep published keys for " +
       "longer than an hour: they refuse deliveries until they read the keys again.",
   },
 };

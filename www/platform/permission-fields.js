@@ -13,7 +13,7 @@ const GROUPS = [
   ["Clients", "iam."],
   ["The platform: only its own clients can have a role with one of these", "ecs.global-condition.", "iam.roles.", "iam.tenants.", "iam.keys.", "iam.jobs."],
 ];
-const OTHERS = "Without an effect here";
+const OTHERS = "No effect here";
 
 function groupOf(permission) {
   const group = KNOWN.includes(permission) && GROUPS.findLast(([, ...begins]) => begins.some((begin) => permission.startsWith(begin)));

@@ -14,7 +14,7 @@ const keyOf = ({ roleId }) => roleId;
 const LABELS = {
   title: "Roles",
   noun: "role",
-  about: "What a client, or a person of a group, may do once it has a role. One with several roles may do what any of them permits.",
+  about: "What a client, or a person in a group, may do once it has a role. With several roles, everything that any of them permits is allowed.",
   empty: "No role",
   none: "",
 };

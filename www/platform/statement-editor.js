@@ -15,7 +15,7 @@ const LIFETIMES = [
   ["30 days", "30 days"],
 ];
 
-const AT_ONCE = "Whoever has the text can have a till let in without being asked, so keep it safe and withdraw it when it is not needed any more.";
+const AT_ONCE = "Whoever has the text can have a till let in without being asked, so keep it safe and withdraw it when it is no longer needed.";
 const LINES = "Enter each as a name and a value, such as store_number: 0042";
 const LOST = "If it was, it is in the list, and its text was lost with the answer: withdraw it, and make another one.";
 
@@ -44,7 +44,7 @@ function statementFields({ softwareId, softwareVersion, isGlobal, claimsSchema }
   const claims = h("textarea", { rows: 3, spellcheck: "false", dir: "auto" });
   const atOnce = h("input", { type: "checkbox", role: "switch" });
   let lifetime = LIFETIMES[0][0];
-  const claimsField = field("What it says of each client", claims, { hint: `One per line, such as store_number: 0042. It may stay empty.` });
+  const claimsField = field("What it says about each client", claims, { hint: `One per line, such as store_number: 0042. Optional.` });
   const lifetimes = choice("Valid for", LIFETIMES, lifetime, (chosen) => (lifetime = chosen));
   const atOnceField = h("div", { class: "stack tight" }, h("label", { class: "switch" }, atOnce, h("span", {}, "Let them in at once")), h("p", { class: "hint" }, AT_ONCE));
   return {

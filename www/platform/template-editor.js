@@ -49,7 +49,7 @@ function templateFields(roles) {
     name: field("Name", name, { hint: "What people call it, such as “Tills of our shops”." }),
     software: field("Software", software, { hint: "What the software calls itself when it registers, such as till." }),
     version: field("Version", version),
-    claims: field("What each client must say of itself", claims, { hint: "One per line, such as store_number and device_name. You recognize a till by it before you let it in." }),
+    claims: field("Claims that each client must send", claims, { hint: "One per line, such as store_number and device_name. They help you recognize a till before you let it in." }),
   };
   const places = [[/^\$\.name/, fields.name, "Enter a name of at most 100 characters."], [/^\$\.softwareId/, fields.software, NAME_FAULT], [/^\$\.softwareVersion/, fields.version, NAME_FAULT], [/^\$\.claimsSchema/, fields.claims, CLAIM_FAULT]];
   const names = () => claims.value.split("\n").map((line) => line.trim()).filter(Boolean);

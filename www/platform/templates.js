@@ -18,7 +18,7 @@ import { claimNames, claimsText, explain, softwareText, words } from "./wording.
 const OWN = {
   title: "Templates",
   noun: "template",
-  about: "A till can register only with a template of its software: it says what the till must say of itself, and what it may do once it is let in.",
+  about: "A till can register only with a template for its software: it lists the claims a till must send, and what it may do once it is let in.",
   empty: "No template yet",
   none: "Make one. Tills of its software can register then.",
 };
@@ -28,13 +28,13 @@ const GLOBAL = {
   noun: "template",
   about: "Clients of every tenant can register with these.",
   empty: "No template for all tenants",
-  none: "Each tenant can have templates of its own.",
+  none: "Each tenant can have its own templates.",
 };
 
 const STATEMENTS = {
   title: "Statements",
   noun: "statement",
-  about: "A statement is a text that is given to those who install tills. Those that register with it say of themselves what stands in it, and are let in at once where it says so.",
+  about: "A statement is a text for those who install tills. Tills that register with it get its claims, and are let in at once if it says so.",
   empty: "No statement is valid",
   none: "Make one at the template of its software.",
 };
@@ -79,7 +79,7 @@ function templateRow(desk, owner, template) {
       "div",
       { class: "entry-text" },
       h("div", { class: "entry-name" }, h("h3", { dir: "auto" }, name), managedBy && h("span", { class: "tag", dir: "auto" }, `Managed by ${managedBy}`)),
-      h("p", { class: "hint" }, `${softwareText(template)} · ${claims.length === 0 ? "Clients may say anything of themselves." : `Each client says: ${claims.join(", ")}.`}`),
+      h("p", { class: "hint" }, `${softwareText(template)} · ${claims.length === 0 ? "Clients may say anything about themselves." : `Each client says: ${claims.join(", ")}.`}`),
       roleTags(roles),
     ),
     h(
@@ -92,7 +92,7 @@ function templateRow(desk, owner, template) {
 }
 
 async function removeTemplate(desk, owner, template) {
-  const detail = `From now on no client can register as ${softwareText(template)}. Those that have registered go on working.`;
+  const detail = `From now on no client can register as ${softwareText(template)}. Those that have registered keep working.`;
   await removeAfterAsking({ name: template.name, detail, read: () => desk.host.template(owner, template), remove: (etag) => desk.host.removeTemplate(owner, template, etag), explain });
   desk.reread();
 }
@@ -113,7 +113,7 @@ function statementRow(desk, statement) {
   const { claims, autoApprove, issuedAt, expiresAt } = statement;
   const software = softwareText(statement);
   const effect = autoApprove ? "Those that register with it are let in at once." : "Those that register with it wait to be let in.";
-  const said = Object.keys(claims).length === 0 ? "It says nothing of them." : `${claimsText(claims)}.`;
+  const said = Object.keys(claims).length === 0 ? "It says nothing about them." : `${claimsText(claims)}.`;
   return h(
     "li",
     { class: "entry" },
@@ -130,7 +130,7 @@ function statementRow(desk, statement) {
 
 async function withdraw(desk, statement) {
   const software = softwareText(statement);
-  const detail = "From now on no client can register with it. Those that have registered go on working.";
+  const detail = "From now on no client can register with it. Those that have registered keep working.";
   if (!(await confirmed(`Withdraw the statement for ${software}?`, detail, "Withdraw"))) return;
   const [yes, no] = ["The statement was withdrawn.", "The statement was not withdrawn."];
   try {

@@ -16,7 +16,7 @@ const keyOf = ({ tenantId }) => tenantId;
 const LABELS = {
   title: "Tenants",
   noun: "tenant",
-  about: "A tenant is a company whose rules, rates and clients are its own.",
+  about: "A tenant is a company with its own rules, rates and clients.",
   empty: "No tenant yet",
   none: "Make one. Its tills and people can register then.",
 };
@@ -49,7 +49,7 @@ function tenantRow({ tenantId, name, createdAt }) {
 async function makeTenant(desk) {
   const id = h("input", { maxlength: 64, spellcheck: "false", autocomplete: "off" });
   const name = h("input", { maxlength: 100, autocomplete: "off", dir: "auto" });
-  const fields = { id: field("Id", id, { hint: "Letters, digits, . _ and -, such as acme. It cannot be changed later." }), name: field("Name", name, { hint: "What people call it. It may stay empty." }) };
+  const fields = { id: field("Id", id, { hint: "Letters, digits, . _ and -, such as acme. It cannot be changed later." }), name: field("Name", name, { hint: "What people call it. Optional." }) };
   const isMade = await edit({
     title: "New tenant",
     action: "Make it",

@@ -25,7 +25,7 @@ const COUNTED = {
   webhooks: "Webhooks",
   eventConsumers: "Receivers that ask for events",
   eventsPerSecond: "Events in the last second",
-  waitingDeliveries: "Deliveries that wait",
+  waitingDeliveries: "Waiting deliveries",
   deliveriesPerTarget: "Deliveries under way to one receiver",
   eventStreams: "Pages and programs that follow changes",
   clients: "Clients",
@@ -37,7 +37,7 @@ export function tenantUsage(desk) {
   const list = h("ul", { class: "usage" });
   const message = h("p", { class: "message" });
   const log = decisionLog(desk);
-  const about = "A change that needs more than the quota is refused. Who runs the platform can raise it.";
+  const about = "A change that needs more than the quota is refused. The platform’s operator can raise it.";
   const usage = h("section", { class: "card stack", "aria-label": "Usage" }, h("div", {}, h("h2", {}, "Usage"), h("p", { class: "hint" }, about)), list, message);
   return {
     element: h("div", { class: "stack lists" }, usage, log.element),

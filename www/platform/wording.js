@@ -101,7 +101,7 @@ export const mayText = (roles) => (roles.length === 0 ? "It has no role, so it m
 export function explain(error) {
   if (error.code === "other_tenant") return "You may see and change your own tenant only.";
   if (error.code === "client_revoked") return "It was revoked in the meantime. Delete it, and it can register again.";
-  if (error.code === "key_waiting") return "A new key was published already, and does not sign yet.";
+  if (error.code === "key_waiting") return "A new key is already published but does not sign yet.";
   return errorText(error);
 }
 

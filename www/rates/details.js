@@ -10,7 +10,7 @@ import { hrefOf } from "./address.js";
 import { createUnit, draftKey, editUnit } from "./unit-editor.js";
 import { KINDS, TYPES, explain, pairText } from "./wording.js";
 
-const MAY_NOT = "You may not see business units. That needs the permission exr.business-unit.read, for example by the role exr.editor.";
+const MAY_NOT = "You may not see business units. That needs the permission exr.business-unit.read, for example from the role exr.editor.";
 
 /** The tab; `show` draws the unit. */
 export function unitDetails(desk) {

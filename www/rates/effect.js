@@ -88,7 +88,7 @@ function keptOf({ businessUnitId, rates }, here, units) {
   const line = (rate) => {
     const from = rate.setAt === businessUnitId ? "" : `, from ${name(rate.setAt)}`;
     const other = here.get(keyOf(rate));
-    return h("li", {}, `${TYPES[rate.exchangeRateType]}: ${rateText(rate)}${from}; ${other === undefined ? "not set here any more" : `here ${other} ${rate.currencyIdFrom}`}`);
+    return h("li", {}, `${TYPES[rate.exchangeRateType]}: ${rateText(rate)}${from}; ${other === undefined ? "no longer set here" : `here ${other} ${rate.currencyIdFrom}`}`);
   };
   return h("li", {}, h("h3", {}, h("bdi", {}, unitName(name(businessUnitId), businessUnitId))), h("ul", {}, rates.map(line)));
 }

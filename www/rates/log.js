@@ -46,7 +46,7 @@ export function messageLog(desk, received) {
   const list = h("ol", { class: "messages" });
   const about = h("p", { class: "hint", role: "status" });
   const send = button("Send initial state", { image: "send", class: "primary", onclick: () => sendInitialState(desk) });
-  const read = button("Read those of the past days", { class: "plain", onclick: () => desk.topic?.follow(desk.id, "earliest") });
+  const read = button("Show messages of past days", { class: "plain", onclick: () => desk.topic?.follow(desk.id, "earliest") });
   const save = button("Download as CSV", { class: "plain", onclick: () => downloadCsv(`Messages of ${desk.name(desk.id)}.csv`, [messagesCsv(desk, concerned())]) });
   const empty = h("div", { class: "empty-state" });
   const element = h("div", { class: "stack" }, h("div", { class: "toolbar" }, about, h("div", { class: "toolbar-actions" }, save, read, send)), list, empty);
@@ -96,7 +96,7 @@ function aboutText(desk, count) {
 
 function emptyTexts(desk) {
   if (desk.topic === undefined) {
-    const why = "That needs the permission exr.rates-changed.subscribe, for example by the role exr.subscriber.";
+    const why = "That needs the permission exr.rates-changed.subscribe, for example from the role exr.subscriber.";
     return [icon("lock"), h("h2", {}, "You may not follow the messages"), h("p", {}, why)];
   }
   const shop = desk.isShop() ? "this shop" : "a shop below this unit";

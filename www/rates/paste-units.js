@@ -17,7 +17,7 @@ const EXAMPLE = "SE\tSweden\tGroup\tnordic-retail\nSE-101\tMalmö\tShop\tSE\t2.5
 
 const HINT =
   "Copy the columns from a spreadsheet: id, name, kind, the id of the unit above, and a markup in percent. Kinds are company, " +
-  "group and shop; name and markup may be empty. A first row with names of columns lets them have any order.";
+  "group and shop; name and markup may be empty. With column names in the first row, any order works.";
 
 /** The most rows that are read back. */
 const MAX_SHOWN = 200;
@@ -72,7 +72,7 @@ function unitRows(desk, draft) {
     const faultOf = ({ fault, unit }) => fault ?? failed.get(unit.id);
     const wrong = rows.filter(faultOf).length;
     const there = rows.filter((row) => row.isThere && !faultOf(row)).length;
-    const parts = [counted(rows.length, "row"), wrong > 0 ? `${wrong} with a fault` : "all readable", there > 0 && `${there} there already`];
+    const parts = [counted(rows.length, "row"), wrong > 0 ? `${wrong} with a fault` : "all readable", there > 0 && `${there} already there`];
     summary.textContent = rows.length === 0 ? "" : parts.filter(Boolean).join(", ");
     const ordered = [...rows].sort((a, b) => Boolean(faultOf(b)) - Boolean(faultOf(a)) || a.line - b.line);
     list.replaceChildren(...shortened(ordered, (row) => rowLine(row, faultOf(row))));
@@ -129,7 +129,7 @@ function reviewed(rows, progress) {
   const there = rows.length - created.length;
   const kinds = Object.entries(KINDS).map(([type, { word }]) => [created.filter(({ unit }) => unit.type === type).length, word.toLowerCase()]);
   const counts = kinds.filter(([count]) => count > 0).map(([count, word]) => (word === "company" && count > 1 ? `${count} companies` : counted(count, word)));
-  const stay = there > 0 && h("p", { class: "hint" }, `${counted(there, "unit")} ${there === 1 ? "is" : "are"} there already, and ${there === 1 ? "stays" : "stay"} as ${there === 1 ? "it is" : "they are"}.`);
+  const stay = there > 0 && h("p", { class: "hint" }, `${counted(there, "unit")} already ${there === 1 ? "exists and stays" : "exist and stay"} unchanged.`);
   const shops = created.some(({ unit }) => unit.type === "STORE") && h("p", { class: "hint" }, "A new shop uses the rates of the units above it at once.");
   progress.element.hidden = true;
   return h(
@@ -162,7 +162,7 @@ async function createAll(desk, rows, { progress, reason }) {
   if (failed.size === 0) return;
   const faults = [...failed].map(([path, message]) => ({ path, message }));
   const done = rows.length - failed.size;
-  const message = `${counted(failed.size, "unit")} of ${figure(rows.length)} ${failed.size === 1 ? "was" : "were"} not created: the rows say why. ${done > 0 ? "The others are there, and stay as they are when you send the rows again." : ""}`.trim();
+  const message = `${counted(failed.size, "unit")} of ${figure(rows.length)} ${failed.size === 1 ? "was" : "were"} not created: the rows say why. ${done > 0 ? "The others now exist and stay unchanged when you send the rows again." : ""}`.trim();
   throw new TillgateError({ code: "invalid", path: "$.rows", message, faults: [{ path: "$.rows", message }, ...faults] });
 }
 
@@ -189,6 +189,6 @@ function shortened(rows, lineOf) {
 function rowLine({ line, unit, isThere }, fault) {
   const { id, type, name, parentId, markupPercentage } = unit;
   const parts = [`${KINDS[type]?.word} “${name ?? id}”`, name !== undefined && id, parentId !== undefined && `below ${parentId}`, markupPercentage !== undefined && `markup ${markupPercentage} %`];
-  const reading = `${parts.filter(Boolean).join(", ")}${isThere ? ": is there already" : ""}`;
+  const reading = `${parts.filter(Boolean).join(", ")}${isThere ? ": already exists" : ""}`;
   return h("li", { class: fault ? "wrong" : undefined }, icon(fault ? "alert" : "check"), h("span", {}, `Row ${line}`), h("span", { dir: "auto" }, fault ?? reading));
 }

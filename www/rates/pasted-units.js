@@ -53,7 +53,7 @@ export function refusalOf(rows) {
   if (rows.length === 0) return "Paste at least one row.";
   if (rows.length > MAX_ROWS) return `These are ${figure(rows.length)} rows. Paste at most 1,000 at once.`;
   if (wrong > 0) return `Correct ${wrong === 1 ? "the row that is marked" : `the ${wrong} rows that are marked`}, or remove ${wrong === 1 ? "it" : "them"}.`;
-  if (rows.every(({ isThere }) => isThere)) return "All of these units are there already.";
+  if (rows.every(({ isThere }) => isThere)) return "All of these units already exist.";
   return undefined;
 }
 
@@ -101,14 +101,14 @@ const kindOf = (text) => Object.entries(KINDS).find(([kind, { word }]) => [kind,
 
 function formFault({ id, type, parentId, name = "", markupPercentage }, typed) {
   if (id === "") return "It has no id.";
-  if (!/^[A-Za-z0-9._:-]{1,128}$/.test(id)) return `“${id}” is no id: use 1 to 128 letters, digits and _ . : -`;
+  if (!/^[A-Za-z0-9._:-]{1,128}$/.test(id)) return `“${id}” is not an id: use 1 to 128 letters, digits and _ . : -`;
   if (isDots(id)) return `The id ${DOTS_RULE}.`;
   if (name.length > 256) return "The name may have at most 256 characters.";
   if (typed === "") return "It has no kind: company, group or shop.";
-  if (type === undefined) return `“${typed}” is no kind. Use company, group or shop.`;
-  if (type === "COMPANY" && parentId !== undefined) return "A company is below nothing: leave that cell empty.";
+  if (type === undefined) return `“${typed}” is not a kind. Use company, group or shop.`;
+  if (type === "COMPANY" && parentId !== undefined) return "A company has no unit above it: leave that cell empty.";
   if (type !== "COMPANY" && parentId === undefined) return "It needs the id of the company or group that it is below.";
-  if (markupPercentage !== undefined && !(readDecimal(markupPercentage) !== undefined && Number(markupPercentage) < 100)) return `“${markupPercentage}” is no markup. Use a number from 0 to less than 100.`;
+  if (markupPercentage !== undefined && !(readDecimal(markupPercentage) !== undefined && Number(markupPercentage) < 100)) return `“${markupPercentage}” is not a markup. Use a number from 0 to less than 100.`;
   return undefined;
 }
 

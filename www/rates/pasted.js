@@ -82,8 +82,8 @@ const typeOf = (text) => Object.entries(TYPES).find(([type, word]) => [type, wor
 
 function formFault(cells, columns, rate, { typed, isDeleted }) {
   if (cells.length < columns.length) return `It has ${cells.length === 1 ? "one column" : `${figure(cells.length)} columns`}; type, from, to and rate are needed.`;
-  if (!Object.hasOwn(TYPES, rate.exchangeRateType)) return `“${rate.exchangeRateType}” is no type. Use sales, purchase or intercompany.`;
-  if (!isDeleted && readDecimal(typed) === undefined) return `“${typed}” is no rate. Use a number such as 11.05 or 11,05.`;
+  if (!Object.hasOwn(TYPES, rate.exchangeRateType)) return `“${rate.exchangeRateType}” is not a type. Use sales, purchase or intercompany.`;
+  if (!isDeleted && readDecimal(typed) === undefined) return `“${typed}” is not a rate. Use a number such as 11.05 or 11,05.`;
   return undefined;
 }
 

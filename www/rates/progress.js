@@ -74,7 +74,7 @@ function progressLine(title, onclose) {
       else if (total !== null) text.textContent = `${figure(Number(done))} of ${counted(Number(total), "shop")}, sent to ${figure(Number(published))} so far`;
     },
     fail() {
-      text.textContent = "The host cannot be asked right now.";
+      text.textContent = "The host cannot be reached right now.";
     },
   };
 }

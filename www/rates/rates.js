@@ -165,7 +165,7 @@ class RatesView {
   }
 
   async #readUnit(id) {
-    if (!this.#session.may(READS)) return this.#page.fail("You may not see rates", `That needs the permission ${READS}, for example by the role exr.viewer.`);
+    if (!this.#session.may(READS)) return this.#page.fail("You may not see rates", `That needs the permission ${READS}, for example from the role exr.viewer.`);
     const used = await this.#host.used(id);
     const origins = [...new Set([id, ...used.map(({ setAt }) => setAt)])];
     const lists = await Promise.all(origins.map((origin) => this.#host.setAt(origin)));
@@ -181,7 +181,7 @@ class RatesView {
     // The connection's state says so already, and known content stays.
     if (error.code === "unauthenticated" || error.isTemporary) return;
     this.#drawn = [];
-    if (error.status === 404) this.#page.fail("There is no such business unit", `Nothing has the id “${this.#place.id}”. It may have been deleted.`);
+    if (error.status === 404) this.#page.fail("There is no such business unit", `There is no unit with the id “${this.#place.id}”. It may have been deleted.`);
     else this.#page.fail("This cannot be shown", explain(error));
   }
 
@@ -260,7 +260,7 @@ function unitById(onchoose) {
     event.preventDefault();
     if (id.value.trim() !== "") onchoose(id.value.trim());
   };
-  const why = `You may not list business units: that needs the permission ${LISTS}, for example by the role exr.editor. You can type the id of one.`;
+  const why = `You may not list business units: that needs the permission ${LISTS}, for example from the role exr.editor. You can type the id of one.`;
   const show = button("Show", { type: "submit", class: "primary" });
   return { element: h("form", { class: "stack", onsubmit }, h("p", { class: "hint" }, why), field("Id of a business unit", id), show) };
 }

@@ -67,8 +67,8 @@ function fileFields(setRates) {
     return { input, label: h("label", { class: "check" }, input, h("span", {}, text)) };
   };
   const types = Object.entries(TYPES).map(([type, word]) => [type, check(word, used.size === 0 ? type === "SALES" : used.has(type))]);
-  const crosses = check("Also the rates between its other currencies, by way of the euro");
-  const all = check("Also rates that move further than they may");
+  const crosses = check("Also the rates between its other currencies, via the euro");
+  const all = check("Also rates that move further than allowed");
   const typesFault = h("p", { class: "fault", hidden: true });
   const typeSet = h("fieldset", {}, h("legend", {}, "For these types"), types.map(([, { label }]) => label), typesFault);
   const element = h("div", { class: "stack" }, fileField, typeSet, crosses.label, all.label);
@@ -128,7 +128,7 @@ function fileFields(setRates) {
 
 /** The content of a file, `{ bytes }`, or why it is no file of rates, `{ refused }`. */
 async function contentOf(chosen) {
-  if (chosen.size > MAX_MIB * 1024 * 1024) return { refused: `The file is larger than ${MAX_MIB} MiB, which no file of rates is.` };
+  if (chosen.size > MAX_MIB * 1024 * 1024) return { refused: `The file is larger than ${MAX_MIB} MiB, too large for a file of rates.` };
   try {
     const bytes = new Uint8Array(await chosen.arrayBuffer());
     const refused = binaryText(bytes);
@@ -153,9 +153,9 @@ function changesOf({ changes = [], deviations }, { acceptDeviation }) {
 
 function notesOf({ document: { older, stale, skipped } }, changes) {
   return [
-    older && "A later file was loaded before: its rates stay, and this one only fills the history.",
-    !older && changes.length === 0 && "No rate that is set here changes. Loading the file fills the days that the history lacks.",
-    stale.length > 0 && `Not in the file any more, so they stay as they are: ${stale.join(", ")}.`,
+    older && "A newer file was already loaded: its rates stay, and this file only adds history.",
+    !older && changes.length === 0 && "No rate that is set here changes. Loading the file adds the days that the history lacks.",
+    stale.length > 0 && `No longer in the file, so they stay unchanged: ${stale.join(", ")}.`,
     skipped.length > 0 && `In the file, but not loaded, because they are unknown here or not quoted on its last day: ${skipped.join(", ")}.`,
   ].filter(Boolean);
 }
@@ -169,7 +169,7 @@ function leftOut({ deviations = [] }, { acceptDeviation }) {
   return h(
     "section",
     { class: "stack tight", "aria-label": "Left out" },
-    h("p", {}, isOne ? "1 rate is left out, because it would move further than it may. Go back to load it too." : `${counted(deviations.length, "rate")} are left out, because they would move further than they may. Go back to load them too.`),
+    h("p", {}, isOne ? "1 rate is left out, because it would move further than allowed. Go back to load it too." : `${counted(deviations.length, "rate")} are left out, because they would move further than allowed. Go back to load them too.`),
     h("ul", { class: "left-out" }, deviations.slice(0, MAX_LEFT_OUT).map(line), more > 0 && h("li", {}, `and ${counted(more, "more rate")}`)),
   );
 }

@@ -9,10 +9,10 @@ import { picker, pickerField } from "../shared/picker.js";
 import { DECIMAL_HINT, readDecimal } from "./decimal.js";
 import { KINDS, TYPES } from "./wording.js";
 
-const PARENT_HINT = "A company or group. Another one moves the unit.";
-const ID_HINT = "The id of a company or group. Another one moves the unit.";
-const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: as the unit above has it. 0: none.";
-const TOLERANCE_HINT = "A rate that moves further is only set when that is confirmed. Empty: as the unit above has it. 0: any step.";
+const PARENT_HINT = "A company or group. Changing it moves the unit.";
+const ID_HINT = "The id of a company or group. Changing it moves the unit.";
+const MARKUP_HINT = "Lowers every rate of the shops below by this much. Empty: same as the unit above. 0: none.";
+const TOLERANCE_HINT = "A rate that moves further needs confirmation. Empty: same as the unit above. 0: any step.";
 const PERCENTAGE_RULE = "must be a number from 0 to less than 100, such as 2.5";
 
 /** The fields, with their first values; `stored` is the edited unit. */

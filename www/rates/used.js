@@ -15,7 +15,7 @@ import { deleteRate, draftKey, editRate } from "./rate-editor.js";
 import { IMPORT, loadReferenceFile } from "./reference-file.js";
 import { TYPES, keyOf, levelsText, pairText, rateText, whoText } from "./wording.js";
 
-const NO_RATES = "Neither this unit nor one above it has rates. Those that are set here are used by every shop below.";
+const NO_RATES = "Neither this unit nor any above it has rates. Every shop below uses the rates set here.";
 
 /** The tab; `show` draws the rates of a unit. */
 export function usedRates(desk) {

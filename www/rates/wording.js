@@ -81,7 +81,7 @@ export function doneText(total, sent, failed = []) {
   const all = total === 1 ? "the shop" : `all ${counted(total, "shop")}`;
   const part = `${figure(sent)} of ${counted(total, "shop")}`;
   const sentences = [
-    total === 0 && "there are no shops that it concerns.",
+    total === 0 && "no shops are affected.",
     sent > 0 && `sent to ${sent === total ? all : part}.`,
     kept > 0 && (sent > 0 ? `The other ${figure(kept)} ${keep}.` : `${counted(kept, "shop")} ${keep}.`),
     failed.length > 0 && `It failed for ${counted(failed.length, "shop")}: ${failed.slice(0, MAX_FAILED).join(", ")}${failed.length > MAX_FAILED ? " and others" : ""}.`,

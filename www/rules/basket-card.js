@@ -36,7 +36,7 @@ export function basketCard() {
   return {
     element,
     showEmpty: () => draw("none", "basket", "The basket is empty", "Add a line to see the decision."),
-    showGone: () => draw("none", "alert", "The project does not exist", "It was deleted, or the address is wrong. Choose another one, or none."),
+    showGone: () => draw("none", "alert", "The project does not exist", "The project was deleted, or the address is wrong. Choose another project, or none."),
     showFaults: (faults) => draw("none", "alert", "Cannot be decided yet", faults.map(faultText).join(" ")),
     /**
      * `ontry` gets a change that would lift a denial and the number of its line, `hrefOf` returns the address of a result's

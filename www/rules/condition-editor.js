@@ -7,6 +7,7 @@ import { changeList } from "../shared/difference.js";
 import { button, h, notify } from "../shared/dom.js";
 import { edit } from "../shared/editor.js";
 import { icon } from "../shared/icon.js";
+import { figure } from "../shared/locale.js";
 import { counted, errorText } from "../shared/messages.js";
 import { ageChart, decisionsByAge } from "./age-chart.js";
 import { conditionFields, draftKey, newCondition } from "./condition-fields.js";
@@ -102,7 +103,7 @@ export async function editCondition(session, condition, { given, isNew = false, 
     onchange();
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && h("p", { class: "draft-note" }, "This is your unsaved draft. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
     title: condition ? `Edit ${condition.id}` : "New condition",
     note,
@@ -176,7 +177,7 @@ function aboutText(scope, original, id) {
   const own = id === "" ? "its own id" : `“${id}”`;
   const other = original.isReplaced ? "your other rule" : "the global rule";
   const license = original.rule === "LICENSE_REQUIREMENT" ? " The id is also that of the license that customers need." : "";
-  return `Your rule decides where tills ask for ${own}. Where they ask for “${original.id}”, ${other} goes on deciding: the id of a global rule cannot be given to another one.${license}`;
+  return `Your rule decides where tills ask for ${own}. Where they ask for “${original.id}”, ${other} still decides: another rule cannot have a global rule’s id.${license}`;
 }
 
 /** The number of tenants, and how many of their tests a global condition would fail: `{ tenants, failingTests }`. */
@@ -211,7 +212,7 @@ const tenantsText = ({ tenants = 0 }) => (tenants === 0 ? "all tenants" : tenant
 
 function failingText({ failingTests }) {
   if (failingTests === undefined) return "";
-  return failingTests === 0 ? " None of their own tests fails then." : ` ${counted(failingTests, "test")} of theirs ${failingTests === 1 ? "fails" : "fail"} then.`;
+  return failingTests === 0 ? " None of their own tests would fail." : ` ${figure(failingTests)} of their tests would fail.`;
 }
 
 /** Joins several questions: the first one's title, with all details. */

@@ -74,7 +74,7 @@ function row(session, condition, marks) {
     session.memory.get(draftKey(id)) && draftTag(),
     !enabled && h("span", { class: "tag" }, "Off"),
     isGlobal && h("span", { class: "tag global", title: "Belongs to the platform and is in force for all tenants" }, icon("lock"), "Global"),
-    isGlobal && session.inPlaceOf(id) && h("span", { class: "tag", title: "Your own rule with this id was there first, and decides in its place" }, "Yours decides"),
+    isGlobal && session.inPlaceOf(id) && h("span", { class: "tag", title: "Your own rule with this id is older and decides instead" }, "Yours decides"),
   );
   const document = (tests) => ({ condition: { ...condition, tests }, other: (isGlobal && session.inPlaceOf(id)) || null });
   marks.then((mark) => mark(tags, { rule: condition, key: `${scope} ${id}`, path: conditionPath(id), document }));
@@ -102,7 +102,7 @@ const historyScope = (session, { id, scope }) => (session.inPlaceOf(id) && !sess
 async function remove(session, condition) {
   const { id, scope } = condition;
   const all = scope === "GLOBAL" ? await deletionText(session, condition) : "";
-  const detail = `${all}${OFF} Switching it off does the same to tills, and keeps the rule for later.`;
+  const detail = `${all}${OFF} Switching it off has the same effect on tills, and keeps the rule for later.`;
   const path = conditionPath(id, scope);
   return removeAfterAsking({
     name: id,

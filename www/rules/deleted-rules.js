@@ -18,7 +18,7 @@ export async function openDeleted(session, { noun, groups, hrefOf }, signal) {
   const close = button("Close", { onclick: () => dialog.close("") });
   const parts = groups.map((group) => deletedGroup(session, group, { noun, hrefOf }));
   const title = h("h2", { id: "deleted-title" }, `Deleted ${noun}s`);
-  const about = h("p", { class: "hint" }, "What was deleted in the last 400 days. Its history has the last version, which those who may change it can restore.");
+  const about = h("p", { class: "hint" }, "Deleted in the last 400 days. The history of each has its last version, which those who may change it can restore.");
   const dialog = h("dialog", { class: "wide", "aria-labelledby": "deleted-title" }, h("div", { class: "stack" }, title, about, parts, h("div", { class: "actions" }, close)));
   signal.addEventListener("abort", () => dialog.close("left"));
   const result = await openDialog(dialog);

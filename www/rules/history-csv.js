@@ -6,7 +6,7 @@ import { writeCsv } from "../shared/csv.js";
 
 const HEADER = ["Time", "Who", "Id", "Change", "Details", "Tests that failed", "Reason"];
 const VERBS = { CREATED: "created", REPLACED: "changed", DELETED: "deleted" };
-const NOT_KEPT = "not kept: there was no room left for it";
+const NOT_KEPT = "not kept: there was no room for it";
 
 /** The text of some changes, newest first. `changes` compares two versions, and `text` describes one. */
 export const historyCsv = (items, { changes, text }) =>

@@ -17,7 +17,7 @@ import { DECISIONS, projectName, worst } from "./wording.js";
 /** The attempts to add a test to a newer version, if other users save at the same time. */
 const MAX_TRIES = 3;
 
-const CHANGED = "The rule was changed in the meantime, and decides this otherwise now. Look at the preview again.";
+const CHANGED = "The rule has changed and now decides this differently. Look at the preview again.";
 
 const TAKEN = "The rule has a test with this name. Choose another name.";
 
@@ -30,7 +30,7 @@ export function keepTest(session, { condition, project, request, answer }) {
   const name = h("input", { value: fallback, maxlength: 256, autocomplete: "off", dir: "auto", onfocus: () => name.select() });
   const value = () => ({ name: name.value.trim() || fallback, request: asked, expect: { decision } });
   const what = h("p", {}, `${askedText(asked)}: `, h("b", {}, DECISIONS[decision].title), ".");
-  const why = `Saving a change of “${condition?.id ?? isolated(projectName(project))}” that decides this otherwise warns then, and names this test.`;
+  const why = `Saving a change of “${condition?.id ?? isolated(projectName(project))}” that decides this differently will show a warning with the name of this test.`;
   const reason = reasonField();
   const element = h("div", { class: "stack" }, what, field("Name of the test", name, { hint: why }), reason);
   const read = () => session.read(paths.read);
@@ -78,7 +78,7 @@ async function writeAccepting(write, body) {
     if (failing.includes(body.tests.length - 1)) throw Object.assign(error, { sentence: CHANGED });
     const names = failing.map((at) => `“${isolated(body.tests[at]?.name)}”`).join(", ");
     const question = `Keep it although ${counted(failing.length, "other test")} ${failing.length === 1 ? "fails" : "fail"}?`;
-    if (!(await confirmed(question, `Without this one too, the rule fails ${names}.`, "Keep the test"))) throw Object.assign(error, { sentence: "The test was not kept." });
+    if (!(await confirmed(question, `Even without this test, the rule fails ${names}.`, "Keep the test"))) throw Object.assign(error, { sentence: "The test was not kept." });
     return write("?failingTests=accept");
   }
 }

@@ -280,7 +280,7 @@ function rulePane(form, { oncopy, ondiscard, onsave }) {
 
 /** The scope of a global rule, what the user may do, and which rule decides if the tenant's own has the same id. */
 function globalNoteText(own, mayWrite) {
-  const decides = own ? ` Here your own rule with this id, which was there first, decides: ${conditionText(own)}.` : "";
+  const decides = own ? ` Here your own rule with this id, which is older, decides: ${conditionText(own)}.` : "";
   const may = mayWrite ? "A change that you save is in force for all of them." : "You may see what a change would do, but not save it here.";
   return ` It belongs to the platform and applies to all its tenants.${decides} ${may}`;
 }

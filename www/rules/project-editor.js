@@ -57,7 +57,7 @@ export async function editProject(session, project, { given, restored, at, isTri
     fields.show(version, begin);
     fields.element.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && !isTried && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", button("Start over", { class: "link", onclick: startOver }));
+  const note = restored ? h("p", { class: "draft-note" }, restored) : kept && !isTried && h("p", { class: "draft-note" }, "This is your unsaved draft. ", button("Start over", { class: "link", onclick: startOver }));
   const isSaved = await edit({
     title: project ? `Edit ${isolated(projectName(project))}` : "New project",
     note,

@@ -21,7 +21,7 @@ const PAUSE_MS = 150;
 /** Rules with more values are checked on demand only: typing would slow down. */
 const MAX_VALUES = 10_000;
 
-const LARGE = "With so many values, mistakes are not looked for while you type.";
+const LARGE = "With this many values, mistakes are not checked while you type.";
 
 /** The header of a global condition's change: how many tests of tenants fail since. */
 const TENANTS_FAILING = "Tillgate-Failing-Tests";
@@ -124,8 +124,8 @@ class RuleChecks {
     if (failures.length === 0) return undefined;
     const [first, ...others] = failures;
     const name = isolated(first.name);
-    const expected = others.length === 0 ? `“${name}” expects` : `“${name}” and ${counted(others.length, "more test")} expect`;
-    return [`${saveAlthough(failures)}?`, `The rule does not decide as ${expected}. Its history will say that it was saved all the same.`, "Save anyway"];
+    const expected = others.length === 0 ? `“${name}”` : `“${name}” and ${counted(others.length, "more test")}`;
+    return [`${saveAlthough(failures)}?`, `The rule fails ${expected}. Its history will show that it was saved anyway.`, "Save anyway"];
   }
 
   /** Writes the rule. Failing tests are accepted if the review named them, and are reviewed otherwise. */
@@ -135,7 +135,7 @@ class RuleChecks {
     try {
       const { headers } = await this.#session.write(withReason(isAccepted ? `${path}?failingTests=accept` : path, reason), body, version);
       const failing = Number(headers.get(TENANTS_FAILING));
-      if (failing > 0) notify(`${counted(failing, "test")} of tenants ${failing === 1 ? "fails" : "fail"} since this change.`);
+      if (failing > 0) notify(`${counted(failing, "test")} of tenants now ${failing === 1 ? "fails" : "fail"}.`);
     } catch (error) {
       if (!isOfTests(error)) throw error;
       this.#refused = { text, indexes: failingIndexes(error) };
@@ -188,7 +188,7 @@ class RuleChecks {
   #failures(value) {
     if (this.#refused?.text === JSON.stringify(value)) {
       const found = this.#refused.indexes.map((at) => value.tests?.[at]).filter(Boolean);
-      return found.map(({ name, expect }) => ({ name, said: `Expected: ${expectedText(expect)}. The host decides it otherwise.` }));
+      return found.map(({ name, expect }) => ({ name, said: `Expected: ${expectedText(expect)}. The host decides differently.` }));
     }
     return (this.#run(value)?.failed ?? []).map((failed) => ({ name: failed.name, said: failureText(failed) }));
   }

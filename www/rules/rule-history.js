@@ -90,7 +90,7 @@ class RuleHistory {
       const response = await this.#session.request(`${this.#path}/history?limit=${AT_ONCE}${cursor}`);
       this.#draw(await response.json());
     } catch (error) {
-      this.#status.textContent = error.status === 404 ? `There is no ${this.#noun} with this id, and no history of one.` : errorText(error);
+      this.#status.textContent = error.status === 404 ? `There is no ${this.#noun} with this id, and no history for it.` : errorText(error);
       this.#more.hidden = error.status === 404;
       this.#more.textContent = "Try again";
     }
@@ -123,7 +123,7 @@ class RuleHistory {
 
   #moment(item, isNewest) {
     const { at, by, action, after, note, failingTests } = item;
-    const failing = failingTests > 0 && h("p", { class: "warning" }, icon("alert"), `Saved although ${counted(failingTests, "test")} of it failed.`);
+    const failing = failingTests > 0 && h("p", { class: "warning" }, icon("alert"), `Saved although ${counted(failingTests, "test")} failed.`);
     return h(
       "li",
       { class: "moment", tabindex: "-1" },
@@ -140,8 +140,8 @@ class RuleHistory {
     const { changes, text } = this.#kind;
     const said = (sentence) => h("p", { class: "moment-text" }, sentence);
     if (documentsKept === false) {
-      const missing = before ? "What it became" : after ? "What it was before" : "What it was at that time";
-      const hint = h("p", { class: "hint" }, `${missing} is not kept: there was no room left for it.`);
+      const missing = before ? "The later version" : after ? "The earlier version" : "This version";
+      const hint = h("p", { class: "hint" }, `${missing} is not kept: there was no room for it.`);
       return h("div", { class: "stack tight" }, before && said(`It was: ${text(before)}.`), after && said(`It became: ${text(after)}.`), hint);
     }
     if (action === "CREATED") return said(`${text(after)}.`);
@@ -174,7 +174,7 @@ class RuleHistory {
 
 /** What there is to see. */
 function summary([newest], mayRestore) {
-  if (newest === undefined) return "It has not been changed since its history is kept.";
+  if (newest === undefined) return "It has not changed since its history began.";
   if (newest.after) return "The newest change comes first.";
   return newest.before && !mayRestore(newest.before) ? "It is deleted." : "It is deleted. Restoring a version creates it again.";
 }

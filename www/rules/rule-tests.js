@@ -11,8 +11,8 @@ import { askedText, expectedText, failureTexts } from "./test-wording.js";
 
 let tests = 0;
 
-const HOW = "To be told when a change decides something otherwise, decide it in Preview and choose “Keep this as a test” there.";
-const NOT_RUN = "They are run once the rule is complete.";
+const HOW = "To be warned about a change in a decision, open it in Preview and choose “Keep this as a test”.";
+const NOT_RUN = "They run once the rule is complete.";
 
 /** The results of a test: the tone, the image, and the text for screen readers. */
 const OUTCOMES = {
@@ -107,5 +107,5 @@ function testRow(test, { onchange, onremove, onopen }) {
 /** The expectation of a failing test, and the decision. */
 export function failureText(failed) {
   const [expected, actual] = failureTexts(failed);
-  return `Expected: ${expected}. Is: ${actual}.`;
+  return `Expected: ${expected}. Actual: ${actual}.`;
 }

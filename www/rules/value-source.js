@@ -72,7 +72,7 @@ export function valueSource({ onadd, say }) {
   }
 
   async function takeFile(chosen) {
-    if (chosen.size > MAX_MIB * 1024 * 1024) return say(`“${chosen.name}” is larger than ${MAX_MIB} MiB, which no list of values is. Nothing was added.`);
+    if (chosen.size > MAX_MIB * 1024 * 1024) return say(`“${chosen.name}” is larger than ${MAX_MIB} MiB, too large for a list of values. Nothing was added.`);
     const turn = (turns += 1);
     say(`Reading “${chosen.name}”…`);
     try {

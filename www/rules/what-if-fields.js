@@ -76,7 +76,7 @@ export function columnFields(onchange) {
 function propertiesHint(count) {
   if (count === 0) return "";
   const more = count > MAX_PROPERTIES ? ` Only the first ${MAX_PROPERTIES} are shown; the columns of the others are found by their names.` : "";
-  return `These are the properties that the rules check. Yes and no are other values than the texts “true” and “false”; an empty cell is no value.${more}`;
+  return `These are the properties that the rules check. Yes and no differ from the texts “true” and “false”; an empty cell is no value.${more}`;
 }
 
 function select(options, value, onchange) {

@@ -178,7 +178,7 @@ class List {
     const asked = unmatched(list, checked, columns, list.chosen);
     this.#columns.show(list.rows[0], checked, columns, asked);
     this.#customer.show({ age: checked.age && columns.age === NONE, licenses: checked.licenses && columns.licenses === NONE });
-    if (asked.length > 0) return this.#result.say(`Which column has ${columnNoun(asked[0])}? Choose it under “Columns”, or that it is not in the list.`);
+    if (asked.length > 0) return this.#result.say(`Which column has ${columnNoun(asked[0])}? Choose it under “Columns”, or choose “not in the list”.`);
     try {
       const steps = deciding(list, { first: columns.hasHeader ? 1 : 0, reader: rowReader(columns, this.#customer.value()), before, after });
       const decided = await inSlices(steps, () => turn === this.#turn);

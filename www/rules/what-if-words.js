@@ -34,7 +34,7 @@ export function effectText(kind, { same, witness, before, after }, itemIds = [])
   if (after === "NOT_FOUND") return `${who} ${TODAY[kind][before]}. Then tills that ask for it would get an error.`;
   if (kind === "project" && before === "SOFT_DENY") return `Tills do not know this project today. Then ${then}.`;
   const isLost = kind === "condition" && before === "ALLOW" && after === "HARD_DENY";
-  return `${who} ${TODAY[kind][before]}, and ${isLost ? "could not any more" : THEN[kind][after]}.`;
+  return `${who} ${TODAY[kind][before]}, ${isLost ? "but no longer could" : `and ${THEN[kind][after]}`}.`;
 }
 
 /** A customer by what the decision knows: age and licenses. */

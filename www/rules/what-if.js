@@ -109,7 +109,7 @@ async function compared({ before, after }, how) {
     return { isValid: true, text: effectText(kind, found, itemIds), witness: found.witness };
   } catch (error) {
     const why = error.status === 400 ? "The rule is not complete yet." : errorText(error);
-    return { isValid: false, text: `${why} What it would change cannot be said.` };
+    return { isValid: false, text: `${why} Its effect is unknown.` };
   }
 }
 

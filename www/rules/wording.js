@@ -34,7 +34,7 @@ export function resultText(result, most) {
 /** The requirement of a condition. */
 export function conditionText({ id, rule, condition_value: value }) {
   if (rule === "LICENSE_REQUIREMENT") return id === "" ? "Customers need a license" : `Customers need the license “${id}”`;
-  if (!Number.isInteger(value.minimum_age)) return "Customers must be of an age that is still missing";
+  if (!Number.isInteger(value.minimum_age)) return "The minimum age is still missing";
   return value.minimum_age === 0 ? "No minimum age" : `Customers must be ${value.minimum_age} or older`;
 }
 

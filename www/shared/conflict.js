@@ -15,8 +15,8 @@ export function conflict({ base, theirs, mine, compare, describe, by = "Another 
   const text = (value) => h("p", { dir: "auto" }, describe(value));
   const sides = compare
     ? [
-        side("What they changed", theirs ? compare(base, theirs) : h("p", {}, "Deleted.")),
-        side("What saving yours would change now", compare(theirs, mine)),
+        side("Their changes", theirs ? compare(base, theirs) : h("p", {}, "Deleted.")),
+        side("Changes if you save yours now", compare(theirs, mine)),
       ]
     : [side("Theirs, in force now", theirs ? text(theirs) : h("p", {}, "Deleted")), side("Yours, not saved", text(mine))];
   return h(

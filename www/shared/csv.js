@@ -96,7 +96,7 @@ export function* readingCsv(text, { delimiter: wanted, maxRows = Infinity } = {}
     if (row.length === 0) line = lineOf(at);
     const isQuoted = text.charCodeAt(at) === QUOTE;
     let end = isQuoted ? quotedEnd(text, at, delimiter) : undefined;
-    if (isQuoted && end === undefined) fault(at, "A cell begins with a quotation mark that does not end it. It is taken as it stands.");
+    if (isQuoted && end === undefined) fault(at, "A cell starts with a quotation mark but does not end with one. It is read unchanged.");
     const isCell = end !== undefined;
     end ??= at;
     while (!isCell && !isEnd(text, end, delimiter)) {

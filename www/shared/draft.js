@@ -19,7 +19,7 @@ export async function editWithDraft(memory, key, formOf, open) {
     note.closest("dialog").close("discarded");
   };
   const again = button("Start over", { class: "link", onclick: startOver });
-  const note = kept && h("p", { class: "draft-note" }, "This is your draft, which was not saved. ", fields.missing, again);
+  const note = kept && h("p", { class: "draft-note" }, "This is your unsaved draft. ", fields.missing, again);
   const draft = { keep: () => memory.set(key, fields.kept?.() ?? fields.value()), discard: () => memory.delete(key) };
   const isSaved = await open({ fields, note, draft, before: kept && typedIn(formOf()) });
   return isOver ? editWithDraft(memory, key, formOf, open) : isSaved;

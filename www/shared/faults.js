@@ -8,7 +8,7 @@ export const AGE_FAULT = "Enter a whole number from 0 to 150.";
 export const ITEM_FAULT = "Enter an item id of at most 256 characters.";
 
 /** The length of a value, after “a value”: the host counts UTF-8 bytes. */
-export const VALUE_LENGTH = "may have 256 characters; those such as ä count more than once";
+export const VALUE_LENGTH = "may have 256 characters; some, such as ä, count more than once";
 
 /** The rule for an id in an address: browsers drop segments that are only dots. */
 export const DOTS_RULE = "must be more than one or two dots";
@@ -28,11 +28,11 @@ const SENTENCES = [
   [/^\$\.restrictions\[\d+\]\.itemIds/, "An item id is too long."],
   [/^\$\.restrictions must have at most 1000 /, "A project may have at most 1,000 rules."],
   [/^\$\.restrictions must have at most 100000 /, "The rules of a project may have at most 100,000 values in all."],
-  [/^\$\.filter\[\d+\]\.path /, "Enter for each condition which member of the event’s data it is about, such as businessUnitId."],
+  [/^\$\.filter\[\d+\]\.path /, "For each condition, enter the member of the event’s data that it checks, such as businessUnitId."],
   [/^\$\.filter\[\d+\]\.in must be numbers/, "Enter numbers only, one per line."],
   [/^\$\.filter\[\d+\]\.in\[/, "A value of a condition is too long."],
   [/^\$\.filter\[\d+\]\.in /, "Enter 1 to 100 values for each condition."],
-  [/^\$\.filter /, "The conditions are too many, or their values too long together."],
+  [/^\$\.filter /, "There are too many conditions, or their values are too long in total."],
   [/^\$\.name must be a string/, "The name may have at most 256 characters."],
 ];
 
@@ -81,7 +81,7 @@ const RULES = [
   [/^must be a string of (.*?), true or false$/, "must be $1 long"],
   [/^must be a string of (.*)$/, "must be $1 long"],
   ["must be an integer", "must be a whole number"],
-  [/^must be 1 to (\d+) of A-Z a-z 0-9/, "must be 1 to $1 letters, digits or"],
+  [/^must be 1 to (\d+) of (A-Z a-z 0-9|letters, digits,)/, "must be 1 to $1 letters, digits,"],
   ["must be the ISO 4217 code of a currency, in capitals", "must be a three-letter code, such as EUR"],
   ["must differ from currencyIdFrom", "must differ from the other currency"],
   ["has an opposite that rounds to 0.000000: set the opposite too", "is so large that its opposite would be zero: set the opposite too"],
@@ -90,9 +90,9 @@ const RULES = [
   ["must be an absolute URL", "must be a whole address, such as https://erp.example/events"],
   ["must be an https or http URL", "must begin with https:// or http://"],
   ["must be an https URL", "must begin with https://"],
-  ["must not have a fragment", "must not have a # and what follows it"],
+  ["must not have a fragment", "must not have a # or anything after it"],
   [": use authentication BASIC", ": enter them below"],
-  [/^must not be the topic of rate changes.*$/, "must not be the topic of rate changes, which are no events: subscribe to the topic instead"],
+  [/^must not be the topic of rate changes.*$/, "must not be the topic of rate changes, which are not events: subscribe to the topic instead"],
   [/^must be an event type such as ([^,]*).*$/, "must have names in lower case with dots between them and a version at the end, such as $1"],
   [/^must be "generate" or /, "must be "],
 ];

@@ -10,7 +10,7 @@ import { longList } from "./long-list.js";
 import { counted } from "./messages.js";
 
 /** The mark of something with a draft. */
-export const draftTag = () => h("span", { class: "tag draft-tag", title: "You have changed this, and not saved it" }, "Draft");
+export const draftTag = () => h("span", { class: "tag draft-tag", title: "You have changed this but not saved it" }, "Draft");
 
 /**
  * The list: `read` returns the entries, each the same object until it changes, and `row` the element of one, given the

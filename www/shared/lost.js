@@ -12,7 +12,7 @@ const READ_MS = 10_000;
 /** The pause before a second look: the host may still be busy, and another host may lag. */
 const PAUSE_MS = 1500;
 
-const UNREADABLE = "The host’s answer was lost, and it cannot be read again right now.";
+const UNREADABLE = "The host’s answer was lost, and the page cannot check right now.";
 
 /** True if a write took effect: `look` reads this, and fails if it cannot. */
 export async function tookEffect(look) {
@@ -22,10 +22,10 @@ export async function tookEffect(look) {
 }
 
 /** Says that the answer was lost, and that the page checks the effect. */
-export const lookingText = (whether) => `The host’s answer was lost, so it is not known yet whether ${whether}. Looking…`;
+export const lookingText = (whether) => `The host’s answer was lost, so it is not known yet whether ${whether}. Checking…`;
 
 /** Says what the page found. */
-export const foundText = (sentence) => `${sentence} The host’s answer was lost, so the page has looked.`;
+export const foundText = (sentence) => `${sentence} The host’s answer was lost, so the page checked.`;
 
 /** The heading and the sentence if it stays unknown; `advice` says what to do if the page cannot check. */
 export const unknownTexts = (whether, advice) => [`It is not known whether ${whether}`, advice ? `The host’s answer was lost. ${advice}` : UNREADABLE];

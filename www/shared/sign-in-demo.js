@@ -9,7 +9,7 @@ import { HOST, randomId } from "./caller.js";
 const BROWSER = "tillgate-demo-browser";
 
 const REFUSED =
-  "This link does not sign in here: another browser used it first, it is older than ten minutes, or it is of another demo. Sign in with the client id and the secret that the demo has printed.";
+  "This link does not sign in here: another browser used it first, it is older than ten minutes, or it belongs to another demo. Sign in with the client id and the secret that the demo printed.";
 
 /** Gets the token for the code of the link, to open a session with. */
 export async function demoToken(code) {

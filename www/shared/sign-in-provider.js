@@ -133,7 +133,7 @@ class Grant {
   async token({ fresh = false } = {}) {
     const now = performance.now();
     if (!fresh && (now < this.#renewAt || !this.#refresh)) return this.#access;
-    if (!this.#refresh) throw new TillgateError({ code: "unauthenticated", message: `the token of ${name} has ended` });
+    if (!this.#refresh) throw new TillgateError({ code: "unauthenticated", message: `the token of ${name} has expired` });
     this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
     try {
       await this.#renewal;
@@ -166,7 +166,7 @@ class Grant {
 
 const refusal = (message, cause) => new TillgateError({ code: "refused", message, cause });
 
-const strange = () => `What has come back from ${name} does not fit a sign-in that this tab has begun, so it was not used. Sign in again.`;
+const strange = () => `The answer from ${name} does not belong to a sign-in started in this tab, so it was ignored. Sign in again.`;
 
 /** An error of the provider or of the protocol, in plain words. */
 function explained(error) {
@@ -174,7 +174,7 @@ function explained(error) {
   if (error.error === "access_denied") return refusal(`${name} did not sign you in: you declined, or your account may not use this page.`, error);
   if (error.error) return refusal(`${name} did not sign you in: ${(error.error_description ?? error.error).replace(/\.$/, "")}.`, error);
   const isUnreachable = (error instanceof TypeError && error.code === undefined) || error.name === "TimeoutError";
-  if (isUnreachable) return refusal(`${name} cannot be reached. Try again in a moment. If it goes on, it may not take requests from ${location.origin}.`, error);
+  if (isUnreachable) return refusal(`${name} cannot be reached. Try again in a moment. If this goes on, it may not accept requests from ${location.origin}.`, error);
   if (error.code === oauth.RESPONSE_IS_NOT_CONFORM) return refusal(`${name} cannot sign you in right now. Try again in a moment.`, error);
   return error.code ? refusal(strange(), error) : refusal(`${name} did not sign you in: ${error.message}`, error);
 }

@@ -48,10 +48,10 @@ function readToken(token) {
   if (parts.length !== 3 || parts.some((part) => !/^[\w-]+$/.test(part))) return { check: fail(title, "A token has three parts with dots between them, without spaces or line breaks.") };
   const [header, claims] = parts.slice(0, 2).map(readPart);
   const signature = fromBase64Url(parts[2]);
-  if (!header || !claims || !signature) return { check: fail(title, "One of its parts is not what a token has there.") };
+  if (!header || !claims || !signature) return { check: fail(title, "One of its parts is not valid in a token.") };
   if (header.alg !== "RS256") return { check: fail(title, `It is signed with ${shown(header.alg)}. Only RS256 is accepted.`) };
   const forbidden = FORBIDDEN.find((name) => Object.hasOwn(header, name));
-  if (forbidden) return { check: fail(title, `Its header has “${forbidden}”, with which a token could bring its own key or rules.`) };
+  if (forbidden) return { check: fail(title, `Its header has “${forbidden}”, which could let a token bring its own key or rules.`) };
   if (String(header.typ).toUpperCase() !== "JWT") return { check: fail(title, `Its type is ${shown(header.typ)} and not “JWT”.`) };
   const check = pass(title, `Signed with RS256 by the key ${shown(header.kid)}.`);
   return { check, header, claims, signature, signed: new TextEncoder().encode(`${parts[0]}.${parts[1]}`) };
@@ -74,13 +74,13 @@ function certificateCheck(kid, text, now) {
   if (!text?.trim()) return { check: open(title, "Enter the certificates, or take this host’s.") };
   const map = readMap(text);
   if (map === undefined) return { check: fail(title, "The certificates must be a JSON object of key ids and certificates.") };
-  if (typeof kid !== "string" || !Object.hasOwn(map, kid)) return { check: fail(title, `None of the ${Object.keys(map).length} certificates is of the key ${shown(kid)}. Are they up to date?`) };
+  if (typeof kid !== "string" || !Object.hasOwn(map, kid)) return { check: fail(title, `None of the ${Object.keys(map).length} certificates belongs to the key ${shown(kid)}. Are they up to date?`) };
   const certificate = parseCertificate(String(map[kid]));
   if (certificate === undefined) return { check: fail(title, "The certificate of this key cannot be read, or has no RSA key.") };
   const { notBefore, notAfter } = certificate;
   const period = `valid from ${dayText(notBefore)} to ${dayText(notAfter)}`;
   const isValid = now >= notBefore - TOLERANCE_MS && now <= notAfter;
-  return { ...certificate, check: isValid ? pass(title, `There is one of this key, ${period}.`) : fail(title, `The certificate of this key is only ${period}.`) };
+  return { ...certificate, check: isValid ? pass(title, `There is one for this key, ${period}.`) : fail(title, `The certificate of this key is only ${period}.`) };
 }
 
 function readMap(text) {
@@ -96,7 +96,7 @@ async function tokenSignatureCheck({ publicKey, bits }, signed, signature) {
   const title = "Signature of the token";
   if (publicKey === undefined) return open(title, "It needs the certificate.");
   if (bits < MIN_BITS) return fail(title, `Its key has ${figure(bits)} bits. At least 2,048 are required.`);
-  if (globalThis.crypto?.subtle === undefined) return open(title, "Browsers check it on https pages and on pages of the same computer only.");
+  if (globalThis.crypto?.subtle === undefined) return open(title, "Browsers check it only on https pages and on localhost.");
   return (await isSigned(publicKey, signed, signature)) ? pass(title, "It matches the certificate.") : fail(title, "It does not match the certificate: the token was changed, or signed with another key.");
 }
 
@@ -133,7 +133,7 @@ function timeCheck({ exp, nbf, iat }, now) {
 
 /** Compares a claim with the expected value. */
 function compared(title, claim, expected, hint) {
-  if (typeof claim !== "string") return fail(title, claim === undefined ? "The token does not have it." : `The token has ${shown(claim)} there, which is not a text.`);
+  if (typeof claim !== "string") return fail(title, claim === undefined ? "The token does not have it." : `The token has ${shown(claim)} there, which is not text.`);
   if (!expected) return open(title, `The token says ${shown(claim)}. ${hint}`);
   return claim === expected ? pass(title, `${shown(claim)}.`) : fail(title, `The token says ${shown(claim)}.`);
 }
@@ -148,7 +148,7 @@ export function basicChecks(credentials, { username, password }) {
   const [name, secret] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
   if (!username || !password) return [open(title, `The user name is ${shown(name)}. Enter the user name and the password that you expect.`)];
   if (name !== username) return [fail(title, `The user name is ${shown(name)}.`)];
-  return [secret === password ? pass(title, "Both are the expected ones.") : fail(title, "The password is another one.")];
+  return [secret === password ? pass(title, "Both are as expected.") : fail(title, "The password is different.")];
 }
 
 const shown = (value) => (typeof value === "string" ? `“${value}”` : value === undefined ? "none" : JSON.stringify(value));

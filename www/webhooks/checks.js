@@ -32,7 +32,7 @@ async function authorizationChecks(value, expected, now) {
 function only(headers, name) {
   const values = headers.get(name.toLowerCase()) ?? [];
   if (values.length === 1) return { value: values[0] };
-  return { fault: values.length === 0 ? `There is no ${name} header.` : `The ${name} header is there ${figure(values.length)} times. It must be there once.` };
+  return { fault: values.length === 0 ? `There is no ${name} header.` : `The ${name} header occurs ${figure(values.length)} times. It must occur once.` };
 }
 
 /** The result of all checks: `{ state, text }`. */

@@ -43,7 +43,7 @@ function row(desk, consumer) {
       { class: "webhook-text" },
       h("h3", { class: "id" }, name),
       h("p", { class: "webhook-state", "data-tone": tone }, h("span", { class: "dot" }, icon(image)), h("span", {}, text)),
-      h("p", { class: "hint" }, `Asked last: ${timeText(lastSeenAt)}`),
+      h("p", { class: "hint" }, `Last asked: ${timeText(lastSeenAt)}`),
     ),
     desk.may("exe.webhook.write") && button(`Remove ${name}`, { image: "trash", iconOnly: true, class: "plain", onclick: () => remove(desk, consumer) }),
   );
@@ -57,7 +57,7 @@ function progress({ waitingSince, reset }) {
 }
 
 async function remove(desk, { name, createdAt }) {
-  const detail = "Its place is forgotten. If it asks again, it begins with what comes after that.";
+  const detail = "Its position is deleted. If it asks again, it starts with later events.";
   if (!(await confirmed(`Remove ${name}?`, detail, "Remove"))) return;
   try {
     // A consumer that asks again is a new one.

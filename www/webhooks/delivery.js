@@ -38,7 +38,7 @@ class DeliveryPage {
   #facts = h("dl", { class: "facts" });
   #actions = h("div", { class: "inline" });
   #attempts = h("ol", { class: "attempts" });
-  #none = h("p", { class: "hint" }, "It was not sent yet.");
+  #none = h("p", { class: "hint" }, "Not sent yet.");
   #sent = h("div", { class: "stack" });
   #message = h("div", { class: "empty-state", hidden: true });
   #body = h(
@@ -189,11 +189,11 @@ function factsOf(desk, { id, webhookId, eventId, eventType, createdAt, request }
   return rows.filter(Boolean).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
 }
 
-const UNSIGNED = "Its signatures are shown once the endpoint has answered: until then, a person who has one could pass for this service.";
+const UNSIGNED = "Its signatures appear once the endpoint has answered: until then, anyone who has one could impersonate this service.";
 
 /** What is sent: the decoded data first, because people look for it. */
 function sentParts(request, isAnswered) {
-  if (request === undefined) return [h("p", { class: "hint" }, "It is not kept any more.")];
+  if (request === undefined) return [h("p", { class: "hint" }, "It is no longer stored.")];
   const envelope = readEnvelope(request.body);
   const data = envelope && dataText(envelope);
   const part = (name, text, isOpen) => h("details", { class: "exchange", open: isOpen }, h("summary", {}, name), h("pre", { tabindex: "0", "aria-label": name }, text));

@@ -9,7 +9,7 @@ import { filterTrial } from "./filter-trial.js";
 
 const KINDS = [["text", "text"], ["number", "number"], ["flag", "yes or no"]];
 const MAX_CONDITIONS = 16;
-const HINT = "A member of the event’s data, such as businessUnitId. Where one is in another: shop › id.";
+const HINT = "A member of the event’s data, such as businessUnitId. For a nested member: shop › id.";
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 /** True if a text can be a line of a field, and be read from there again. */

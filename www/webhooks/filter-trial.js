@@ -57,7 +57,7 @@ const verdict = (filter, events) => trialText(events.filter((event) => matches(f
 
 /** An easy mistake. */
 const hint = (filter, events) =>
-  filter.some((condition) => events.some((event) => differsInKind(condition, event))) ? "Some events have a value of another kind: a number as text, or a text as number. Choose its kind." : "";
+  filter.some((condition) => events.some((event) => differsInKind(condition, event))) ? "Some events have a value of another kind: a number as text, or text as a number. Choose its kind." : "";
 
 /** The newest events of some types. */
 async function recentEvents(host, types) {

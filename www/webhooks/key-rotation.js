@@ -30,7 +30,7 @@ export async function askOverlap({ name, previousSharedKeyEndsAt }) {
     "dialog",
     { class: "small", "aria-labelledby": "rotation-title", "aria-describedby": "rotation-detail" },
     h("h2", { id: "rotation-title" }, `Replace the shared key of ${name}?`),
-    previousSharedKeyEndsAt && h("p", {}, "A key that was replaced before still works. That one ends at once."),
+    previousSharedKeyEndsAt && h("p", {}, "An earlier key still works. It ends at once."),
     h("div", { class: "rotation-overlap" }, overlaps),
     hint,
     h(

@@ -11,11 +11,11 @@ import { figure } from "../shared/locale.js";
 import { OWN_EVENTS, eventTypeText, explain } from "./wording.js";
 
 const TYPE_HINT = "Names in lower case with dots between them, and a version at the end. Webhooks subscribe to it by this name.";
-const OWN = "Events of this type are sent by the service alone.";
-const TOPIC = "This is the topic of rate changes, and no event: subscribe to the topic instead.";
+const OWN = "Only the service itself sends events of this type.";
+const TOPIC = "This is the topic of rate changes, not an event: subscribe to the topic instead.";
 const FORM = "Use names in lower case with dots between them, and a version at the end, such as orders.events.v1.";
 const TAKEN = "Another event was published with this id.";
-const ADVICE = "You can send it again: it has the same id then, so that no receiver gets it twice.";
+const ADVICE = "You can send it again: it keeps its id, so no receiver gets it twice.";
 
 export async function publishEvent(desk) {
   let answer;
@@ -37,7 +37,7 @@ export async function publishEvent(desk) {
       done: "sent",
       advice: () => ADVICE,
       repeat: "Send again",
-      explain: (error) => (/by the service alone/.test(error.message) ? OWN : explain(error, TAKEN)),
+      explain: (error) => (error.code === "event_type_reserved" ? OWN : explain(error, TAKEN)),
     });
   const isSent = await editWithDraft(desk.memory, "event:", (draft) => eventFields(desk, draft), open);
   desk.reread();

@@ -17,7 +17,7 @@ const PAGE = 200;
 const MAX_PAGES = 20;
 
 const TWICE = "Receivers that have it already get it twice, with the same event id.";
-const NONE = "none can be sent again. What waits is sent by itself, and nothing is sent to a webhook that is switched off or deleted.";
+const NONE = "none can be sent again. Waiting ones are sent anyway, and nothing is sent to a webhook that is switched off or deleted.";
 
 const isOn = (desk, webhookId) => desk.find(webhookId)?.enabled === true;
 
@@ -87,7 +87,7 @@ export async function replayThose(desk, replays, filter) {
   if (!isMeant) return;
   const wanted = { ...filter, status: status || undefined };
   try {
-    const advice = "The list of deliveries is read again and shows what was. Receivers that get it twice get it with the same event id.";
+    const advice = "The list of deliveries is read again and shows which were. Receivers that get one twice get it with the same event id.";
     const { answer } = await settled(() => desk.host.replayAll(asked(wanted)), { whether: "these are being sent again", advice });
     if (answer === undefined) replays.reread();
     else replays.track(answer, filterText(wanted, desk.name));

@@ -29,7 +29,7 @@ const FORMS = {
   [BODY]: "It must read t=<seconds>,HS256= and 64 digits 0 to 9 and a to f.",
 };
 
-const MISMATCH = "It does not match. Either the shared key is another one, or the content is not exactly what was sent.";
+const MISMATCH = "It does not match. Either the shared key is different, or the content is not exactly what was sent.";
 const REFORMATTED = "The body has line breaks, and a delivery has none: it may have been formatted after it was received.";
 const BESIDE = "Receivers that verify Standard Webhooks do not read it. While a key is being replaced, it is made with the old one.";
 
@@ -76,7 +76,7 @@ function envelopeCheck(envelope, body) {
   if (envelope === undefined) return { title, state: "fail", detail: "The body is not a JSON object." };
   const missing = ["id", "data"].filter((name) => typeof envelope[name] !== "string");
   if (missing.length > 0) return { title, state: "fail", detail: `The body has no ${missing.join(" and no ")}.` };
-  if (!isAccepted(body)) return { title, state: "fail", detail: "A receiver does not take it: a member is there twice, time or type is missing, or data is not plain base64." };
+  if (!isAccepted(body)) return { title, state: "fail", detail: "A receiver rejects it: a member occurs twice, time or type is missing, or data is not plain base64." };
   return { title, state: "pass", detail: `${envelope.type}, ${envelope.id}.` };
 }
 
@@ -143,7 +143,7 @@ function reasonText(reason, { title, body, ago, isTrimmed }) {
     case "too_new":
       return `It matches, but was made ${ago}. One of the clocks is wrong.`;
     case "unreadable":
-      return "The event’s id cannot be one.";
+      return "The event’s id is not valid.";
     default:
       return title !== DATA && /[\r\n]/.test(body.trim()) ? `${MISMATCH} ${REFORMATTED}` : MISMATCH;
   }

@@ -49,7 +49,7 @@ export function signatureCheck(desk) {
 
   /** Fills in the content of a delivery. Only the receiver knows its token. */
   function fill({ request: sent, webhookId }) {
-    if (sent === undefined) return notify("What was sent is not kept any more.");
+    if (sent === undefined) return notify("The sent request is no longer stored.");
     request.fill(sent);
     expected.fill({ audience: sent.url, signatureHeader: desk.find(webhookId)?.signatureHeader ?? "" });
     run();

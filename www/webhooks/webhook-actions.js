@@ -11,9 +11,9 @@ import { sharedKeyFields } from "./shared-key.js";
 import { explain, oldKeyText } from "./wording.js";
 
 const KEY_LOST =
-  "The host’s answer, which alone had it, was lost, and deliveries are signed with it. Choose “New key” again; if the key before it still " +
+  "It was only in the host’s answer, which was lost, and deliveries are signed with it. Choose “New key” again; if the key before it still " +
   "works, that one then ends at once.";
-const KEY_UNKNOWN = "It cannot be looked at right now. If it did, the key was lost with the answer: choose “New key” again.";
+const KEY_UNKNOWN = "This cannot be checked right now. If the key was replaced, it was lost with the answer: choose “New key” again.";
 
 const OFF = "It is switched off. Switch it on first.";
 
@@ -36,7 +36,7 @@ export async function resume(desk, { id, name }) {
   try {
     const advice = "Choose “Resume now” again: that does no harm.";
     const { isDone } = await settled(() => desk.host.resume(id), { whether: `${name} was resumed`, advice });
-    if (isDone) notify(`${name} is sent to again. What waits for it is on its way.`);
+    if (isDone) notify(`${name} gets deliveries again. Those that waited are on their way.`);
   } catch (error) {
     notify(explain(error, OFF));
   }
@@ -66,7 +66,7 @@ export async function rotate(desk, webhook) {
 
 /** Deletes a webhook after asking. */
 export async function remove(desk, { id, name }) {
-  const detail = "What has not been delivered to it yet will not be delivered.";
+  const detail = "Events not yet delivered to it will not be delivered.";
   const [read, removeIt] = [() => desk.host.webhook(id), (etag) => desk.host.remove(id, etag)];
   await removeAfterAsking({ name, detail, read, remove: removeIt, explain });
   desk.reread();

@@ -19,7 +19,7 @@ import { explain } from "./wording.js";
 /** The key of a webhook's draft; without an id, that of a new one. */
 export const draftKey = (id = "") => `webhook:${id}`;
 
-const KEY_LOST = "The host’s answer, which alone had it, was lost, and deliveries are signed with it. Choose “New key” to replace it.";
+const KEY_LOST = "It was only in the host’s answer, which was lost, and deliveries are signed with it. Choose “New key” to replace it.";
 
 export const createWebhook = (desk) =>
   openEditor(desk, { title: "New webhook", write: (webhook) => desk.host.create(webhook), latest: async () => undefined, advice: adviceOnNew });

@@ -9,9 +9,9 @@ import { eventTypeFields } from "./event-types.js";
 import { filterFields } from "./filter-fields.js";
 import { newSharedKey } from "./shared-key.js";
 
-const HEADER_HINT = "Only when the receiver reads the signature from a header of another name than X-Service-Signature.";
+const HEADER_HINT = "Only if the receiver reads the signature from a header other than X-Service-Signature.";
 const KEY_HINTS = {
-  keep: "The receiver goes on with the key that it has.",
+  keep: "The receiver keeps using the key that it has.",
   generate: "It is shown once, after saving.",
   own: "16 to 128 printable characters.",
   none: "Deliveries are not signed: the receiver can only check how they sign in.",
@@ -113,7 +113,7 @@ function signInFields(given, storedScheme) {
   const username = text(given.username);
   const password = secret();
   const isPasswordKept = storedScheme === "BASIC";
-  const hint = isPasswordKept ? "Leave it empty to keep the present one. For an address of another host it has to be entered again." : undefined;
+  const hint = isPasswordKept ? "Leave it empty to keep the present one. For an address on another host, enter it again." : undefined;
   const usernameField = field("User name", username);
   const passwordField = field("Password", password, { hint });
   const basic = h("div", { class: "pair-fields" }, usernameField, passwordField);

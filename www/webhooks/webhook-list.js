@@ -17,7 +17,7 @@ import { pingNow, remove, resume, rotate } from "./webhook-actions.js";
 import { createWebhook, draftKey, editWebhook } from "./webhook-editor.js";
 import { eventTypeText, eventTypesText, isFailing, oldKeyText, securityText, stateOf } from "./wording.js";
 
-const ABOUT = "A webhook sends each event to an address of yours, as it happens: that a condition changed, or what you publish yourself.";
+const ABOUT = "A webhook sends each event to your address as it happens: a changed condition, for example, or an event that you publish.";
 
 export function webhookList(desk) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter webhooks", dir: "auto", spellcheck: "false", oninput: () => draw() });

@@ -27,7 +27,7 @@ const TABS = [
 ];
 
 const DELIVERY_READ = "exe.delivery.read";
-const MAY_NOT = `That needs the permission ${DELIVERY_READ}, for example by the role exe.viewer.`;
+const MAY_NOT = `That needs the permission ${DELIVERY_READ}, for example from the role exe.viewer.`;
 
 /** The view; `rest` and `query` are the parts of the address that select the content. */
 export const webhooks = (session, rest, query) => new WebhooksView(session, rest, query);
