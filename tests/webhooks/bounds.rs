@@ -98,6 +98,32 @@ async fn webhooks_that_hang_hold_up_no_others_behind_the_same_host_and_port() {
 }
 
 #[tokio::test]
+async fn many_webhooks_that_stop_answering_at_once_delay_no_other_behind_the_same_host_and_port() {
+    let configure = |config: &mut Config| {
+        local(config);
+        config.quotas.deliveries_per_target = 4;
+    };
+    let (shop, gateway) = (Shop::open_with(configure).await, Receiver::start().await);
+    for path in ["hang"; 12].iter().chain(&["good"; 3]) {
+        let url = format!("{}/{path}", gateway.url);
+        shop.webhook(&url, json!({})).await;
+    }
+    shop.publish(json!(0)).await;
+    gateway.wait_for(15).await;
+    shop.run().await;
+    gateway.answer(Answer::HangingAt("/hang"));
+    // The clock stands still, so nobody can know yet that they hang.
+    for number in 1..=2 {
+        shop.publish(json!(number)).await;
+        let is_good = |it: &&Arc<Received>| it.path.ends_with("/good");
+        let mut so_far = 0;
+        while gateway.received().iter().filter(is_good).count() < 3 * (number + 1) {
+            so_far = gateway.wait_for(so_far + 1).await.len();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_webhook_gets_no_more_in_a_second_than_it_takes() {
     let (shop, receiver) = (Shop::open().await, Receiver::start().await);
     shop.webhook(&receiver.url, json!({ "maxPerSecond": 2 }))

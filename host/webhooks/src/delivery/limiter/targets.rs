@@ -1,8 +1,9 @@
 //! Limits a tenant's deliveries under way to one target, a scheme, host and port: webhooks may share a receiver.
 //!
-//! Unproven webhooks get at most half of the places, and proven ones at least half. So more deliveries are under way
-//! just after proven webhooks stop answering, until the deadline of what they were sent: up to [`MOST`] times as many,
-//! so that a receiver that becomes slow is not sent more and more.
+//! A proven webhook may always have one delivery under way, so that others that stop answering at once do not delay it.
+//! What proven webhooks have beyond that shares the places. Unproven webhooks get at most half of the places. In all, up
+//! to [`MOST`] times as many deliveries as places are under way, so that a receiver that becomes slow is not sent more and
+//! more.
 //!
 //! Neither a webhook nor a job waits for a place: a delivery without one is deferred until one is expected. A target is
 //! in memory while a delivery to it is under way.
@@ -40,8 +41,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct Target {
-    /// The limiter of each delivery that is under way.
-    places: Vec<Arc<Limiter>>,
+    /// Each webhook that has deliveries under way, and their number.
+    webhooks: Vec<(Arc<Limiter>, usize)>,
     room: Room,
 }
 
@@ -77,11 +78,18 @@ impl Targets {
         let max = self.0.max_under_way;
         let mut targets = self.lock();
         let target = targets.entry(key.clone()).or_insert_with(|| Target {
-            places: Vec::new(),
+            webhooks: Vec::new(),
             room: Room::new(max),
         });
         target.admit(limiter, max, now)?;
-        target.places.push(Arc::clone(limiter));
+        match target
+            .webhooks
+            .iter_mut()
+            .find(|(of, _)| Arc::ptr_eq(of, limiter))
+        {
+            Some((_, under_way)) => *under_way += 1,
+            None => target.webhooks.push((Arc::clone(limiter), 1)),
+        }
         Ok(Place {
             all: self.clone(),
             key,
@@ -97,7 +105,7 @@ impl Targets {
     pub(crate) fn most(&self, tenant: &TenantId) -> usize {
         let targets = self.lock();
         let own = targets.iter().filter(|((of, _), _)| of == tenant);
-        let most = own.map(|(_, target)| target.places.len()).max();
+        let most = own.map(|(_, target)| target.under_way()).max();
         most.unwrap_or(0).min(self.0.max_under_way)
     }
 
@@ -108,6 +116,10 @@ impl Targets {
 }
 
 impl Target {
+    fn under_way(&self) -> usize {
+        self.webhooks.iter().map(|(_, under_way)| under_way).sum()
+    }
+
     /// Checks whether there is a place for a webhook's delivery.
     ///
     /// # Errors
@@ -119,20 +131,23 @@ impl Target {
         now: Timestamp,
     ) -> Result<(), Deferral> {
         let is_proven = limiter.is_proven(now);
-        let unproven = self.places.iter().filter(|each| !each.is_proven(now));
-        let silences = unproven.map(|each| each.pacing().silence(now));
-        let silences: Vec<Option<Duration>> = silences.collect();
-        let (unproven, half) = (silences.len(), max.div_ceil(2));
-        let is_full = self.places.len() >= max * MOST;
+        let half = max.div_ceil(2);
+        let is_full = self.under_way() >= max * MOST;
+        let (proven, unproven): (Vec<_>, Vec<_>) =
+            self.webhooks.iter().partition(|(of, _)| of.is_proven(now));
+        let of_unproven: usize = unproven.iter().map(|(_, under_way)| under_way).sum();
         let has_room = if is_proven {
-            self.places.len() - unproven < max - unproven.min(max - half) && !is_full
+            let is_first = !proven.iter().any(|(of, _)| Arc::ptr_eq(of, limiter));
+            let shared: usize = proven.iter().map(|(_, under_way)| under_way - 1).sum();
+            !is_full && (is_first || shared < max - of_unproven.min(max - half))
         } else {
-            unproven < half
+            of_unproven < half
         };
         if has_room {
             return Ok(());
         }
-        let silences: Option<Vec<Duration>> = silences.into_iter().collect();
+        let silences = unproven.iter().map(|(of, _)| of.pacing().silence(now));
+        let silences: Option<Vec<Duration>> = silences.collect();
         let until = match silences.and_then(|all| all.into_iter().max()) {
             // None of the unproven webhooks answers: this webhook waits as a whole.
             Some(silence) if !is_proven || is_full => {
@@ -167,11 +182,11 @@ impl Drop for Place {
         let Some(target) = targets.get_mut(&self.key) else {
             return;
         };
-        let is_own = |each: &Arc<Limiter>| Arc::ptr_eq(each, &self.limiter);
-        if let Some(at) = target.places.iter().position(is_own) {
-            target.places.swap_remove(at);
-        }
-        if target.places.is_empty() {
+        target.webhooks.retain_mut(|(of, under_way)| {
+            *under_way -= usize::from(Arc::ptr_eq(of, &self.limiter));
+            *under_way > 0
+        });
+        if target.webhooks.is_empty() {
             targets.remove(&self.key);
         }
     }
@@ -224,11 +239,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_tenant_has_so_many_under_way_to_a_target_and_the_next_come_one_after_the_other() {
+    async fn proven_webhooks_have_one_delivery_each_and_share_the_places_of_their_target() {
         let targets = Targets::new(2);
         let proven = webhooks(5, true).await;
+        let (first, put_off) = enter(&targets, &proven, START);
+        assert_eq!((first.len(), put_off.len()), (5, 0));
         let (own, put_off) = enter(&targets, &proven, START);
         assert_eq!((own.len(), put_off), (2, vec![20, 30, 40]));
+        drop(first);
         let limiter = &webhooks(1, true).await;
         let enter = |name, url| {
             let entered = limiter
@@ -254,12 +272,14 @@ mod tests {
         let (unproven, proven) = (webhooks(4, false).await, webhooks(3, true).await);
         let (few, put_off) = enter(&targets, &unproven, START);
         assert_eq!((few.len(), put_off), (2, vec![20, 25]));
+        let (first, put_off) = enter(&targets, &proven, START);
+        assert_eq!((first.len(), put_off.len()), (3, 0));
         let (others, put_off) = enter(&targets, &proven, START);
         assert_eq!((others.len(), put_off.len()), (2, 1));
     }
 
     #[tokio::test]
-    async fn those_that_do_not_answer_any_more_leave_half_of_the_places_to_others() {
+    async fn those_that_stop_answering_take_no_places_from_others() {
         let targets = Targets::new(4);
         let hanging = webhooks(5, true).await;
         let mut permits = Vec::new();
@@ -267,15 +287,20 @@ mod tests {
             permits.push(limiter.admit(START.plus(ONE), None, false).await);
         }
         let (all, put_off) = enter(&targets, &hanging, START);
-        assert_eq!((all.len(), put_off.len()), (4, 1));
+        assert_eq!((all.len(), put_off.len()), (5, 0));
+        let (more, put_off) = enter(&targets, &hanging, START);
+        assert_eq!((more.len(), put_off.len()), (4, 1));
+        let good = webhooks(3, true).await;
+        let (others, _) = enter(&targets, &good, START);
+        assert_eq!(others.len(), 3, "they do not know yet that five hang");
         let later = START.plus(ONE + Duration::from_millis(1_500));
         let (none, put_off) = enter(&targets, &hanging, later);
         assert_eq!(
             (none.len(), put_off),
             (0, vec![1_000, 1_005, 1_010, 1_015, 1_020])
         );
-        let (others, _) = enter(&targets, &webhooks(3, true).await, later);
-        assert_eq!(others.len(), 2);
+        let (second, _) = enter(&targets, &good, later);
+        assert_eq!(second.len(), 2, "half of the places");
         assert_eq!(targets.most(&tenant("acme")), 4);
     }
 
