@@ -8,6 +8,7 @@
 //! It knows neither HTTP nor the store.
 
 pub mod body;
+pub mod client_status;
 pub mod problem;
 pub mod rate;
 pub mod rules;

@@ -53,7 +53,6 @@ use self::topic::{Cursor, Filter, Hubs, Item};
 use self::units::reading::{ReadCache, Reading};
 use self::units::reference_dates;
 pub use self::units::set_rates::NewRate;
-pub use self::units::unit::ID_RULE;
 pub use self::units::unit::{PairMarkup, PairTolerance, UnitId, UnitSettings, UnitType};
 use self::units::unit::{UnitAnswer, no_unit};
 pub use self::units::usage::RatesUsage;

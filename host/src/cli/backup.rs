@@ -10,8 +10,8 @@ use tillgate_store::backup::{Contents, Progress, backup, restore};
 use tillgate_store::{StoreUrl, priority};
 
 use super::log_to_stderr;
-use super::output::print_line;
-use super::progress::ProgressLine;
+use tillgate_client::output::print_line;
+use tillgate_client::progress::ProgressLine;
 
 #[derive(Args, Debug)]
 pub(super) struct Backup {

@@ -9,8 +9,8 @@ use tillgate_store::copy::{Progress, copy};
 use tillgate_store::{StoreUrl, open_portable};
 
 use super::log_to_stderr;
-use super::output::print_line;
-use super::progress::ProgressLine;
+use tillgate_client::output::print_line;
+use tillgate_client::progress::ProgressLine;
 
 #[derive(Args, Debug)]
 pub(super) struct Copy {

@@ -15,9 +15,9 @@ use tillgate_engine::condition::ConditionId;
 use tillgate_engine::face::Prepared;
 use tillgate_engine::{Code, Fault};
 
-use super::input::{is_stdin, read};
-use super::output::{on_line, print, shown_path, tell};
-use super::{FOUND, MALFORMED};
+use tillgate_client::input::{is_stdin, read};
+use tillgate_client::output::{on_line, print, shown_path, tell};
+use tillgate_client::{FOUND, MALFORMED};
 
 #[derive(Args, Debug)]
 pub(super) struct Evaluate {

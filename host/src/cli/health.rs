@@ -11,8 +11,8 @@ use serde::Deserialize;
 use tillgate_base::config::{Flags, Loaded};
 use tillgate_base::egress::{Client, Destinations, EgressError, Limits, Trust, shown};
 
-use super::output::{on_line, print_line};
-use super::session::{distrust, trust};
+use tillgate_client::output::{on_line, print_line};
+use tillgate_client::session::{distrust, trust};
 
 /// The limits of the request. The caller chooses the host, so any address may be dialed.
 const LIMITS: Limits = Limits {

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use tillgate_engine::condition::Scope;
 use tillgate_engine::findings::{Linted, RuleId, lint};
 
-use super::input::read;
-use super::output::{on_line, print, shown_path, tell};
+use tillgate_client::input::read;
+use tillgate_client::output::{on_line, print, shown_path, tell};
 
 #[derive(Args, Debug)]
 pub(super) struct Lint {

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::output::on_line;
+use tillgate_client::output::on_line;
 
 /// The beginning of a color, and the colors and styles of the log (ECMA-48, "Select graphic rendition").
 const COLOR: &str = "\u{1b}[";

@@ -1,36 +1,19 @@
 //! The command line: arguments → configuration → app. Output goes through `output.rs`, so that a closed pipe causes no
 //! panic.
 
-mod answer;
 mod backup;
-mod changes;
-mod clients;
 mod copy;
-mod credentials;
 mod decisions;
 mod demo;
-mod deviation;
 mod doctor;
 mod evaluate;
-mod files;
 mod health;
-mod import_rates;
-mod input;
-mod jobs;
-mod keys;
 mod lint;
-mod listen;
 mod log_writer;
 mod operator;
-mod output;
-mod progress;
-mod reconnect;
+mod resources;
 mod rule_tests;
 mod serve;
-mod session;
-mod signals;
-mod tail;
-mod token;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,7 +24,10 @@ use std::time::Duration;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tillgate_base::engine::MODULE_SHA256;
 use tillgate_base::load::give_back;
+use tillgate_client::{FOUND, MALFORMED};
+use tillgate_client::{clients, files, import_rates, jobs, keys, listen, output, tail, token};
 
+use self::resources::Features;
 use self::serve::log_to_stderr;
 
 /// Decides for tills whether an item may be sold, keeps the exchange rates of shops, and delivers events to webhooks.
@@ -288,10 +274,6 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The exit code of an import that left rates out.
 const LEFT_OUT: u8 = 3;
 
-/// The exit codes for malformed files, and for files with findings or without what was asked for.
-const MALFORMED: u8 = 3;
-const FOUND: u8 = 4;
-
 /// Runs the command that the arguments name. Exit codes: 0 success, 1 failure, 2 invalid arguments or files that differ
 /// from a host, 3 an import that left rates out or a malformed catalog or file, 4 rules that have findings, tests that
 /// fail, or a condition that is not in force.
@@ -319,9 +301,13 @@ pub fn main() -> ExitCode {
         }),
         Command::Tail(arguments) => run(tail::run(arguments)),
         Command::Listen(arguments) => run(listen::run(arguments)),
-        Command::Export(arguments) => run(files::export(arguments)),
-        Command::Diff(arguments) => run(files::diff(arguments)).map(|code| success = code),
-        Command::Apply(arguments) => run(files::apply(arguments)).map(|code| success = code),
+        Command::Export(arguments) => run(files::export(arguments, &Features)),
+        Command::Diff(arguments) => {
+            run(files::diff(arguments, &Features)).map(|code| success = code)
+        }
+        Command::Apply(arguments) => {
+            run(files::apply(arguments, &Features)).map(|code| success = code)
+        }
         Command::Lint(arguments) => lint::run(&arguments).map(|verdict| {
             success = match verdict {
                 lint::Verdict::Clean => ExitCode::SUCCESS,

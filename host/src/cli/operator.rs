@@ -12,8 +12,8 @@ use tillgate_store::{self as store, StoreUrl};
 use tillgate_tokens::{Credentials, Tokens};
 
 use super::log_to_stderr;
-use super::output::{print_line, shown_path};
 use crate::server::{error_text, write_credentials};
+use tillgate_client::output::{print_line, shown_path};
 
 #[derive(Args, Debug)]
 pub(super) struct Operator {

@@ -13,9 +13,9 @@ use tillgate_engine::Fault;
 use tillgate_engine::json::{Document, Faults};
 use tillgate_engine::tests::{self, CatalogTests, DocumentTests, Report};
 
-use super::input::read;
-use super::output::{on_line, print, shown_path, tell};
-use super::{FOUND, MALFORMED};
+use tillgate_client::input::read;
+use tillgate_client::output::{on_line, print, shown_path, tell};
+use tillgate_client::{FOUND, MALFORMED};
 
 #[derive(Args, Debug)]
 pub(super) struct Test {

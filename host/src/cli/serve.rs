@@ -10,8 +10,8 @@ use tillgate_base::observe::traces::Traces;
 use tracing_subscriber::EnvFilter;
 
 use super::log_writer::LogWriter;
-use super::output;
 use crate::server;
+use tillgate_client::output;
 
 #[derive(Args, Debug)]
 pub(super) struct Serve {

@@ -7,6 +7,8 @@ use tillgate_base::config::Config;
 use tillgate_store::StoreUrl;
 use tillgate_tokens::Credentials;
 
+use tillgate_client::private_file::write_private;
+
 use super::start::error_text;
 use crate::routes::Features;
 
@@ -65,24 +67,4 @@ pub(crate) fn write_credentials(
         "audience": config.audience,
     });
     write_private(file, &format!("{content:#}\n"))
-}
-
-/// Writes a file that only its owner can read.
-pub(crate) fn write_private(file: &Path, content: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-
-    // Always a new file, because an existing one could be readable by others.
-    let beside = PathBuf::from(format!("{}.{}.new", file.display(), std::process::id()));
-    let _ = std::fs::remove_file(&beside);
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut written = options.open(&beside)?;
-    written.write_all(content.as_bytes())?;
-    written.sync_all()?;
-    std::fs::rename(beside, file)?;
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -16,7 +16,7 @@ use tillgate_store::clock::SystemClock;
 
 pub use self::certificate::CertificateFiles;
 use self::credentials::write_operator;
-pub(crate) use self::credentials::{operator_file_of, write_credentials, write_private};
+pub(crate) use self::credentials::{operator_file_of, write_credentials};
 pub use self::serving::Serving;
 pub(crate) use self::start::{
     bind, error_text, listening, open_decision_log, open_store, start_on,

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use subtle::{Choice, ConstantTimeEq};
+pub use tillgate_api::client_status::{Status, StatusChange};
 use tillgate_api::schema::{made_by, tenant_id, time};
 use tillgate_base::error::{Error, Result};
 use tillgate_base::identity::{By, DisplayName, Secret, TenantId};
@@ -23,64 +24,6 @@ use super::members::{
 
 /// The most secrets of a client that are valid at once: the newest and those it replaced.
 pub const MAX_SECRETS: usize = 5;
-
-/// The status of a client, which decides whether it may obtain tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[schemars(rename = "ClientStatus")]
-pub enum Status {
-    /// The client has registered itself, and no administrator has authorized or revoked it yet.
-    Pending,
-    /// The client may obtain tokens.
-    Authorized,
-    /// The client cannot obtain tokens, and can never be authorized again.
-    Revoked,
-}
-
-/// A change of a client's status by an administrator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatusChange {
-    /// The client may obtain tokens.
-    Authorize,
-    /// The client may not obtain tokens.
-    Revoke,
-}
-
-impl Status {
-    /// Every status.
-    pub const ALL: [Self; 3] = [Self::Pending, Self::Authorized, Self::Revoked];
-
-    /// Returns the name of the status.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "Pending",
-            Self::Authorized => "Authorized",
-            Self::Revoked => "Revoked",
-        }
-    }
-
-    /// Returns the status with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == name)
-    }
-
-    /// Returns the status after a change, or `None` if the change is not allowed (`tokens.md`, "Life of a client").
-    #[must_use]
-    pub const fn after(self, change: StatusChange) -> Option<Self> {
-        match (self, change) {
-            (Self::Revoked, StatusChange::Authorize) => None,
-            (_, StatusChange::Authorize) => Some(Self::Authorized),
-            (_, StatusChange::Revoke) => Some(Self::Revoked),
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// A client as it is stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]

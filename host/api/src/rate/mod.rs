@@ -1,6 +1,7 @@
 //! Exchange rates: the parts that bodies, answers and errors share. Decimals are JSON numbers with the digits of their
 //! text; they never pass through a float (`rates.md`, "Setting rates").
 
+pub mod document_type;
 pub mod key;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,7 +10,21 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use tillgate_engine::rate::RateKey;
 
+pub use self::document_type::DocumentType;
 pub use self::key::Key;
+
+/// The topic of the messages about rates.
+pub const TOPIC: &str = "cer.public.event.rates-changed.v1";
+
+/// The rule for the id of a business unit.
+pub const UNIT_ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
+
+/// Returns whether a text is the id of a business unit.
+#[must_use]
+pub fn is_unit_id(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
+    (1..=128).contains(&text.len()) && text.bytes().all(allowed)
+}
 
 /// Returns the schema of the type of a rate.
 pub fn rate_type(_: &mut SchemaGenerator) -> Schema {

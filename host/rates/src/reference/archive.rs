@@ -7,6 +7,7 @@
 use std::fmt::Display;
 use std::io::{Cursor, Read};
 
+use tillgate_api::rate::document_type::starts_as_zip;
 use zip::CompressionMethod;
 use zip::ZipArchive;
 
@@ -27,11 +28,6 @@ const MAX_ENTRIES: usize = 64;
 
 /// The accepted compression methods.
 const READ: [CompressionMethod; 2] = [CompressionMethod::Stored, CompressionMethod::Deflated];
-
-/// Returns whether a document is a zip file, by its first bytes: those of an entry, or of the end of an empty file.
-pub(super) fn starts_as_zip(document: &[u8]) -> bool {
-    document.starts_with(b"PK\x03\x04") || document.starts_with(b"PK\x05\x06")
-}
 
 /// Returns the document in a zip file.
 ///

@@ -20,6 +20,7 @@ mod text;
 mod xml;
 
 use jiff::civil::Date;
+pub use tillgate_api::rate::DocumentType;
 use tillgate_engine::Fault;
 use tillgate_engine::rate::{Currency, Rate};
 
@@ -30,42 +31,6 @@ const MAX_DAYS: usize = 20_000;
 
 /// The most columns of a CSV; the file of all days has 43.
 const MAX_COLUMNS: usize = 1_000;
-
-/// The format of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DocumentType {
-    /// `eurofxref-daily.xml`, `eurofxref-hist-90d.xml`, `eurofxref-hist.xml`.
-    Xml,
-    /// `eurofxref.csv`, `eurofxref-hist.csv`.
-    Csv,
-    /// `eurofxref.zip`, `eurofxref-hist.zip`: one of the others in a zip file.
-    Zip,
-}
-
-impl DocumentType {
-    /// Returns the type of a document, by its first bytes.
-    #[must_use]
-    pub fn detect(document: &[u8]) -> Self {
-        if archive::starts_as_zip(document) {
-            return Self::Zip;
-        }
-        if text::starts_as_markup(document) {
-            Self::Xml
-        } else {
-            Self::Csv
-        }
-    }
-
-    /// Returns the media type, as in `Content-Type`.
-    #[must_use]
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            Self::Xml => "application/xml",
-            Self::Csv => "text/csv",
-            Self::Zip => "application/zip",
-        }
-    }
-}
 
 /// The days of a document: at least one, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]

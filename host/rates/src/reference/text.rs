@@ -4,6 +4,8 @@
 //! Common mistakes get messages of their own: a zip file as CSV, a page that reports an error instead of the document,
 //! a file that an editor has saved as UTF-16.
 
+use tillgate_api::rate::document_type::starts_as_markup;
+
 use super::DocumentType;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -38,12 +40,6 @@ pub(super) fn checked(kind: DocumentType, document: &[u8]) -> Result<&str, Strin
 const ZIP: &str = "is a zip file: unzip it first";
 
 const WEB_PAGE: &str = "is a web page, not a document of rates";
-
-/// Returns whether the first character other than a space is a `<`.
-pub(super) fn starts_as_markup(document: &[u8]) -> bool {
-    let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
-    document.trim_ascii_start().starts_with(b"<")
-}
 
 /// Returns the message for a document that is not UTF-8 text, by its first bytes.
 fn mistaken(document: &[u8]) -> Option<&'static str> {

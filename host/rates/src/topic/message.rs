@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use crate::units::unit::UnitId;
 
-/// The topic, and the log in each tenant's partition that holds its messages.
-pub const TOPIC: &str = "cer.public.event.rates-changed.v1";
+/// The topic is also the name of the log in each tenant's partition that holds its messages.
+pub use tillgate_api::rate::TOPIC;
 
 /// The prefix of the lists that messages share, each below the day of its messages.
 pub(crate) const SHARED_LISTS: &str = "rates-changed/";

@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tillgate_api::problem::BUSINESS_UNIT_NOT_FOUND;
-use tillgate_api::rate::{Key, key, number, percentage};
+pub(crate) use tillgate_api::rate::UNIT_ID_RULE as ID_RULE;
+use tillgate_api::rate::{Key, is_unit_id, key, number, percentage};
 use tillgate_api::schema::{made_by, title};
 use tillgate_base::data::managed_by::ManagedBy;
 use tillgate_base::error::{Error, Result};
@@ -19,9 +20,6 @@ use super::json::exact;
 
 /// The most levels of a tree, including the company and the store.
 pub(crate) const MAX_DEPTH: usize = 32;
-
-/// The rule for the id of a business unit, for error messages.
-pub const ID_RULE: &str = "must be 1 to 128 of letters, digits, . _ : and -";
 
 /// The pattern of a business unit's id.
 pub(crate) const UNIT_ID: &str = "^[A-Za-z0-9._:-]{1,128}$";
@@ -45,9 +43,7 @@ impl UnitId {
     /// Returns the id, if the text is one.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
-        let fits = (1..=128).contains(&text.len()) && text.bytes().all(allowed);
-        fits.then(|| Self(text.to_owned()))
+        is_unit_id(text).then(|| Self(text.to_owned()))
     }
 
     /// Returns the id as text.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tillgate_rules::decision_log::open_files;
 
-use crate::cli::input::is_stdin;
-use crate::cli::output::shown_path;
+use tillgate_client::input::is_stdin;
+use tillgate_client::output::shown_path;
 
 /// The longest line, in bytes: far longer than any real one.
 const MAX_LINE: u64 = 1 << 20;

@@ -18,8 +18,8 @@ use tillgate_store::clock::Timestamp;
 
 use self::files::Files;
 use self::output::Output;
-use super::MALFORMED;
-use super::output::tell;
+use tillgate_client::MALFORMED;
+use tillgate_client::output::tell;
 
 #[derive(Args, Debug)]
 pub(super) struct Decisions {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tillgate_engine::decision::Reason;
 use tillgate_rules::decision_log::Line;
 
-use crate::cli::output::print_on;
+use tillgate_client::output::print_on;
 
 /// The approximate number of bytes printed at once.
 const CHUNK: usize = 64 << 10;

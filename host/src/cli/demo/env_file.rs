@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use tillgate_base::config::Config;
 use tillgate_tokens::Credentials;
 
-use crate::cli::output::shown_path;
-use crate::server::{write_credentials, write_private};
+use crate::server::write_credentials;
+use tillgate_client::output::shown_path;
+use tillgate_client::private_file::write_private;
 
 /// Text that only a demo's file contains.
 const CREDENTIALS: &str = "export TILLGATE_CREDENTIALS";

@@ -25,12 +25,12 @@ use tillgate_tokens::Credentials;
 use self::env_file::EnvFile;
 use self::sign_in::SignIn;
 use self::webhooks::Receivers;
-use super::output::{print, tell};
 use super::{Demo, log_to_stderr};
 use crate::routes::Features;
 use crate::server::{
     Serving, bind, error_text, listening, open_decision_log, open_store, start_on,
 };
+use tillgate_client::output::{print, tell};
 
 const TENANT: &str = "demo";
 

@@ -21,9 +21,9 @@ use tillgate_http::{Access, Listener, MAX_BODY, Reply, Request, Route, Server, T
 use tillgate_webhooks::Webhooks;
 
 use super::SOFTWARE;
-use crate::cli::output::{on_line, print_on, text};
 use crate::routes::Features;
 use crate::server::bind;
+use tillgate_client::output::{on_line, print_on, text};
 
 /// The key with which deliveries are signed.
 pub(super) const SHARED_KEY: &str = "a shared key for the demo";

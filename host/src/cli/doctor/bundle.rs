@@ -25,7 +25,7 @@ use super::machine::Machine;
 use super::own_lines::own_lines;
 use super::report::Report;
 use super::{host, store};
-use crate::cli::output::{on_line, shown_path};
+use tillgate_client::output::{on_line, shown_path};
 
 /// The list of a bundle's contents.
 const MANIFEST: &str = "manifest.json";

@@ -11,7 +11,7 @@ use rustix::fs::{Access, StatVfs, access, statvfs};
 use rustix::process::geteuid;
 
 use super::report::{Finding, fail, ok, warn};
-use crate::cli::credentials::Credentials;
+use tillgate_client::credentials::Credentials;
 
 const FOLDER: &str = "folder";
 const CREDENTIALS: &str = "credentials";

@@ -23,8 +23,8 @@ use tillgate_store::{StoreUrl, priority};
 use self::bundle::Bundle;
 use self::host::Listener;
 use self::report::{Finding, Report, Verdict, ok};
-use super::output::print;
 use crate::server::operator_file_of;
+use tillgate_client::output::print;
 
 #[derive(Args, Debug)]
 pub(super) struct Doctor {

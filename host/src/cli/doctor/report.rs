@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use tillgate_base::engine::MODULE_SHA256;
 
-use crate::cli::output::on_line;
+use tillgate_client::output::on_line;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
