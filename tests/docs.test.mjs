@@ -51,7 +51,7 @@ const DOCUMENTS = {
 /** Other documents, whose links are checked. */
 const PAGES = [
   ...["api", "audit-log", "commands", "develop", "glossary", "hosts", "limits", "migration", "security", "sizing"].map((page) => `host/docs/${page}.md`),
-  ...["api", "base", "base/src/load", "http", "rates", "rules", "store", "store/src/embedded", "store/src/redis", "tokens", "webhooks"].map((folder) => `host/${folder}/README.md`),
+  ...["api", "base", "base/src/load", "client", "http", "rates", "rules", "store", "store/src/embedded", "store/src/redis", "tokens", "webhooks"].map((folder) => `host/${folder}/README.md`),
   "tests/vectors/README.md",
   "tests/receiver/README.md",
   "CHANGELOG.md",

@@ -25,7 +25,7 @@ struct Sources {
 /// The crates of the host by their folders, read once for all tests.
 static CRATES: LazyLock<BTreeMap<&str, Sources>> = LazyLock::new(|| {
     let folders = [
-        "api", "base", "http", "rates", "rules", "store", "tokens", "webhooks", "",
+        "api", "base", "client", "http", "rates", "rules", "store", "tokens", "webhooks", "",
     ];
     let read = |folder| (folder, Sources::read(&Path::new(folder).join("src")));
     folders.map(read).into()

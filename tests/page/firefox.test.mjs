@@ -172,7 +172,7 @@ test("the checks of a receiver are made in the page", visit("#/webhooks/signatur
 
 test("an operation of the API is found and tried", async () => {
   const page = await open(browser, `${host.url}/docs`);
-  await found(page, "input[type=search]").fill("decide about an item by a condition");
+  await found(page, "input[type=search]").fill("evaluate an item against a condition");
   await page.keyboard.press("Enter");
   await shows(page, "The decision");
   await control(page, "button", "Sign in to send").click();

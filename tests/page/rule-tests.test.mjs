@@ -209,7 +209,7 @@ describe("in the editor of a condition", () => {
     await row(page, "15 years old").getByText("Passes").waitFor({ state: "attached" });
     await dialog(page).getByRole("switch", { name: "In force" }).uncheck();
     await tests(page).getByText("2 tests fail.").waitFor();
-    await row(page, "15 years old").getByText("Is: No decision, because the rule is not in force.").waitFor();
+    await row(page, "15 years old").getByText("Actual: No decision, because the rule is not in force.").waitFor();
     await dialog(page).getByRole("switch", { name: "In force" }).check();
     await dialog(page).getByLabel("Minimum age").fill("");
     await tests(page).getByText("They run once the rule is complete.").waitFor();
