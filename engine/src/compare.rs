@@ -10,10 +10,10 @@
 //! body of an evaluate call, and `before` and `after` are its two decisions.
 
 use crate::condition::Rule;
-use crate::decision::Decision;
 use crate::draft::{Draft, with_document};
 use crate::error::Error;
 use crate::json::{Faults, Node, push};
+use crate::outcome::Decision;
 use crate::product::{Choice, FIRST_TEXT, Product};
 use crate::witness::Known;
 

@@ -8,10 +8,10 @@ use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
-use crate::decision::{Outcome, Reason, Subject};
 use crate::error::Error;
 use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node, Scalar};
+use crate::outcome::{Outcome, Reason, Subject};
 
 /// The highest age, in years, that a condition or a customer may have.
 pub const MAX_AGE: u8 = 150;

@@ -7,11 +7,11 @@
 use std::borrow::Cow;
 
 use crate::catalog::{BasketDecision, Catalog};
-use crate::check::{Checks, Compared};
 use crate::condition::{Customer, Rule};
-use crate::decision::{ItemDecision, Outcome, Subject, WriteResults, too_large};
 use crate::error::Error;
 use crate::json::{Node, push, write_number, write_text};
+use crate::outcome::{ItemDecision, Outcome, Subject, WriteResults, too_large};
+use crate::restriction_checks::{Checks, Compared};
 
 /// The most licenses of a customer that an explanation shows.
 const MAX_LICENSES: usize = 10;

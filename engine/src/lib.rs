@@ -15,10 +15,9 @@
 #![warn(missing_docs)]
 
 pub mod catalog;
-pub mod check;
+
 pub mod compare;
 pub mod condition;
-pub mod decision;
 pub mod draft;
 pub mod error;
 mod explain;
@@ -27,12 +26,14 @@ pub mod findings;
 mod index;
 pub mod json;
 pub mod many;
+pub mod outcome;
 mod product;
 pub mod rate;
 #[cfg(all(feature = "receiver", not(target_arch = "wasm32")))]
 pub mod receiver;
 pub mod record;
 pub mod restriction;
+pub mod restriction_checks;
 pub mod signature;
 mod swar;
 pub mod tests;

@@ -4,13 +4,13 @@
 //! costs little more than reading it. A row is decided exactly as a request about its item would be.
 
 use crate::catalog::decide_into;
-use crate::check::Checks;
 use crate::condition::{MAX_ITEM_ID, Rule, read_customer};
-use crate::decision::{Decision, MAX_ANSWER, Outcome, too_large, worst, write_results};
 use crate::error::Error;
 use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, MAX_VALUES, Node, push, write_number};
+use crate::outcome::{Decision, MAX_ANSWER, Outcome, too_large, worst, write_results};
 use crate::restriction::Item;
+use crate::restriction_checks::Checks;
 
 /// The most rows in a call.
 pub const MAX_ROWS: usize = 10_000;

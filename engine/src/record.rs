@@ -1,8 +1,8 @@
 //! The rows of a decision for a decision log, one for each item. A host asks for them with the answer, so it does not
 //! parse the answer again. They hold nothing about the customer, and are no longer than the answer.
 
-use crate::decision::{ItemDecision, Outcome, Subject};
 use crate::json::{push, write_text};
+use crate::outcome::{ItemDecision, Outcome, Subject};
 use crate::restriction::ProjectId;
 
 /// The verdicts that a decision log keeps.

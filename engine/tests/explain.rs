@@ -16,8 +16,8 @@
 )]
 
 use serde_json::Value;
-use tillgate_engine::decision::Tally;
 use tillgate_engine::face::{Line, Prepared};
+use tillgate_engine::outcome::Tally;
 
 #[path = "../../tests/support/vector.rs"]
 mod vector;

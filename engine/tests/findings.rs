@@ -11,15 +11,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value as Json;
 use tillgate_engine::catalog::{Catalog, decide_on};
-use tillgate_engine::check::Checks;
 use tillgate_engine::compare::difference;
 use tillgate_engine::condition::{
     ConditionId, ConditionRequest, Customer, EntityCondition, Licenses, Rule, Scope,
 };
-use tillgate_engine::decision::Decision;
 use tillgate_engine::draft::Draft;
 use tillgate_engine::findings::write;
+use tillgate_engine::outcome::Decision;
 use tillgate_engine::restriction::{Demand, Item, Project, Restriction, Value};
+use tillgate_engine::restriction_checks::Checks;
 
 const TEXTS: [&str; 3] = ["x", "X", ""];
 const IDS: [&str; 3] = ["i", "j", "item"];

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::{Catalog, decide_into};
-use crate::check::Checks;
 use crate::condition::{ConditionId, Customer, read_context};
-use crate::decision::{Decision, ItemDecision, MAX_ANSWER, WriteResults, too_large};
 use crate::error::{Code, Error};
 use crate::json::{Document, Faults, Node};
+use crate::outcome::{Decision, ItemDecision, MAX_ANSWER, WriteResults, too_large};
 use crate::restriction::{Item, ProjectId, read_project_id};
+use crate::restriction_checks::Checks;
 
 /// The most items in a basket.
 pub const MAX_ITEMS: usize = 1_000;

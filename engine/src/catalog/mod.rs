@@ -10,13 +10,13 @@ pub use self::basket::{
     BasketDecision, BasketItem, BasketItemDecision, BasketRequest, MAX_CONDITIONS, MAX_ITEMS,
     MAX_RESULTS,
 };
-use crate::check::Checks;
 use crate::condition::{ConditionId, ConditionRequest, EntityCondition, Rule, Scope};
-use crate::decision::{ItemDecision, Outcome, Reason, Subject};
 use crate::error::{Code, Error};
 use crate::index::{Index, Seed};
 use crate::json::{Document, Faults, Node};
+use crate::outcome::{ItemDecision, Outcome, Reason, Subject};
 use crate::restriction::{Item, Project, ProjectId, ProjectRequest, read_project_id};
+use crate::restriction_checks::Checks;
 
 /// The members of a catalog: the rules that decide, and a host's description of the whole.
 const MEMBERS: [&str; 6] = [

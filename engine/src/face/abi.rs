@@ -12,9 +12,9 @@
 use std::cell::RefCell;
 
 use super::{FAILED, Line, OK, Prepared};
-use crate::decision::Tally;
 use crate::error::{Code, Error};
 use crate::json::write_number;
+use crate::outcome::Tally;
 use crate::swar::find;
 
 /// The version of this ABI: incremented when the meaning of a call changes, not when a call is added.

@@ -10,8 +10,8 @@ use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 
 use super::{FAILED, Line, Prepared};
-use crate::decision::Reason;
 use crate::error::Error;
+use crate::outcome::Reason;
 
 /// A catalog or a project, prepared for many evaluations.
 #[wasm_bindgen(js_name = Prepared)]

@@ -29,15 +29,15 @@ pub mod abi;
 pub mod js;
 
 use crate::catalog::{BasketRequest, Catalog, decide_on};
-use crate::check::Checks;
 use crate::condition::ConditionRequest;
-use crate::decision::{MAX_ANSWER, Tally};
 use crate::error::{Code, Error, Fault};
 use crate::explain::Explain;
 use crate::json::{Document, Faults, MAX_VALUES, push, write_text};
 use crate::many::Decider;
+use crate::outcome::{MAX_ANSWER, Tally};
 use crate::record::{Record, write_row};
 use crate::restriction::{Project, ProjectId, ProjectRequest};
+use crate::restriction_checks::Checks;
 
 /// The first byte of an answer.
 pub const OK: u8 = b'0';

@@ -1,6 +1,6 @@
 //! The findings of every rule of a catalog. This is native only: the module has none of it.
 
-use super::write;
+use super::rule::write;
 use crate::catalog::Catalog;
 use crate::condition::{ConditionId, EntityCondition, Scope};
 use crate::draft::Draft;

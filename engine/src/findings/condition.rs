@@ -1,6 +1,6 @@
 //! The findings of a condition.
 
-use super::{INEFFECTIVE, Report, SHADOWED, SUSPICIOUS};
+use super::report::{INEFFECTIVE, Report, SHADOWED, SUSPICIOUS};
 use crate::compare::of_rules;
 use crate::condition::{EntityCondition, Rule, Scope};
 use crate::json::{push, write_number};

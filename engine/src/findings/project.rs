@@ -12,11 +12,13 @@
 //! If the set of a target is empty, the rest of this table does not apply. `suspicious.rs` examines how values are
 //! written.
 
+use super::lines::{
+    ALL_LINES, Lines, NO_LINES, THAT_ALLOW, THAT_DENY, chosen, lines_of, lines_that,
+};
+use super::report::{INEFFECTIVE, PARTLY_DEAD, Report, UNSATISFIABLE};
 use super::suspicious::{suspicious_names, suspicious_values};
-use super::{INEFFECTIVE, PARTLY_DEAD, Report, UNSATISFIABLE};
 use crate::product::{
-    ALLOWED, ASKED, Choice, DENIED, DENIES, FIRST_TEXT, Factor, JOINS_BOOLEANS, Line, PASSES,
-    Product,
+    ALLOWED, ASKED, Choice, DENIED, FIRST_TEXT, Factor, JOINS_BOOLEANS, PASSES, Product,
 };
 use crate::restriction::Project;
 
@@ -33,30 +35,6 @@ struct Pattern {
     lines: (Lines, Lines),
     words: &'static str,
 }
-
-/// A choice of lines: those that allow what they list, those that deny it, or both.
-#[derive(Clone, Copy)]
-pub(super) struct Lines {
-    allow: bool,
-    deny: bool,
-}
-
-pub(super) const NO_LINES: Lines = Lines {
-    allow: false,
-    deny: false,
-};
-const THAT_ALLOW: Lines = Lines {
-    allow: true,
-    deny: false,
-};
-const THAT_DENY: Lines = Lines {
-    allow: false,
-    deny: true,
-};
-pub(super) const ALL_LINES: Lines = Lines {
-    allow: true,
-    deny: true,
-};
 
 const DEAD: [Pattern; 2] = [
     Pattern {
@@ -122,45 +100,6 @@ fn marked(set: &Factor<'_>, (looked_at, wanted): (u8, u8)) -> Vec<bool> {
     values
         .map(|listed| set.traits(listed) & looked_at == wanted)
         .collect()
-}
-
-/// Returns the marked values of a target.
-#[inline(never)]
-pub(super) fn chosen<'a>(set: &Factor<'a>, marked: &[bool]) -> Vec<Choice<'a>> {
-    let mut values = Vec::new();
-    for (listed, is_marked) in set.values.iter().zip(marked) {
-        if *is_marked {
-            values.push(listed.value);
-        }
-    }
-    values
-}
-
-/// Returns the positions of the lines for which `is_part` is true.
-#[inline(never)]
-fn lines_that(set: &Factor<'_>, is_part: &dyn Fn(&Line) -> bool) -> Vec<usize> {
-    let mut lines = Vec::new();
-    for line in &set.lines {
-        if is_part(line) {
-            lines.push(line.position);
-        }
-    }
-    lines
-}
-
-/// Returns the positions of the lines in `always`, and of those in `with` that list a marked value.
-pub(super) fn lines_of(
-    set: &Factor<'_>,
-    (always, with): (Lines, Lines),
-    marked: &[bool],
-) -> Vec<usize> {
-    lines_that(set, &|line| {
-        let is_of = |lines: Lines| match line.role {
-            DENIES => lines.deny,
-            _ => lines.allow,
-        };
-        is_of(always) || is_of(with) && set.has_any(line, marked)
-    })
 }
 
 #[inline(never)]

@@ -8,9 +8,9 @@
 //! | texts that look like `true` or `false`, if the target has a boolean too | those with one of them, or a boolean |
 //! | properties whose names look alike | all restrictions on them |
 
+use super::lines::{ALL_LINES, NO_LINES, chosen, lines_of};
 use super::look_alike::{Groups, has_blanks_around, has_loose_accents, look};
-use super::project::{ALL_LINES, NO_LINES, chosen, lines_of};
-use super::{Report, SUSPICIOUS};
+use super::report::{Report, SUSPICIOUS};
 use crate::index::Seed;
 use crate::product::{ALLOWED, Choice, DENIED, FIRST_TEXT, Factor};
 

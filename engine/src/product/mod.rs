@@ -10,10 +10,10 @@ mod factor;
 pub(crate) use self::factor::{
     ALLOWED, ASKED, DENIED, DENIES, FIRST_TEXT, Factor, JOINS_BOOLEANS, Line, PASSES,
 };
-use crate::check::seed;
 use crate::index::{Index, Seed};
 use crate::json::{push, push_text};
 use crate::restriction::{Demand, Restriction};
+use crate::restriction_checks::seed;
 
 /// The target of a set: a property, by its name, or the item's id.
 pub(crate) type Target<'a> = Option<&'a str>;

@@ -20,8 +20,8 @@ pub use self::put::{condition_from_put, project_from_put};
 pub use self::run::{By, Failure, Report};
 pub use self::stored::split;
 use crate::condition::ConditionRequest;
-use crate::decision::{Decision, Reason};
 use crate::json::push;
+use crate::outcome::{Decision, Reason};
 use crate::restriction::{Item, ProjectId};
 
 /// The most tests of a condition or project.

@@ -3,8 +3,8 @@
 use super::{Beside, MAX_BYTES, MAX_LEVELS, MAX_NAME, MAX_TESTS, Request, Test, Tests, Verdict};
 use super::{stored, write_verdict};
 use crate::condition::ConditionRequest;
-use crate::decision::{Decision, Reason};
 use crate::json::{Faults, NO_CONTROLS, Node, push, write_text};
+use crate::outcome::{Decision, Reason};
 use crate::restriction::{ITEM, Item, read_project_id};
 
 impl<'a> Tests<'a> {

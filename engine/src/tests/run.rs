@@ -3,10 +3,10 @@
 
 use super::{Request, Test, Tests, Verdict};
 use crate::catalog::{Catalog, decide_on};
-use crate::check::Checks;
 use crate::condition::ConditionId;
-use crate::decision::{ItemDecision, Reason};
 use crate::json::push;
+use crate::outcome::{ItemDecision, Reason};
+use crate::restriction_checks::Checks;
 
 /// The result of running tests.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,11 +11,11 @@
 
 use super::{Beside, By, CatalogTests, DocumentTests, Failure, Report, Tests, write_verdict};
 use crate::catalog::Catalog;
-use crate::check::Checks;
 use crate::condition::{EntityCondition, Scope};
 use crate::error::Error;
 use crate::json::{Document, Faults, Node, push, write_number, write_text};
 use crate::restriction::{Project, read_project_id};
+use crate::restriction_checks::Checks;
 
 /// Runs the tests of a document, and appends the report as JSON, or nothing if there is an error.
 ///

@@ -10,7 +10,7 @@ mod cors;
 pub mod document;
 mod events;
 mod headers;
-mod problem;
+mod problem_document;
 mod query;
 pub mod reply;
 mod route;
@@ -247,7 +247,7 @@ impl Server {
         if let Some(media_type) = route.gives
             && !accepts(&head.headers, media_type)
             // A client of an operation whose answer has no body may accept errors only.
-            && !accepts_by_name(&head.headers, problem::MEDIA_TYPE)
+            && !accepts_by_name(&head.headers, problem_document::MEDIA_TYPE)
         {
             let detail = format!("the answer is {media_type}, which Accept must allow");
             return (refuse(NOT_ACCEPTABLE, &detail), unread);

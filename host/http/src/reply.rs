@@ -1,6 +1,6 @@
 //! Answers: bodies, headers, and the one place where an error becomes a status.
 //!
-//! The body of an error is a problem document (`problem.rs`).
+//! The body of an error is a problem document (`problem_document.rs`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tillgate_base::load::budget::{Reservation, counted};
 use uuid::Uuid;
 use warp::Reply as _;
 
-use super::problem;
+use super::problem_document;
 
 /// `Correlation-Id`.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("correlation-id");
@@ -156,12 +156,12 @@ impl Reply {
         let (code, detail) = (error.code(), error.to_string());
         match error {
             Error::Invalid(faults) => {
-                let messages = problem::messages(faults);
+                let messages = problem_document::messages(faults);
                 let detail = format!("the request has faults: {}", messages.join("; "));
                 problem(code, &detail, Some(messages), None, correlation)
             }
             Error::FailingTests(faults) => {
-                let messages = problem::messages(faults);
+                let messages = problem_document::messages(faults);
                 let detail = format!("tests fail: {}", messages.join("; "));
                 problem(code, &detail, Some(messages), None, correlation)
             }
@@ -341,8 +341,11 @@ fn problem(
     correlation: Uuid,
 ) -> Reply {
     let status = StatusCode::from_u16(code.status).unwrap_or_default();
-    let body = problem::document(code, detail, messages, more, correlation);
-    Reply::json(status, body).with(CONTENT_TYPE, HeaderValue::from_static(problem::MEDIA_TYPE))
+    let body = problem_document::document(code, detail, messages, more, correlation);
+    Reply::json(status, body).with(
+        CONTENT_TYPE,
+        HeaderValue::from_static(problem_document::MEDIA_TYPE),
+    )
 }
 
 /// Weakens the entity tag: the compressed answer is the same version, but not the same bytes (RFC 9110, section 8.8.1).

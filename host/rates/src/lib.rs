@@ -39,13 +39,13 @@ use tillgate_base::identity::{By, TenantId};
 use tillgate_base::jobs::{Queue, Scope, Work};
 use tillgate_engine::rate::RateKey;
 
+pub use self::change::author::Editor;
 pub use self::change::dry_run::DryRun;
-pub use self::change::edit::Edited;
-use self::change::edit::Edits;
-pub use self::change::editor::Editor;
 use self::change::passes::{self, Passes};
 use self::change::plan::{self, Bulk, RateCounts};
-use self::change::{dry_run, fan_out, page, progress};
+pub use self::change::unit_edit::Edited;
+use self::change::unit_edit::Edits;
+use self::change::{dry_run, fan_out, progress, shop_page};
 use self::reference::ages::{self, Ages};
 pub use self::reference::import::{Import, Imported};
 use self::reference::{import, schedule};
@@ -83,7 +83,7 @@ impl Rates {
             lease: fan_out::LEASE,
             ..Queue::new(progress::FAN_OUT, Scope::AllPartitions)
         };
-        let counters = page::Counters::new(&app.metrics);
+        let counters = shop_page::Counters::new(&app.metrics);
         register(app, fan_out, move |app, work| {
             fan_out::run(app, counters.clone(), work)
         });

@@ -14,8 +14,8 @@ use tillgate_engine::restriction::ProjectId;
 use tillgate_store::clock::Clock;
 use tokio::sync::watch;
 
+use super::rule_json::RuleJson;
 use super::stored::{StoredCondition, StoredProject};
-use super::text::Text;
 use crate::decision_log::{CHOICE, Choice, Chosen};
 
 pub(super) const CONDITION: &str = "condition/";
@@ -73,10 +73,10 @@ impl Content {
                 None
             });
             let before = self.conditions.get(id).map(|stored| &stored.text);
-            self.condition_bytes -= before.map_or(0, Text::size);
+            self.condition_bytes -= before.map_or(0, RuleJson::size);
             self.rule_bytes -= before.map_or(0, |text| text.rule().len());
             let after = read.as_ref().map(|stored| &stored.text);
-            self.condition_bytes += after.map_or(0, Text::size);
+            self.condition_bytes += after.map_or(0, RuleJson::size);
             self.rule_bytes += after.map_or(0, |text| text.rule().len());
             match read {
                 Some(stored) => self.conditions.insert_mut(id.into(), Arc::new(stored)),

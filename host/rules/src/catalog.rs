@@ -19,8 +19,8 @@ use tillgate_engine::restriction::ProjectId;
 
 use super::cache::Content;
 use super::document::{array, document, lists};
+use super::rule_json::RuleJson;
 use super::stored::{StoredCondition, StoredProject};
-use super::text::Text;
 use crate::decision_log::Choice;
 
 /// The most bytes of conditions in a catalog that is prepared as a whole.
@@ -99,21 +99,21 @@ impl TenantCatalog {
             Part::Whole => &self.version().1,
             Part::Conditions | Part::Projects => self
                 .version_of_lists
-                .get_or_init(|| etag::of_digest(&self.hash(Text::etag))),
+                .get_or_init(|| etag::of_digest(&self.hash(RuleJson::etag))),
             Part::WithTests => self
                 .version_with_tests
-                .get_or_init(|| etag::of_digest(&self.hash(Text::tested_etag))),
+                .get_or_init(|| etag::of_digest(&self.hash(RuleJson::tested_etag))),
         }
     }
 
     fn version(&self) -> &(Arc<str>, Etag) {
         self.version.get_or_init(|| {
-            let digest = self.hash(Text::rule_etag);
+            let digest = self.hash(RuleJson::rule_etag);
             (hex::encode(digest).into(), etag::of_digest(&digest))
         })
     }
 
-    fn hash(&self, etag: fn(&Text) -> &Etag) -> [u8; 32] {
+    fn hash(&self, etag: fn(&RuleJson) -> &Etag) -> [u8; 32] {
         let mut hasher = Sha256::new();
         hasher.update(MODULE_SHA256);
         hasher.update([0]);
@@ -269,12 +269,12 @@ impl TenantCatalog {
         }
     }
 
-    fn projects_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&Text) -> P) -> Vec<Bytes> {
+    fn projects_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&RuleJson) -> P) -> Vec<Bytes> {
         array(self.own.projects.values().map(|stored| form(&stored.text)))
     }
 
     /// Returns the catalog with its conditions and projects in a form.
-    fn catalog_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&Text) -> P) -> Vec<Bytes> {
+    fn catalog_as<P: IntoIterator<Item = Bytes>>(&self, form: fn(&RuleJson) -> P) -> Vec<Bytes> {
         let head = serde_json::json!({
             "tenantId": self.tenant.as_str(),
             "digest": &**self.digest(),

@@ -8,9 +8,9 @@ use tillgate_base::engine::Decided;
 use tillgate_base::error::{Error, Result};
 use tillgate_base::identity::TenantId;
 use tillgate_base::observe::metrics::{Counter, Histogram, Metrics, Tenants};
-use tillgate_engine::decision::{Decision, RULES, Tally};
+use tillgate_engine::outcome::{Decision, RULES, Tally};
 
-use super::plan::Subject;
+use super::module_call::Subject;
 
 #[derive(Debug)]
 pub(super) struct DecisionCounters {

@@ -14,8 +14,8 @@ use tillgate_store::Partition;
 
 use super::Conditions;
 use super::cache::condition_key;
+use super::rule_json::RuleJson;
 use super::stored::StoredCondition;
-use super::text::Text;
 
 /// The most partitions to list at once.
 const PARTITIONS: usize = 500;
@@ -37,7 +37,7 @@ pub enum OnFailingTests {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Beside<'a> {
     /// A condition, and the condition of the other scope that has its id.
-    Condition(Option<&'a Text>),
+    Condition(Option<&'a RuleJson>),
     Project,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Beside<'a> {
 pub(super) fn test(
     app: &App,
     beside: Beside<'_>,
-    text: &Text,
+    text: &RuleJson,
     on_failing: OnFailingTests,
 ) -> Result<usize> {
     let failing = failing(app, beside, text)?;
@@ -91,7 +91,7 @@ struct Report {
 }
 
 /// Returns the failing tests of a document. If it has no tests, the module is not asked.
-fn failing(app: &App, beside: Beside<'_>, text: &Text) -> Result<Vec<Failed>> {
+fn failing(app: &App, beside: Beside<'_>, text: &RuleJson) -> Result<Vec<Failed>> {
     if text.tests().is_none() {
         return Ok(Vec::new());
     }
@@ -149,7 +149,7 @@ impl Conditions {
 }
 
 /// Counts the tenants with stored data, and the failing tests of their conditions under `key`.
-async fn count(app: &Arc<App>, key: &str, global: Option<&Text>) -> Result<Concerned> {
+async fn count(app: &Arc<App>, key: &str, global: Option<&RuleJson>) -> Result<Concerned> {
     let (mut count, mut after) = (Concerned::default(), None::<Partition>);
     loop {
         let name = after.as_ref().map(Partition::as_str);
@@ -164,7 +164,7 @@ async fn count(app: &Arc<App>, key: &str, global: Option<&Text>) -> Result<Conce
         while let Some(entry) = entries.try_next().await? {
             count.tenants += 1;
             if let Some(entry) = entry {
-                let own = Text::new(entry.value);
+                let own = RuleJson::new(entry.value);
                 count.failing_tests += failing(app, Beside::Condition(global), &own)?.len();
             }
         }

@@ -16,11 +16,11 @@ pub mod http;
 mod log_choice;
 mod logger;
 mod memory_metrics;
+mod module_call;
 mod owner;
-mod plan;
+mod rule_json;
 mod stored;
 mod tenants;
-mod text;
 mod trial;
 mod usage;
 mod write;
@@ -47,12 +47,12 @@ use self::counters::DecisionCounters;
 pub use self::failing_tests::{Concerned, OnFailingTests};
 pub use self::history::{DeletedPage, HistoryPage, PageQuery, RuleKind, Sequence};
 use self::logger::Logger;
+use self::module_call::ModuleCall;
+pub use self::module_call::{About, Question};
 pub use self::owner::Owner;
-use self::plan::Plan;
-pub use self::plan::{About, Question};
+pub use self::rule_json::RuleJson;
 pub use self::stored::{StoredCondition, StoredProject};
 pub use self::tenants::Tenant;
-pub use self::text::Text;
 pub use self::usage::Configured;
 pub use self::write::{Editor, Put};
 use crate::decision_log::DecisionLog;
@@ -180,25 +180,25 @@ impl Conditions {
         let app = Arc::clone(&self.app);
         if request.len() > INLINE {
             let decide = move |app: &App| {
-                let plan = Plan::new(&catalog, question, &request);
+                let call = ModuleCall::new(&catalog, question, &request);
                 let instance = app.engine.lease();
-                self.carry_out(&plan, &catalog, logger, instance, &request)
+                self.carry_out(&call, &catalog, logger, instance, &request)
             };
             return Box::pin(app.decide_blocking(decide)).await?;
         }
-        let plan = Plan::new(&catalog, question, &request);
+        let call = ModuleCall::new(&catalog, question, &request);
         let instance = app.engine.lease();
         if instance
             .as_ref()
-            .is_ok_and(|instance| plan.is_short(instance))
+            .is_ok_and(|instance| call.is_short(instance))
         {
-            return self.carry_out(&plan, &catalog, logger, instance, &request);
+            return self.carry_out(&call, &catalog, logger, instance, &request);
         }
         drop(instance);
-        let plan = plan.into_owned();
+        let call = call.into_owned();
         let decide = move |app: &App| {
             let instance = app.engine.lease();
-            self.carry_out(&plan, &catalog, logger, instance, &request)
+            self.carry_out(&call, &catalog, logger, instance, &request)
         };
         Box::pin(app.decide_blocking(decide)).await?
     }
@@ -206,15 +206,15 @@ impl Conditions {
     /// Makes a decision, counts it, and puts it into the log.
     fn carry_out(
         &self,
-        plan: &Plan<'_>,
+        call: &ModuleCall<'_>,
         catalog: &TenantCatalog,
         logger: Option<Logger>,
         instance: Result<Lease<'_>, EngineError>,
         request: &[u8],
     ) -> Result<Bytes> {
-        let decide = || plan.decide(instance?, request);
+        let decide = || call.decide(instance?, request);
         let tenant = catalog.tenant();
-        let decided = self.counters.measure(plan.subject(), tenant, decide)?;
+        let decided = self.counters.measure(call.subject(), tenant, decide)?;
         if let Some(logger) = logger {
             logger.log(catalog, &decided.rows, self.app.clock.now());
         }

@@ -9,7 +9,7 @@ use tillgate_base::engine::MODULE_SHA256;
 use tillgate_base::error::Result;
 use tillgate_base::identity::Caller;
 use tillgate_base::observe::readiness::Warning;
-use tillgate_engine::decision::Decision;
+use tillgate_engine::outcome::Decision;
 use tillgate_engine::record::Record;
 use tillgate_engine::restriction::ProjectId;
 use tillgate_store::clock::Timestamp;

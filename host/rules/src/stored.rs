@@ -2,7 +2,7 @@
 //!
 //! The tests and the manager decide nothing: the module prepares, and the catalog has, the document without them
 //! (`conditions.md`, "Beyond an answer"). Each form of the document has its own version, so that after a change of
-//! tests alone nothing is prepared or fetched again. `text.rs` splits the text into its parts.
+//! tests alone nothing is prepared or fetched again. `rule_json.rs` splits the text into its parts.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ use tillgate_engine::restriction::ProjectId;
 use tillgate_engine::tests;
 
 use super::document::{array, document, to_json};
-use super::text::Text;
+use super::rule_json::RuleJson;
 
 /// A condition, and its JSON for answers.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct StoredCondition {
     /// The condition.
     pub condition: EntityCondition,
     /// Its JSON.
-    pub text: Text,
+    pub text: RuleJson,
     /// The document that the module prepares when it is the only condition with its id.
     document: OnceLock<Document>,
 }
@@ -47,11 +47,11 @@ impl StoredCondition {
         let ((condition, tests), managed_by) = with_label(read, document.root())?;
         let keeps_tests = document.root().member("tests").is_none();
         let kept = before.filter(|_| keeps_tests);
-        let text = Text::of(&condition, managed_by.as_ref(), &tests, kept)?;
+        let text = RuleJson::of(&condition, managed_by.as_ref(), &tests, kept)?;
         Ok((Self::with_text(condition, text), keeps_tests))
     }
 
-    fn with_text(condition: EntityCondition, text: Text) -> Self {
+    fn with_text(condition: EntityCondition, text: RuleJson) -> Self {
         Self {
             condition,
             text,
@@ -80,7 +80,7 @@ impl StoredCondition {
 
     /// Reads the condition of a record.
     pub(super) fn read(json: Bytes, scope: Scope) -> Result<Self> {
-        let text = Text::new(json);
+        let text = RuleJson::new(json);
         let document = json::Document::parse(text.rule())?;
         let mut faults = Faults::default();
         let read = EntityCondition::from_catalog(document.root(), scope, &mut faults);
@@ -99,7 +99,7 @@ pub struct StoredProject {
     /// The document that the module prepares.
     pub document: Document,
     /// Its JSON.
-    pub text: Text,
+    pub text: RuleJson,
 }
 
 impl StoredProject {
@@ -118,16 +118,16 @@ impl StoredProject {
         let ((project, tests), managed_by) = with_label(read, document.root())?;
         let keeps_tests = document.root().member("tests").is_none();
         let kept = before.filter(|_| keeps_tests);
-        let text = Text::of(&project, managed_by.as_ref(), &tests, kept)?;
+        let text = RuleJson::of(&project, managed_by.as_ref(), &tests, kept)?;
         Ok((Self::with_text(id, text), keeps_tests))
     }
 
     /// Reads the project of a record.
     pub(super) fn read(id: ProjectId, json: Bytes) -> Self {
-        Self::with_text(id, Text::new(json))
+        Self::with_text(id, RuleJson::new(json))
     }
 
-    fn with_text(id: ProjectId, text: Text) -> Self {
+    fn with_text(id: ProjectId, text: RuleJson) -> Self {
         Self {
             id,
             document: Document::project(text.rule().clone()),

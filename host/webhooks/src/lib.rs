@@ -4,7 +4,7 @@
 //! Read the modules in this order; each imports only those before it. `registry/` is what tenants configure. `events/`
 //! accepts an event in one commit with its deliveries and their jobs. `delivery/` runs these jobs: a job is one
 //! attempt, and one commit writes its result. `journal/` lists deliveries, replays them, and removes old ones. `pull/`
-//! gives events to the consumers that ask for them. On top of these, `resource.rs` creates, changes and removes
+//! gives events to the consumers that ask for them. On top of these, `webhook_changes.rs` creates, changes and removes
 //! webhooks, `signed_request.rs` signs for a developer's own machine, `usage.rs` reports how much of its quotas a
 //! tenant uses, `document.rs` serves the rest of this program, and `http/` the network.
 
@@ -15,9 +15,9 @@ pub mod http;
 mod journal;
 mod pull;
 mod registry;
-mod resource;
 mod signed_request;
 mod usage;
+mod webhook_changes;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -278,7 +278,10 @@ async fn a_rate_that_moves_too_far_is_refused_unless_it_is_meant() {
         told.starts_with("tillgate: rates/se-001.json: the host answered 409"),
         "{told}"
     );
-    assert!(told.contains("To set them anyway, use --accept-deviation"), "{told}");
+    assert!(
+        told.contains("To set them anyway, use --accept-deviation"),
+        "{told}"
+    );
     assert!(
         done(&shop.run(&["apply", "DIR", "--accept-deviation"]).await)
             .ends_with("done: 1 changed\n")

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use tillgate_engine::decision::Reason;
+use tillgate_engine::outcome::Reason;
 
 use super::condition_id;
 use super::decisions::{condition_request, decision};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
-use tillgate_engine::decision::Tally;
+use tillgate_engine::outcome::Tally;
 use tillgate_engine::{Code, Fault};
 use wasmtime::{
     Engine, InstancePre, Memory, Store, StoreLimits, StoreLimitsBuilder, Trap, TypedFunc,

@@ -13,7 +13,7 @@ mod totals;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use tillgate_engine::decision::Tally;
+use tillgate_engine::outcome::Tally;
 use tillgate_engine::record::Record;
 use tillgate_engine::{Code, Fault};
 

@@ -3,5 +3,5 @@
 pub mod audit;
 pub mod metrics;
 pub mod readiness;
-#[cfg_attr(not(feature = "opentelemetry"), path = "not_traced.rs")]
+#[cfg_attr(not(feature = "opentelemetry"), path = "no_traces.rs")]
 pub mod traces;

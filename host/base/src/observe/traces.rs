@@ -1,6 +1,6 @@
 //! OpenTelemetry traces: a span for each request, and for each attempt at a job.
 //!
-//! Only built with the feature `opentelemetry` (otherwise `not_traced.rs`). The environment variables of OpenTelemetry
+//! Only built with the feature `opentelemetry` (otherwise `no_traces.rs`). The environment variables of OpenTelemetry
 //! apply: spans are sent as soon as one of them names an endpoint. If the caller has begun a trace (W3C Trace Context),
 //! the request belongs to it, and is sampled if the caller samples it. The trace is not passed on to identity providers
 //! or receivers of webhooks, which belong to others.

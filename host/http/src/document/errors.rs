@@ -13,7 +13,7 @@ use tillgate_api::problem::{
 use tillgate_api::rate::Deviation;
 use tillgate_api::schema::{component, schema_of};
 
-use crate::problem::phrase;
+use crate::problem_document::phrase;
 use crate::route::Described;
 use crate::route::access::{Access, Takes};
 use crate::route::operation::Operation;

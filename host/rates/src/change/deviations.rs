@@ -17,7 +17,7 @@ use tillgate_base::identity::TenantId;
 use tillgate_engine::rate::RateKey;
 use tillgate_store::Partition;
 
-use super::editor::Editor;
+use super::author::Editor;
 use super::place::Planned;
 use crate::shop::math::{self, Move};
 use crate::units::set_rates::SetRates;

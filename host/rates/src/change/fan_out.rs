@@ -1,4 +1,4 @@
-//! The fan-out: a change above shops visits each of them in the background, a page at a time (`page.rs`).
+//! The fan-out: a change above shops visits each of them in the background, a page at a time (`shop_page.rs`).
 //!
 //! A job continues a change for some pages, then gives way to the tenant's other changes. The record of the change
 //! (`progress.rs`) has its progress, and is written in the commit of each page.
@@ -14,8 +14,8 @@ use tillgate_base::jobs::Work;
 use tillgate_store::Revision;
 use uuid::Uuid;
 
-use super::page::{Counters, Pages, Visit};
 use super::progress::{Pass, Progress, change_key};
+use super::shop_page::{Counters, Pages, Visit};
 
 /// The number of pages to visit before the tenant's other changes continue.
 const PAGES_AT_ONCE: usize = 16;
@@ -94,6 +94,6 @@ async fn end(visit: &Visit) -> Result<()> {
 
 async fn commit(records: &Records, change: Change) -> Result<Revision> {
     let committed = records.commit(change).await?;
-    let committed = committed.ok_or_else(super::page::another_goes_on)?;
+    let committed = committed.ok_or_else(super::shop_page::another_goes_on)?;
     Ok(committed.revision)
 }

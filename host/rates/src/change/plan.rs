@@ -1,6 +1,6 @@
 //! The effect of a request on a unit: computes its new state from its current one, and an answer.
 //!
-//! Pure. `place.rs` checks that the tree allows it, `validation.rs` that the rates can be set together; `edit.rs`
+//! Pure. `place.rs` checks that the tree allows it, `validation.rs` that the rates can be set together; `unit_edit.rs`
 //! writes it. Imports have a plan of their own (`reference/import.rs`).
 
 use bytes::Bytes;

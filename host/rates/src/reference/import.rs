@@ -19,11 +19,11 @@ use tillgate_engine::rate::{Currency, Pair, Rate, RateKey, RateType};
 use uuid::Uuid;
 
 use super::{Day, Document, Quote};
+use crate::change::author::Editor;
 use crate::change::deviations;
 use crate::change::dry_run::DocumentTrial;
-use crate::change::edit::{Edited, Edits};
-use crate::change::editor::Editor;
 use crate::change::plan::{self, After, Places};
+use crate::change::unit_edit::{Edited, Edits};
 use crate::shop::math;
 use crate::shop::quotes::{self, EURO, Filling, NewDay, published_at};
 use crate::units::rate_text::Reference;

@@ -26,10 +26,10 @@ use uuid::Uuid;
 use super::import::{self, Import};
 use super::{Document, DocumentType};
 use crate::change::audit::CHANGED;
+use crate::change::author::Editor;
 use crate::change::deviations;
-use crate::change::edit::{Edited, Edits};
-use crate::change::editor::Editor;
 use crate::change::passes::Passes;
+use crate::change::unit_edit::{Edited, Edits};
 use crate::units::unit::UnitId;
 
 pub(crate) const QUEUE: &str = "reference-rates";

@@ -26,7 +26,9 @@ use tillgate_base::observe::audit::Line;
 use tillgate_http::reply::status_of;
 use tillgate_http::{Access, Event, Operation, QueryParameter, Reply, Request, Route, Tag, Takes};
 
-use super::{Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, TenantCatalog, Text};
+use super::{
+    Conditions, Editor, INLINE, OnFailingTests, Owner, Part, Put, RuleJson, TenantCatalog,
+};
 
 /// Examples of the bodies of its operations, by the ids of operations.
 pub const EXAMPLES: &str = include_str!("examples.json");
@@ -94,7 +96,7 @@ async fn part(
 }
 
 /// Answers a stored document. One that is too long to be compressed is in memory anyway, so it is sent in pieces.
-fn document(text: &Text) -> Reply {
+fn document(text: &RuleJson) -> Reply {
     if text.size() > MAX_WHOLE {
         Reply::encoded(Encoded::of(text.pieces().collect(), text.size()))
     } else {
@@ -153,7 +155,7 @@ fn written(
     id: &dyn std::fmt::Display,
     editor: Editor,
     put: Put,
-    text: &Text,
+    text: &RuleJson,
 ) -> (Reply, Option<Box<Line>>) {
     let etag = text.etag();
     let reply = Reply::json(status_of(put.written), text.json()).tagged(etag.clone());

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use tillgate_base::body::parse_time;
-use tillgate_engine::decision::Decision;
+use tillgate_engine::outcome::Decision;
 use tillgate_rules::decision_log::Line;
 use tillgate_store::clock::Timestamp;
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use tillgate_engine::decision::Reason;
+use tillgate_engine::outcome::Reason;
 use tillgate_rules::decision_log::Line;
 
 use tillgate_client::output::print_on;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use prometheus_client::registry::Registry;
-use tillgate_engine::decision::Decision;
+use tillgate_engine::outcome::Decision;
 
 use super::{Counter, Counters, counters};
 

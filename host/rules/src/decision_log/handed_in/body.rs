@@ -12,7 +12,7 @@ use tillgate_base::body::time;
 use tillgate_base::error::Result;
 use tillgate_base::identity::{NAME_RULE, STEP_RULE, is_name, is_step};
 use tillgate_engine::condition::ConditionId;
-use tillgate_engine::decision::Decision;
+use tillgate_engine::outcome::Decision;
 use tillgate_engine::restriction::ProjectId;
 use tillgate_store::clock::Timestamp;
 use uuid::Uuid;

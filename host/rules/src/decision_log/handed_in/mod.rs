@@ -14,7 +14,7 @@ use serde::Serialize;
 use tillgate_base::data::records::{Change, Records};
 use tillgate_base::error::{Error, Result};
 use tillgate_base::identity::Caller;
-use tillgate_engine::decision::Decision;
+use tillgate_engine::outcome::Decision;
 use tillgate_store::clock::Timestamp;
 
 pub use self::body::{Report, report, till_schema};

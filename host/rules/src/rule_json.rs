@@ -17,7 +17,7 @@ const LABEL: &[u8] = b",\"managedBy\":\"";
 
 /// The JSON of a condition or project.
 #[derive(Debug)]
-pub struct Text {
+pub struct RuleJson {
     /// The rule that decides.
     rule: Bytes,
     /// `,"managedBy":"..."`; `None` if nobody manages it.
@@ -29,7 +29,7 @@ pub struct Text {
     etag: Etag,
 }
 
-impl Text {
+impl RuleJson {
     /// Splits a stored document into its parts.
     pub(super) fn new(json: Bytes) -> Self {
         let etag = etag::of_text(&json);

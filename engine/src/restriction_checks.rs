@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use crate::decision::{Outcome, Reason, Subject};
 use crate::index::{Index, Seed};
 use crate::json::{Node, Scalar, push, write_text};
+use crate::outcome::{Outcome, Reason, Subject};
 use crate::restriction::{Demand, Item, Restriction, Value};
 
 /// The target of a restriction on the item itself.

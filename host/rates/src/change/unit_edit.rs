@@ -15,9 +15,9 @@ use tillgate_base::identity::By;
 use tillgate_base::observe::audit::Line;
 use tillgate_store::clock::Timestamp;
 
+use super::author::Editor;
 use super::deviations;
 use super::dry_run::{self, DryRun};
-use super::editor::Editor;
 use super::passes::{self, Passes};
 use super::place::{self, Planned};
 use super::plan::After;

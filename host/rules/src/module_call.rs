@@ -1,4 +1,4 @@
-//! A decision before it is made: the call to the module, and the documents that it needs. Each request has one plan,
+//! The call of the module that makes a decision, and the documents that it needs. Each request has one,
 //! which tells whether the decision would keep other requests waiting.
 
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ pub enum About {
 }
 
 #[derive(Debug)]
-pub(super) struct Plan<'c> {
+pub(super) struct ModuleCall<'c> {
     kind: Kind<'c>,
     options: EvaluateOptions,
     /// An upper limit of what the module compares, which is the bytes of a basket times those of its project, and of
@@ -68,7 +68,7 @@ struct NamedItem<'r> {
     condition_ids: Vec<Cow<'r, str>>,
 }
 
-impl<'c> Plan<'c> {
+impl<'c> ModuleCall<'c> {
     /// Plans the decision about a request, with what a tenant sees.
     #[must_use]
     pub(super) fn new(catalog: &'c TenantCatalog, question: Question, request: &[u8]) -> Self {
@@ -149,7 +149,7 @@ impl<'c> Plan<'c> {
 
     /// Converts it into a plan that no longer needs the catalog.
     #[must_use]
-    pub(super) fn into_owned(self) -> Plan<'static> {
+    pub(super) fn into_owned(self) -> ModuleCall<'static> {
         let owned = |document: Cow<'_, Document>| Cow::Owned(document.into_owned());
         let kind = match self.kind {
             Kind::Condition(document, id) => Kind::Condition(owned(document), id),
@@ -158,7 +158,7 @@ impl<'c> Plan<'c> {
                 Kind::Basket(owned(conditions), project.map(owned))
             }
         };
-        Plan {
+        ModuleCall {
             kind,
             options: self.options,
             work: self.work,
