@@ -1,5 +1,5 @@
-//! The call of the module that makes a decision, and the documents that it needs. Each request has one,
-//! which tells whether the decision would keep other requests waiting.
+//! The call of the module that makes a decision, and the documents that it needs. It tells whether the decision would keep
+//! other requests waiting.
 
 use std::borrow::Cow;
 
@@ -147,7 +147,7 @@ impl<'c> ModuleCall<'c> {
         })
     }
 
-    /// Converts it into a plan that no longer needs the catalog.
+    /// Converts it into a call that no longer needs the catalog.
     #[must_use]
     pub(super) fn into_owned(self) -> ModuleCall<'static> {
         let owned = |document: Cow<'_, Document>| Cow::Owned(document.into_owned());
