@@ -31,7 +31,7 @@ class Host:
         self.operator_file = Path(folder, "operator.json")
         arguments = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--operator-file", self.operator_file]
         self.log = open(Path(folder, "log"), "w+")
-        # Without a decision log, decisions that are handed in are refused with 503.
+        # Without a decision log, decisions that are uploaded are refused with 503.
         environment = {**os.environ, "TILLGATE_DECISIONS__LOG": "decisions.jsonl", **settings}
         self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True, cwd=folder, env=environment)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()

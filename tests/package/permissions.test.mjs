@@ -59,7 +59,7 @@ const USES = {
   "CatalogClient with report": async (options) => {
     const client = await ready(new CatalogClient({ ...options, report: { till: "a" } }));
     await client.evaluateCondition("beer", REQUEST);
-    await within(client.handIn(), "all is handed in");
+    await within(client.upload(), "all is uploaded");
   },
   "RatesClient with businessUnitId": (options) => ready(new RatesClient({ ...options, businessUnitId: "se-001" })),
   "RatesClient with tenantId": (options) => hasRates(new RatesClient({ ...options, tenantId: TENANT })),

@@ -46,19 +46,19 @@ async function onRecord(till) {
   return lines.filter((line) => line.till === till);
 }
 
-/** Requests that hand in decisions, answered by `answer`. */
-const handingIn = (answer) => (url, options) => (String(url).endsWith(PATH) ? answer(url, options) : fetch(url, options));
+/** Requests that upload decisions, answered by `answer`. */
+const uploading = (answer) => (url, options) => (String(url).endsWith(PATH) ? answer(url, options) : fetch(url, options));
 
 describe("decisions on record", () => {
   test("each item and rule is on record as the host would have put it, and nothing of the customer is sent", async () => {
     const bodies = [];
-    const client = await connect({ till: "one", businessUnitId: "SE-003" }, { fetch: handingIn((url, options) => (bodies.push(options.body), fetch(url, options))) });
+    const client = await connect({ till: "one", businessUnitId: "SE-003" }, { fetch: uploading((url, options) => (bodies.push(options.body), fetch(url, options))) });
     await client.evaluateCondition("beer", aged("beer-1", 17), { explain: true });
     await client.evaluateProjectRestrictions({ projectId: PROJECT, item: { id: "paint" } });
     const items = [{ id: "bread" }, { id: "beer-2", conditionIds: ["beer", "nope"] }];
     await client.evaluateBasket({ items, context: {} });
     await client.evaluateBasket({ items: [{ id: "glue" }], projectId: PROJECT, context: {} });
-    await within(client.handIn(), "all is handed in");
+    await within(client.upload(), "all is uploaded");
     const lines = await onRecord("one");
     const { digest } = client.document;
     for (const line of lines) {
@@ -78,20 +78,20 @@ describe("decisions on record", () => {
     for (const known of ['"customer"', "customer_age", "1984", "minimumAge", '"context"']) assert.ok(!bodies.join().includes(known), known);
   });
 
-  test("they are handed in by themselves", async () => {
+  test("they are uploaded by themselves", async () => {
     let asked;
-    const handedIn = new Promise((resolve) => (asked = resolve));
+    const uploaded = new Promise((resolve) => (asked = resolve));
     const answer = async (url, options) => {
       const response = await fetch(url, options);
       asked(response.status);
       return response;
     };
-    const client = await connect({ till: "itself" }, { fetch: handingIn(answer) });
+    const client = await connect({ till: "itself" }, { fetch: uploading(answer) });
     await client.evaluateCondition("beer", aged("beer-1", 17));
-    assert.equal(await within(handedIn, "it is handed in"), 200);
+    assert.equal(await within(uploaded, "it is uploaded"), 200);
   });
 
-  test("what is handed in again after a lost answer is on record once", async () => {
+  test("what is uploaded again after a lost answer is on record once", async () => {
     let lost = 2;
     const answer = async (url, options) => {
       const response = await fetch(url, options);
@@ -99,29 +99,29 @@ describe("decisions on record", () => {
       await response.body.cancel();
       throw new TypeError("the connection was lost");
     };
-    const client = await connect({ till: "lost" }, { fetch: handingIn(answer) });
+    const client = await connect({ till: "lost" }, { fetch: uploading(answer) });
     for (const item of ["a", "b"]) await client.evaluateCondition("beer", aged(item, 17));
-    await assert.rejects(client.handIn(), { code: "unavailable" });
+    await assert.rejects(client.upload(), { code: "unavailable" });
     await client.evaluateCondition("beer", aged("c", 17));
-    await assert.rejects(client.handIn(), { code: "unavailable" });
-    await within(client.handIn(), "all is handed in");
+    await assert.rejects(client.upload(), { code: "unavailable" });
+    await within(client.upload(), "all is uploaded");
     assert.deepEqual((await onRecord("lost")).map(({ itemId }) => itemId), ["a", "b", "c"]);
   });
 
   test("while the host cannot be reached the oldest make room, and the record says so", async () => {
     let isAway = true;
     const client = await connect({ till: "away", maxDecisions: 2 }, {
-      fetch: handingIn((url, options) => (isAway ? Promise.reject(new TypeError("away")) : fetch(url, options))),
+      fetch: uploading((url, options) => (isAway ? Promise.reject(new TypeError("away")) : fetch(url, options))),
     });
     for (const item of ["a", "b", "c", "d"]) await client.evaluateCondition("beer", aged(item, 17));
-    await assert.rejects(client.handIn(), { code: "unavailable" });
+    await assert.rejects(client.upload(), { code: "unavailable" });
     isAway = false;
-    await within(client.handIn(), "all is handed in");
+    await within(client.upload(), "all is uploaded");
     const lines = await onRecord("away");
     assert.deepEqual(lines.map(({ itemId, missing }) => itemId ?? missing), [2, "c", "d"]);
   });
 
-  test("what a till decides that was switched on without its host is handed in later", async () => {
+  test("what a till decides that was switched on without its host is uploaded later", async () => {
     const gate = await proxy(host.url);
     try {
       let kept;
@@ -133,9 +133,9 @@ describe("decisions on record", () => {
       const till = await connect({ till: "alone" }, { url: gate.url, snapshot });
       assert.equal(till.state, "STALE");
       await till.evaluateCondition("beer", aged("a", 17));
-      await assert.rejects(till.handIn(), { code: "unavailable" });
+      await assert.rejects(till.upload(), { code: "unavailable" });
       gate.restore();
-      await within(till.handIn(), "all is handed in");
+      await within(till.upload(), "all is uploaded");
       const lines = await onRecord("alone");
       assert.deepEqual(lines.map(({ itemId, decision, catalog }) => [itemId, decision, catalog]), [["a", "HARD_DENY", kept.document.digest]]);
     } finally {
@@ -146,43 +146,43 @@ describe("decisions on record", () => {
   test("a till whose clock was set back loses nothing", async () => {
     const first = await connect({ till: "back" });
     await first.evaluateCondition("beer", aged("a", 17));
-    await within(first.handIn(), "all is handed in");
+    await within(first.upload(), "all is uploaded");
     const now = mock.method(Date, "now", () => 1_000);
     const second = await connect({ till: "back" }).finally(() => now.mock.restore());
     for (const item of ["b", "c"]) await second.evaluateCondition("beer", aged(item, 17));
-    await within(second.handIn(), "all is handed in");
+    await within(second.upload(), "all is uploaded");
     assert.deepEqual((await onRecord("back")).map(({ itemId }) => itemId), ["a", "b", "c"]);
   });
 
   test("nor when its first request after that gets no answer", async () => {
     const first = await connect({ till: "back-again" });
     await first.evaluateCondition("beer", aged("a", 17));
-    await within(first.handIn(), "all is handed in");
+    await within(first.upload(), "all is uploaded");
     const now = mock.method(Date, "now", () => 1_000);
     let isAway = true;
     const second = await connect({ till: "back-again" }, {
-      fetch: handingIn((url, options) => (isAway ? Promise.reject(new TypeError("away")) : fetch(url, options))),
+      fetch: uploading((url, options) => (isAway ? Promise.reject(new TypeError("away")) : fetch(url, options))),
     }).finally(() => now.mock.restore());
     for (const item of ["b", "c"]) await second.evaluateCondition("beer", aged(item, 17));
-    await assert.rejects(second.handIn(), { code: "unavailable" });
+    await assert.rejects(second.upload(), { code: "unavailable" });
     isAway = false;
-    await within(second.handIn(), "all is handed in");
+    await within(second.upload(), "all is uploaded");
     assert.deepEqual((await onRecord("back-again")).map(({ itemId }) => itemId), ["a", "b", "c"]);
   });
 
   test("what the host refuses is told, and the next decision says that it is missing", async () => {
     const refused = () => Promise.resolve(Response.json({ statusCode: 400, code: "invalid", message: ["$.till is wrong"] }, { status: 400, headers: { "Content-Type": "application/problem+json" } }));
     let refuses = true;
-    const client = await connect({ till: "refused" }, { fetch: handingIn((url, options) => (refuses ? refused() : fetch(url, options))) });
+    const client = await connect({ till: "refused" }, { fetch: uploading((url, options) => (refuses ? refused() : fetch(url, options))) });
     await client.evaluateCondition("beer", aged("a", 17));
-    await assert.rejects(client.handIn(), { code: "invalid" });
+    await assert.rejects(client.upload(), { code: "invalid" });
     await client.evaluateCondition("beer", aged("b", 17));
     refuses = false;
-    await within(client.handIn(), "all is handed in");
+    await within(client.upload(), "all is uploaded");
     assert.deepEqual((await onRecord("refused")).map(({ itemId, missing }) => itemId ?? missing), [1, "b"]);
   });
 
-  test("the option is checked, and nothing is handed in without it", async () => {
+  test("the option is checked, and nothing is uploaded without it", async () => {
     for (const [report, path] of [
       [{}, "$.report.till"],
       [{ till: "a b" }, "$.report.till"],
@@ -193,6 +193,6 @@ describe("decisions on record", () => {
       assert.throws(() => new CatalogClient({ url: host.url, token: "t", report }), { code: "invalid", path });
     }
     const client = await connect(undefined);
-    await assert.rejects(client.handIn(), { code: "invalid" });
+    await assert.rejects(client.upload(), { code: "invalid" });
   });
 });

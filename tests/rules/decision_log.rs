@@ -4,8 +4,8 @@
 mod choice;
 mod command;
 mod faults;
-mod handed_in;
 mod rotation;
+mod uploads;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

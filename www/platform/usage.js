@@ -17,7 +17,7 @@ const COUNTED = {
   projects: "Projects",
   configurationBytes: "Size of conditions and projects",
   historyBytes: "Size of their history",
-  tills: "Tills that hand in decisions",
+  tills: "Tills that upload decisions",
   businessUnits: "Companies, groups and shops",
   businessUnitBytes: "Size of companies, groups and shops",
   exchangeRates: "Rates that are set",

@@ -11,7 +11,7 @@ const PERMISSIONS = {
   "ecs.condition.delete": "delete conditions",
   "ecs.condition.evaluate": "ask whether an item may be sold, by conditions",
   "ecs.project-restriction.evaluate": "ask whether an item may be sold, by a project",
-  "ecs.decision.report": "hand in decisions that a till has made",
+  "ecs.decision.report": "upload decisions that a till has made",
   "ecs.global-condition.write": "change conditions of all tenants",
   "crs.project.read": "see projects",
   "crs.project.write": "create, change and delete projects",

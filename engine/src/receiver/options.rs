@@ -8,7 +8,7 @@ use std::fmt;
 use super::AUTHORIZATION;
 use super::signatures::{BODY_SIGNATURE, SignatureCheck};
 use crate::error::{Code, Error, Fault};
-use crate::signature::{SharedKey, TOLERANCE_S, standard};
+use crate::signature::{SharedKey, TOLERANCE_S, standard_webhooks};
 
 /// The default header with the signature of the data, `X-Service-Signature`.
 pub const SIGNATURE: &str = "x-service-signature";
@@ -220,7 +220,7 @@ fn is_header_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let mut reserved = [AUTHORIZATION, BODY_SIGNATURE]
         .into_iter()
-        .chain(standard::HEADERS);
+        .chain(standard_webhooks::HEADERS);
     let is_reserved = reserved.any(|other| name.eq_ignore_ascii_case(other));
     !name.is_empty() && name.bytes().all(is_token) && !is_reserved
 }

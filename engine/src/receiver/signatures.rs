@@ -7,7 +7,7 @@
 use super::Delivery;
 use super::event::ReadEvent;
 use super::refusal::Refusal;
-use crate::signature::standard::{self, Headers};
+use crate::signature::standard_webhooks::{self, Headers};
 use crate::signature::{SharedKey, VerifyError, verify_body, verify_data};
 
 /// The header with the signature of the body.
@@ -51,7 +51,8 @@ impl SignatureCheck {
         &self,
         delivery: &Delivery<'a>,
     ) -> Result<SignatureHeaders<'a>, Refusal> {
-        let [id, timestamp, signature] = standard::HEADERS.map(|name| delivery.header(name));
+        let [id, timestamp, signature] =
+            standard_webhooks::HEADERS.map(|name| delivery.header(name));
         Ok(SignatureHeaders {
             data: delivery.header(&self.header)?,
             body: delivery.header(BODY_SIGNATURE)?,
@@ -100,8 +101,10 @@ impl SignatureCheck {
             timestamp,
             signature,
         };
-        self.under_any_key(|key| standard::verify(key, &headers, body, now, self.tolerance_s))
-            .map_err(standard_refusal)
+        self.under_any_key(|key| {
+            standard_webhooks::verify(key, &headers, body, now, self.tolerance_s)
+        })
+        .map_err(standard_refusal)
     }
 
     /// Requires a match with one of the keys; a signature that is wrong for another reason is wrong under every key.

@@ -1,4 +1,4 @@
-//! Signs and verifies webhooks (`webhooks.md`, "A delivery"). [`standard`] has the signatures of Standard Webhooks;
+//! Signs and verifies webhooks (`webhooks.md`, "A delivery"). [`standard_webhooks`] has the signatures of Standard Webhooks;
 //! [`text`] makes and verifies signatures from JSON to JSON.
 //!
 //! - `X-Service-Signature: HS256=<hex>` covers the text of the envelope's `data` member as it is sent.
@@ -9,7 +9,7 @@
 //! Both are HMAC-SHA-256 in lowercase hexadecimal; the key is the UTF-8 bytes of the shared key. There is no clock
 //! here: the time is an argument.
 
-pub mod standard;
+pub mod standard_webhooks;
 pub mod text;
 
 use std::fmt;

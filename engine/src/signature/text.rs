@@ -2,7 +2,7 @@
 //!
 //! The modules beside this one decide what a signature covers. The time is a member of the call.
 
-use super::standard::{self, Headers};
+use super::standard_webhooks::{self, Headers};
 use super::{SharedKey, TOLERANCE_S, VerifyError, sign_body, sign_data, verify_body, verify_data};
 use crate::error::Error;
 use crate::json::{Document, Faults, Node, write_text};
@@ -158,7 +158,7 @@ fn answer_about_standard(call: Node<'_, '_>, faults: &mut Faults) -> Option<Answ
         signature: signature?,
     };
     let body = body?.as_bytes();
-    let verified = standard::verify(&key?, &headers, body, now?, tolerance_s?);
+    let verified = standard_webhooks::verify(&key?, &headers, body, now?, tolerance_s?);
     Some(Answer::Verification(verified))
 }
 

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::Conditions;
 use super::catalog::TenantCatalog;
-use crate::decision_log::{self, Choice, DecisionLog, HandIn, Line, NO_LOG, Receipt, Report};
+use crate::decision_log::{self, Choice, DecisionLog, Line, NO_LOG, Receipt, Upload, Uploads};
 
 /// The bytes that most lines take.
 const LINE: usize = 512;
@@ -108,14 +108,14 @@ impl Conditions {
     /// Puts the decisions of a till into the log.
     ///
     /// # Errors
-    /// Those of [`HandIn::take`].
-    pub(super) async fn hand_in(&self, caller: &Caller, report: &Report) -> Result<Receipt> {
+    /// Those of [`Uploads::take`].
+    pub(super) async fn upload(&self, caller: &Caller, upload: &Upload) -> Result<Receipt> {
         let (tenant, _) = self.tenant(&caller.tenant).await?;
         let choice = tenant.catalog().choice();
         if choice == Choice::None {
-            return Ok(Receipt::of_none(report));
+            return Ok(Receipt::of_none(upload));
         }
-        let hand_in = HandIn {
+        let uploads = Uploads {
             log: self.decision_log.as_ref().ok_or(NO_LOG)?,
             records: tenant.own().records(),
             max_tills: self.app.config.quotas.tills,
@@ -123,7 +123,7 @@ impl Conditions {
             caller,
             now: self.app.clock.now(),
         };
-        hand_in.take(report).await
+        uploads.take(upload).await
     }
 
     /// Registers the log's metrics, and a warning while it is incomplete or tenants want one that this host does not write.

@@ -45,7 +45,7 @@ pub struct Configured {
     pub configuration_bytes: Usage,
     /// The bytes of the history of conditions and projects.
     pub history_bytes: Usage,
-    /// The tills that hand in decisions.
+    /// The tills that upload decisions.
     pub tills: Usage,
 }
 

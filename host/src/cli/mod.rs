@@ -217,7 +217,7 @@ Examples:
     /// Find decisions in the decision logs of hosts, and print them or a register of refusals
     #[command(
         after_help = "Missing decisions of the tenant and time are printed too, and reported on stderr. Name the files of all hosts: decisions that
-a till has handed in twice are printed once.
+a till has uploaded twice are printed once.
 
 Exit codes: 0 all lines were read, 3 lines are malformed or a file has no line of a decision log, 1 a file cannot be read.
 

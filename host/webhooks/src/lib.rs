@@ -5,7 +5,7 @@
 //! accepts an event in one commit with its deliveries and their jobs. `delivery/` runs these jobs: a job is one
 //! attempt, and one commit writes its result. `journal/` lists deliveries, replays them, and removes old ones. `pull/`
 //! gives events to the consumers that ask for them. On top of these, `webhook_changes.rs` creates, changes and removes
-//! webhooks, `signed_request.rs` signs for a developer's own machine, `usage.rs` reports how much of its quotas a
+//! webhooks, `listen_headers.rs` signs for a developer's own machine, `usage.rs` reports how much of its quotas a
 //! tenant uses, `document.rs` serves the rest of this program, and `http/` the network.
 
 mod delivery;
@@ -13,9 +13,9 @@ mod document;
 mod events;
 pub mod http;
 mod journal;
+mod listen_headers;
 mod pull;
 mod registry;
-mod signed_request;
 mod usage;
 mod webhook_changes;
 

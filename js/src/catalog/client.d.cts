@@ -85,10 +85,10 @@ export class CatalogClient extends EventTarget {
    */
   ready(options?: ReadyOptions): Promise<void>;
   /**
-   * Hands in the decisions that were made here and waits until that is done, for example before closing the client.
+   * Uploads the decisions that were made here and waits until that is done, for example before closing the client.
    * @throws {TillgateError} if the host does not take them, in which case they go on waiting; `invalid` without `report`.
    */
-  handIn(): Promise<void>;
+  upload(): Promise<void>;
   /** Reconnects at once instead of after the current pause. */
   retry(): void;
   /** Stops receiving changes, for example while a page is hidden. The state is STALE until `resume()`. */

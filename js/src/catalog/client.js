@@ -88,10 +88,10 @@ export class CatalogClient extends Follower {
     return this.#evaluate("evaluateBasket", request, options);
   }
 
-  /** Hands in the decisions that were made here, and waits until that is done. Rejects if the host does not take them. */
-  async handIn() {
+  /** Uploads the decisions that were made here, and waits until that is done. Rejects if the host does not take them. */
+  async upload() {
     if (this.#report === undefined) throw noReport();
-    await this.#report.handIn();
+    await this.#report.upload();
   }
 
   /** Disconnects and releases the module's memory. */

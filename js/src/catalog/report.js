@@ -1,6 +1,6 @@
 /**
  * Reports the decisions made here until they are in the host's log, one for each item and rule. They are numbered, so that
- * handing them in again after a lost answer records none twice. They wait in bounded memory: the oldest make room, and the
+ * uploading them again after a lost answer records none twice. They wait in bounded memory: the oldest make room, and the
  * next one says how many were dropped. Nothing about the customer is kept.
  */
 
@@ -29,7 +29,7 @@ export class Report {
   #most;
   #onError;
   #waiting = [];
-  /** The decisions that are being handed in; they may be in the log already. */
+  /** The decisions that are being uploaded; they may be in the log already. */
   #sent = [];
   /** True if they were sent before, so that they may be in the log. */
   #isRepeated = false;
@@ -38,7 +38,7 @@ export class Report {
   #sequence = Date.now() * 1_000;
   #failures = 0;
   #timer;
-  #handingIn;
+  #uploading;
   #isClosed = false;
 
   /** `onError` receives errors that occur while nobody waits. */
@@ -63,19 +63,19 @@ export class Report {
     if (this.#waiting.length > 0) this.#timer ??= later(() => this.#tryLater(), LINGER_MS);
   }
 
-  /** Hands in all that waits. Rejects if the host does not take it; the decisions then go on waiting. */
-  async handIn() {
+  /** Uploads all that waits. Rejects if the host does not take it; the decisions then go on waiting. */
+  async upload() {
     // One request after another, because the numbers ascend.
-    while (this.#handingIn !== undefined) await this.#handingIn.catch(() => {});
-    this.#handingIn = this.#handInAll();
+    while (this.#uploading !== undefined) await this.#uploading.catch(() => {});
+    this.#uploading = this.#uploadAll();
     try {
-      await this.#handingIn;
+      await this.#uploading;
     } finally {
-      this.#handingIn = undefined;
+      this.#uploading = undefined;
     }
   }
 
-  /** Stops handing in by itself. */
+  /** Stops uploading by itself. */
   close() {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -99,7 +99,7 @@ export class Report {
   async #tryLater() {
     this.#timer = undefined;
     try {
-      await this.handIn();
+      await this.upload();
     } catch (error) {
       this.#onError(error);
       if (this.#isClosed) return;
@@ -108,14 +108,14 @@ export class Report {
     }
   }
 
-  async #handInAll() {
+  async #uploadAll() {
     while (this.#sent.length + this.#waiting.length > 0) {
       if (this.#sent.length === 0) this.#sent = this.#waiting.splice(0, BATCH);
-      await this.#handInSent();
+      await this.#uploadSent();
     }
   }
 
-  async #handInSent() {
+  async #uploadSent() {
     const body = JSON.stringify({ till: this.#till, decisions: this.#sent });
     let receipt;
     try {
@@ -163,8 +163,8 @@ export function checkReport({ report }, faults) {
   if (!Number.isSafeInteger(maxDecisions) || maxDecisions < 1) faults.add("$.report.maxDecisions", "must be a number of decisions, 1 or more");
 }
 
-/** The error of a caller that hands in decisions without the option `report`. */
-export const noReport = () => new TillgateError({ code: "invalid", message: "this client hands in no decisions: give it the option `report`" });
+/** The error of a caller that uploads decisions without the option `report`. */
+export const noReport = () => new TillgateError({ code: "invalid", message: "this client uploads no decisions: give it the option `report`" });
 
 /** Returns what each rule says about an item, without explanations, which contain data of the customer. */
 function outcomesOf({ results, errors = [] }, projectId) {

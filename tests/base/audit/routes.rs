@@ -34,7 +34,7 @@ const EXEMPT: &[(&str, &str)] = &[
     ),
     (
         "POST /api/v1/decisions",
-        "the decision log has what is handed in",
+        "the decision log has what is uploaded",
     ),
     ("POST /api/v1/evaluations", "a decision changes nothing"),
     (
@@ -399,7 +399,7 @@ async fn configure(walk: &mut Walk) {
     .await;
 }
 
-/// Chooses what goes into the decision log, and forgets a till that has handed in decisions.
+/// Chooses what goes into the decision log, and forgets a till that has uploaded decisions.
 async fn put_on_record(walk: &mut Walk) {
     let chosen = json!({ "decisionLog": "all" });
     walk.step(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
-use tillgate_engine::signature::standard;
+use tillgate_engine::signature::standard_webhooks;
 
 use super::as_text::{duration, durations};
 
@@ -71,7 +71,7 @@ impl Webhooks {
             return Err("signature_headers must name at least one header");
         }
         let is_standard = |name: &String| {
-            let mut headers = standard::HEADERS.into_iter();
+            let mut headers = standard_webhooks::HEADERS.into_iter();
             headers.any(|header| name.eq_ignore_ascii_case(header))
         };
         if self.signature_headers.iter().any(is_standard) {

@@ -3,14 +3,14 @@
 //!
 //! No decision waits for the log. Lines go into a queue, and a thread writes them (`writer.rs`, `file.rs`). Decisions
 //! that find no room in the queue are counted, and a line reports how many are missing. Tills upload decisions that
-//! they made themselves (`handed_in/`). This room knows no rules: the caller makes the lines (`line.rs`).
+//! they made themselves (`uploads/`). This room knows no rules: the caller makes the lines (`line.rs`).
 
 mod choice;
 mod file;
-mod handed_in;
 mod line;
 mod metrics;
 mod queue;
+mod uploads;
 mod writer;
 
 use std::path::Path;
@@ -27,13 +27,13 @@ use tokio::sync::oneshot;
 pub use self::choice::{CHOICE, Choice, Chosen, read_choice};
 use self::file::{RotatingFile, Sink};
 pub use self::file::{old_file, open_files};
-pub use self::handed_in::{
-    HandIn, NO_LOG, Receipt, Report, TillPage, TillQuery, forget_till, is_till_cursor, report,
-    till_cursor, till_schema, tills, tills_used,
-};
 pub use self::line::Line;
 pub use self::metrics::measure;
 use self::queue::Queue;
+pub use self::uploads::{
+    NO_LOG, Receipt, TillPage, TillQuery, Upload, Uploads, forget_till, is_till_cursor,
+    till_cursor, till_schema, tills, tills_used, upload_body,
+};
 use self::writer::Writer;
 
 /// The longest time that a stopping host waits for unwritten lines.

@@ -17,8 +17,8 @@ use tillgate_http::{
 
 use crate::Conditions;
 use crate::decision_log::{
-    Chosen, Receipt, Report, TillPage, TillQuery, forget_till, is_till_cursor, read_choice, report,
-    till_cursor, till_schema, tills,
+    Chosen, Receipt, TillPage, TillQuery, Upload, forget_till, is_till_cursor, read_choice,
+    till_cursor, till_schema, tills, upload_body,
 };
 
 const CHOICE: &str = "/v1/tenants/{tenantId}/decision-log";
@@ -53,11 +53,11 @@ pub(super) fn routes() -> Vec<Route<Arc<Conditions>>> {
             DECISIONS,
             Access::With(P::DecisionReport),
             json,
-            hand_in,
+            upload,
         )
         .heavy()
-        .described(describe_hand_in)
-        .unaudited("the decision log has what is handed in"),
+        .described(describe_upload)
+        .unaudited("the decision log has what is uploaded"),
         Route::new(Method::GET, TILLS, read, none, list_tills).described(describe_list_tills),
         Route::changing(
             Method::DELETE,
@@ -104,9 +104,9 @@ async fn put_choice(conditions: Arc<Conditions>, request: Request) -> Result<Aud
     Ok(reply.audited(line))
 }
 
-async fn hand_in(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
-    let report = Report::read(&request.body)?;
-    let receipt = conditions.hand_in(request.caller()?, &report).await?;
+async fn upload(conditions: Arc<Conditions>, request: Request) -> Result<Reply> {
+    let body = Upload::read(&request.body)?;
+    let receipt = conditions.upload(request.caller()?, &body).await?;
     Reply::of(StatusCode::OK, &receipt)
 }
 
@@ -168,15 +168,15 @@ fn describe_put_choice() -> Operation {
     .with_preconditions()
 }
 
-fn describe_hand_in() -> Operation {
+fn describe_upload() -> Operation {
     Operation::new(
-        "handInDecisions",
+        "uploadDecisions",
         Tag::Decisions,
         "Add decisions of a till to the log",
     )
     .says("The decisions are on disk when the request is answered. A till numbers its decisions. Those with a number that is not greater than its last one are repetitions, which are counted but not written again. If the `sequence` of the answer is greater than the last number that was sent, the till has used these numbers before: continue after that number and send the decisions again. Each client has its own tills, even if another client has a till with the same name. `leftOut` counts the decisions that the tenant has not chosen to log.")
     .takes(
-        |generator| describe(generator, report))
+        |generator| describe(generator, upload_body))
     .answers(
         200,
         "The result",
@@ -188,7 +188,7 @@ fn describe_list_tills() -> Operation {
     Operation::new(
         "listTills",
         Tag::Decisions,
-        "List the tills that hand in decisions",
+        "List the tills that upload decisions",
     )
     .query(&LIMIT)
     .query(&CURSOR)

@@ -15,7 +15,7 @@ use reqwest::Url;
 use tillgate_base::config;
 use tillgate_base::egress::{Client, Destinations, Limits, Names};
 use tillgate_base::error::{Error, Result};
-use tillgate_engine::signature::{self, standard};
+use tillgate_engine::signature::{self, standard_webhooks};
 use tillgate_store::clock::{Clock, Timestamp};
 
 use super::answer::{AttemptResult, MAX_PREFIX, classify, kind_of, unanswered};
@@ -181,12 +181,14 @@ impl Sender {
 
 /// Adds the headers of Standard Webhooks, with one signature per key.
 fn sign_standard(headers: &mut HeaderMap, keys: &Keys, event: &Event, at: Timestamp) -> Result<()> {
-    let (id, t) = (standard::webhook_id(&event.id), at.seconds());
+    let (id, t) = (standard_webhooks::webhook_id(&event.id), at.seconds());
     let body = event.envelope().as_bytes();
-    let signatures = keys.all().map(|key| standard::sign(key, &id, t, body));
+    let signatures = keys
+        .all()
+        .map(|key| standard_webhooks::sign(key, &id, t, body));
     let signatures: Vec<String> = signatures.collect();
     let values = [id.into_owned(), t.to_string(), signatures.join(" ")];
-    for (name, text) in standard::HEADERS.into_iter().zip(values) {
+    for (name, text) in standard_webhooks::HEADERS.into_iter().zip(values) {
         headers.insert(HeaderName::from_static(name), value(&text)?);
     }
     Ok(())

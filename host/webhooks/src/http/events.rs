@@ -20,7 +20,7 @@ use crate::events::INLINE;
 use crate::events::body::{event_schema, publish_request};
 use crate::events::publish::Published;
 use crate::events::schema::event_id;
-use crate::signed_request::{SignedHeaders, local_receiver, local_receiver_schema};
+use crate::listen_headers::{SignedHeaders, local_receiver, local_receiver_schema};
 
 pub(super) fn routes() -> Vec<Route<Arc<Webhooks>>> {
     let access = Access::With(Permission::EventPublish);

@@ -1,4 +1,4 @@
-//! Decisions that tills hand in: the answer comes once they are on disk; each is there once, in order, and nothing
+//! Decisions that tills upload: the answer comes once they are on disk; each is there once, in order, and nothing
 //! else is.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::support::host::{Host, Program};
 use crate::support::switched::Switched;
 use crate::support::wait::output;
 
-const HAND_IN: &str = "/api/v1/decisions";
+const UPLOAD: &str = "/api/v1/decisions";
 const TILLS: &str = "/api/v1/decisions/tills";
 
 fn decision(sequence: u64) -> Value {
@@ -35,14 +35,14 @@ fn report(till: &str, decisions: impl IntoIterator<Item = Value>) -> Value {
 }
 
 impl Shop {
-    async fn hand_in(&self, report: &Value) -> (u16, Value) {
+    async fn upload(&self, report: &Value) -> (u16, Value) {
         self.host
-            .send(Method::POST, HAND_IN, &self.token, report)
+            .send(Method::POST, UPLOAD, &self.token, report)
             .await
     }
 
     /// Returns the lines of the log now; the host need not stop.
-    fn handed_in(&self) -> Vec<Value> {
+    fn uploads(&self) -> Vec<Value> {
         lines(&record_in(&self.folder))
     }
 }
@@ -75,8 +75,8 @@ async fn what_a_till_hands_in_is_on_record_when_that_is_answered() {
     }
     let mut second = allowed(9);
     second["restriction"] = json!("itemId");
-    let handed_in = shop.hand_in(&report("till-7", [first, second])).await;
-    assert_eq!(handed_in, receipt("till-7", 9, [2, 0, 0]));
+    let uploads = shop.upload(&report("till-7", [first, second])).await;
+    assert_eq!(uploads, receipt("till-7", 9, [2, 0, 0]));
     let expected = [
         json!({
             "at": "2025-12-31T23:59:59.500Z", "tenantId": "acme", "clientId": shop.client, "till": "till-7",
@@ -95,35 +95,35 @@ async fn what_a_till_hands_in_is_on_record_when_that_is_answered() {
             "till": "till-7", "sequence": 9, "received": AT,
         }),
     ];
-    assert_eq!(shop.handed_in(), expected);
+    assert_eq!(shop.uploads(), expected);
 }
 
 #[tokio::test]
-async fn what_is_handed_in_again_is_counted_and_not_written_again() {
+async fn what_is_uploaded_again_is_counted_and_not_written_again() {
     let shop = Shop::open().await;
     shop.choose("all").await;
     let both = report("t", [decision(1), decision(2)]);
-    assert_eq!(shop.hand_in(&both).await, receipt("t", 2, [2, 0, 0]));
-    assert_eq!(shop.hand_in(&both).await, receipt("t", 2, [0, 2, 0]));
+    assert_eq!(shop.upload(&both).await, receipt("t", 2, [2, 0, 0]));
+    assert_eq!(shop.upload(&both).await, receipt("t", 2, [0, 2, 0]));
     let more = report("t", [decision(2), decision(3), decision(5)]);
-    assert_eq!(shop.hand_in(&more).await, receipt("t", 5, [2, 1, 0]));
+    assert_eq!(shop.upload(&more).await, receipt("t", 5, [2, 1, 0]));
     let late = report("t", [decision(4)]);
-    assert_eq!(shop.hand_in(&late).await, receipt("t", 5, [0, 1, 0]));
+    assert_eq!(shop.upload(&late).await, receipt("t", 5, [0, 1, 0]));
     // Another till has separate numbers.
     assert_eq!(
-        shop.hand_in(&report("u", [decision(1)])).await,
+        shop.upload(&report("u", [decision(1)])).await,
         receipt("u", 1, [1, 0, 0])
     );
     let sequences: Vec<_> = shop
-        .handed_in()
+        .uploads()
         .iter()
         .map(|line| line["sequence"].clone())
         .collect();
     assert_eq!(sequences, [1, 2, 3, 5, 1]);
     let listed = shop.host.get(TILLS, &shop.token).await;
     let tills = json!([
-        { "till": "t", "clientId": shop.client, "sequence": 5, "handedInAt": AT },
-        { "till": "u", "clientId": shop.client, "sequence": 1, "handedInAt": AT },
+        { "till": "t", "clientId": shop.client, "sequence": 5, "uploadedAt": AT },
+        { "till": "u", "clientId": shop.client, "sequence": 1, "uploadedAt": AT },
     ]);
     assert_eq!(listed, (200, json!({ "items": tills })));
     let page = shop
@@ -145,20 +145,20 @@ async fn what_is_handed_in_again_is_counted_and_not_written_again() {
 }
 
 #[tokio::test]
-async fn the_tenants_choice_holds_for_what_is_handed_in() {
+async fn the_tenants_choice_holds_for_uploads() {
     let shop = Shop::open().await;
     let all = report("t", [decision(1), allowed(2)]);
-    assert_eq!(shop.hand_in(&all).await, receipt("t", 2, [0, 0, 2]));
+    assert_eq!(shop.upload(&all).await, receipt("t", 2, [0, 0, 2]));
     assert_eq!(
         shop.host.get(TILLS, &shop.token).await.1,
         json!({ "items": [] })
     );
     shop.choose("denials").await;
-    assert_eq!(shop.hand_in(&all).await, receipt("t", 2, [1, 0, 1]));
-    assert_eq!(shop.hand_in(&all).await, receipt("t", 2, [0, 2, 0]));
+    assert_eq!(shop.upload(&all).await, receipt("t", 2, [1, 0, 1]));
+    assert_eq!(shop.upload(&all).await, receipt("t", 2, [0, 2, 0]));
     let more = report("t", [allowed(3), decision(4)]);
-    assert_eq!(shop.hand_in(&more).await, receipt("t", 4, [1, 0, 1]));
-    let written = shop.handed_in();
+    assert_eq!(shop.upload(&more).await, receipt("t", 4, [1, 0, 1]));
+    let written = shop.uploads();
     let numbers: Vec<_> = written
         .iter()
         .map(|line| line["sequence"].clone())
@@ -279,13 +279,13 @@ async fn every_fault_is_named_and_nothing_about_the_customer_is_taken() {
             format!("$.birthDate {unknown}"),
         ),
     ] {
-        let (status, answer) = shop.hand_in(&body).await;
+        let (status, answer) = shop.upload(&body).await;
         assert_eq!((status, &answer["message"]), (400, &json!([fault])));
     }
     let both = json!({ "till": "t", "decisions": [{ "sequence": 1, "age": 17 }] });
-    let (_, answer) = shop.hand_in(&both).await;
+    let (_, answer) = shop.upload(&both).await;
     assert_eq!(answer["message"].as_array().unwrap().len(), 5, "{answer}");
-    assert_eq!(shop.handed_in(), Vec::<Value>::new());
+    assert_eq!(shop.uploads(), Vec::<Value>::new());
     assert_eq!(
         shop.host.get(TILLS, &shop.token).await.1,
         json!({ "items": [] })
@@ -302,9 +302,9 @@ async fn evaluators_upload_decisions_and_administrators_forget_tills() {
     let evaluator = shop.host.token("acme", &["ecs.evaluator"]).await;
     let admin = shop.host.token("acme", &["iam.admin"]).await;
     let other = shop.host.token("other", super::ROLES).await;
-    let hand_in = async |token: &str| shop.host.send(Method::POST, HAND_IN, token, &one).await.0;
-    assert_eq!((hand_in(&viewer).await, hand_in(&admin).await), (403, 403));
-    assert_eq!(hand_in(&evaluator).await, 200);
+    let upload = async |token: &str| shop.host.send(Method::POST, UPLOAD, token, &one).await.0;
+    assert_eq!((upload(&viewer).await, upload(&admin).await), (403, 403));
+    assert_eq!(upload(&evaluator).await, 200);
     for token in [&viewer, &evaluator, &admin] {
         assert_eq!(shop.host.get(TILLS, token).await.1["items"][0]["till"], "t");
     }
@@ -332,12 +332,12 @@ async fn evaluators_upload_decisions_and_administrators_forget_tills() {
 async fn the_number_of_tills_is_limited() {
     let shop = Shop::configured(|config| config.quotas.tills = 2).await;
     shop.choose("all").await;
-    let hand_in = async |till: &str| shop.hand_in(&report(till, [decision(1)])).await;
-    assert_eq!((hand_in("a").await.0, hand_in("b").await.0), (200, 200));
-    let (status, answer) = hand_in("c").await;
-    let detail = "a tenant may have at most 2 tills that hand in decisions";
+    let upload = async |till: &str| shop.upload(&report(till, [decision(1)])).await;
+    assert_eq!((upload("a").await.0, upload("b").await.0), (200, 200));
+    let (status, answer) = upload("c").await;
+    let detail = "a tenant may have at most 2 tills that upload decisions";
     assert_eq!((status, &answer["detail"]), (409, &json!(detail)));
-    assert_eq!(hand_in("a").await.0, 200, "it is there");
+    assert_eq!(upload("a").await.0, 200, "it is there");
     let usage = shop.host.get("/v1/tenants/acme/usage", &shop.token).await.1;
     assert_eq!(usage["tills"], json!({ "used": 2, "quota": 2 }));
     let forgotten = shop
@@ -350,12 +350,12 @@ async fn the_number_of_tills_is_limited() {
         )
         .await;
     assert_eq!(forgotten.0, 204);
-    assert_eq!(hand_in("c").await.0, 200);
-    assert_eq!(shop.handed_in().len(), 3);
+    assert_eq!(upload("c").await.0, 200);
+    assert_eq!(shop.uploads().len(), 3);
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused_and_handed_in_later() {
+async fn what_cannot_be_written_is_refused_and_uploaded_later() {
     let full =
         |config: &mut tillgate_base::config::Config| config.decisions.log = "/dev/full".to_owned();
     let shop = Shop::configured(full).await;
@@ -364,7 +364,7 @@ async fn what_cannot_be_written_is_refused_and_handed_in_later() {
     for _ in 0..3 {
         let request = shop
             .host
-            .request(Method::POST, HAND_IN, &shop.token)
+            .request(Method::POST, UPLOAD, &shop.token)
             .json(&one);
         let refused = request.send().await.unwrap();
         assert_eq!(refused.status(), 503);
@@ -382,7 +382,7 @@ async fn what_cannot_be_written_is_refused_and_handed_in_later() {
     // A host without a log refuses too, and the till keeps its decisions for a host that has one.
     let shop = Shop::configured(|config| config.decisions.log = String::new()).await;
     shop.choose("all").await;
-    assert_eq!(shop.hand_in(&one).await.0, 503);
+    assert_eq!(shop.upload(&one).await.0, 503);
 }
 
 #[tokio::test]
@@ -392,13 +392,13 @@ async fn what_was_written_and_not_acknowledged_is_on_record_twice_and_read_once(
     let opened: Arc<dyn Store> = store.clone();
     let shop = Shop::on(opened, clock, |_| ()).await;
     shop.choose("all").await;
-    assert_eq!(shop.hand_in(&report("t", [decision(1)])).await.0, 200);
+    assert_eq!(shop.upload(&report("t", [decision(1)])).await.0, 200);
     let more = report("t", [decision(2), decision(3)]);
     store.set_read_only(true);
-    assert_eq!(shop.hand_in(&more).await.0, 503);
+    assert_eq!(shop.upload(&more).await.0, 503);
     store.set_read_only(false);
-    assert_eq!(shop.hand_in(&more).await, receipt("t", 3, [2, 0, 0]));
-    let written = shop.handed_in();
+    assert_eq!(shop.upload(&more).await, receipt("t", 3, [2, 0, 0]));
+    let written = shop.uploads();
     let sequences: Vec<_> = written
         .iter()
         .map(|line| line["sequence"].clone())
@@ -426,8 +426,8 @@ async fn a_till_that_hands_in_on_two_hosts_at_once_has_each_decision_on_record()
         let first = round * 10 + 1;
         let body = report("t", (first..first + 10).map(decision));
         let (here, there) = tokio::join!(
-            one.hand_in(&body),
-            two.send(Method::POST, HAND_IN, &one.token, &body)
+            one.upload(&body),
+            two.send(Method::POST, UPLOAD, &one.token, &body)
         );
         assert_eq!((here.0, there.0), (200, 200));
     }
@@ -470,16 +470,16 @@ async fn no_client_makes_the_decisions_of_anothers_till_look_like_repetitions() 
     let shop = Shop::open().await;
     shop.choose("all").await;
     let other = shop.host.token("acme", &["ecs.evaluator"]).await;
-    let hand_in =
-        async |token: &str, body: &Value| shop.host.send(Method::POST, HAND_IN, token, body).await;
+    let upload =
+        async |token: &str, body: &Value| shop.host.send(Method::POST, UPLOAD, token, body).await;
     let own = |sequence| report("t", [decision(sequence)]);
-    assert_eq!(shop.hand_in(&own(1)).await, receipt("t", 1, [1, 0, 0]));
-    let greatest = hand_in(&other, &report("t", [decision(GREATEST)])).await;
+    assert_eq!(shop.upload(&own(1)).await, receipt("t", 1, [1, 0, 0]));
+    let greatest = upload(&other, &report("t", [decision(GREATEST)])).await;
     assert_eq!(greatest, receipt("t", GREATEST, [1, 0, 0]));
     // Its decisions are not counted as new again either.
-    assert_eq!(shop.hand_in(&own(1)).await, receipt("t", 1, [0, 1, 0]));
-    assert_eq!(shop.hand_in(&own(2)).await, receipt("t", 2, [1, 0, 0]));
-    let same = hand_in(&other, &own(2)).await;
+    assert_eq!(shop.upload(&own(1)).await, receipt("t", 1, [0, 1, 0]));
+    assert_eq!(shop.upload(&own(2)).await, receipt("t", 2, [1, 0, 0]));
+    let same = upload(&other, &own(2)).await;
     assert_eq!(same, receipt("t", GREATEST, [0, 1, 0]));
     assert_eq!(printed(&shop, "sequence"), [1, GREATEST, 2]);
     let first = shop
@@ -494,7 +494,7 @@ async fn no_client_makes_the_decisions_of_anothers_till_look_like_repetitions() 
     listed.sort_by_key(|till| till["sequence"].as_u64());
     assert_eq!(listed[0]["clientId"], json!(shop.client));
     assert_eq!(listed.map(|till| till["till"].clone()), ["t", "t"]);
-    // Forgetting a name forgets all clients that have handed in under it.
+    // Forgetting a name forgets all clients that have uploaded under it.
     let till = format!("{TILLS}/t");
     let forget = || {
         shop.host
@@ -506,7 +506,7 @@ async fn no_client_makes_the_decisions_of_anothers_till_look_like_repetitions() 
 }
 
 #[tokio::test]
-async fn what_is_handed_in_is_written_to_a_pipe() {
+async fn uploads_are_written_to_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = record_in(&folder).display().to_string();
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -514,7 +514,7 @@ async fn what_is_handed_in_is_written_to_a_pipe() {
     let shop = Shop::configured(|config| config.decisions.log = pipe).await;
     shop.choose("all").await;
     let one = report("t", [decision(1)]);
-    assert_eq!(shop.hand_in(&one).await, receipt("t", 1, [1, 0, 0]));
+    assert_eq!(shop.upload(&one).await, receipt("t", 1, [1, 0, 0]));
 }
 
 #[tokio::test]
@@ -528,7 +528,7 @@ async fn what_a_till_decides_after_it_was_forgotten_is_printed() {
             decision
         };
         let both = report("t", [at_minute(1), at_minute(2)]);
-        assert_eq!(shop.hand_in(&both).await, receipt("t", 2, [2, 0, 0]));
+        assert_eq!(shop.upload(&both).await, receipt("t", 2, [2, 0, 0]));
         let till = format!("{TILLS}/t");
         let forgotten = shop
             .host
@@ -547,14 +547,14 @@ async fn what_a_till_has_dropped_is_said_also_before_a_decision_that_is_left_out
         decision
     };
     let first = report("t", [dropped(allowed(1), 5), allowed(2)]);
-    assert_eq!(shop.hand_in(&first).await, receipt("t", 2, [0, 0, 2]));
+    assert_eq!(shop.upload(&first).await, receipt("t", 2, [0, 0, 2]));
     let rest = [dropped(decision(3), 2), decision(4)];
     assert_eq!(
-        shop.hand_in(&report("t", rest)).await,
+        shop.upload(&report("t", rest)).await,
         receipt("t", 4, [2, 0, 0])
     );
     let said: Vec<_> = shop
-        .handed_in()
+        .uploads()
         .iter()
         .map(|line| (line["sequence"].clone(), line.get("missing").cloned()))
         .collect();

@@ -17,8 +17,8 @@ use tillgate_base::identity::Caller;
 use tillgate_engine::outcome::Decision;
 use tillgate_store::clock::Timestamp;
 
-pub use self::body::{Report, report, till_schema};
 use self::body::{Reported, Rule};
+pub use self::body::{Upload, till_schema, upload_body};
 use self::tills::{Stored, Till};
 pub use self::tills::{
     TillPage, TillQuery, forget_till, is_till_cursor, till_cursor, tills, tills_used,
@@ -53,20 +53,20 @@ pub struct Receipt {
 
 impl Receipt {
     /// Creates the receipt for a tenant that wants no decisions in the log.
-    pub fn of_none(report: &Report) -> Self {
+    pub fn of_none(upload: &Upload) -> Self {
         Self {
-            left_out: report.decisions.len(),
-            ..Self::new(report, 0)
+            left_out: upload.decisions.len(),
+            ..Self::new(upload, 0)
         }
     }
 
-    fn new(report: &Report, known: u64) -> Self {
-        let last = report
+    fn new(upload: &Upload, known: u64) -> Self {
+        let last = upload
             .decisions
             .last()
             .map_or(0, |reported| reported.sequence);
         Self {
-            till: report.till.clone(),
+            till: upload.till.clone(),
             sequence: last.max(known),
             written: 0,
             repeated: 0,
@@ -77,7 +77,7 @@ impl Receipt {
 
 /// Puts the decisions of a till into the log.
 #[derive(Debug)]
-pub struct HandIn<'r> {
+pub struct Uploads<'r> {
     pub log: &'r DecisionLog,
     /// The records of the tenant.
     pub records: &'r Records,
@@ -88,20 +88,20 @@ pub struct HandIn<'r> {
     pub now: Timestamp,
 }
 
-impl HandIn<'_> {
+impl Uploads<'_> {
     /// Puts the decisions of a till into the log.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the tenant has too many tills; [`Error::Overloaded`] when the decisions cannot be
     /// written; when the store is unavailable.
-    pub async fn take(&self, report: &Report) -> Result<Receipt> {
+    pub async fn take(&self, upload: &Upload) -> Result<Receipt> {
         let plan = async || {
-            let stored = Stored::read(self.records, &report.till, &self.caller.subject).await?;
+            let stored = Stored::read(self.records, &upload.till, &self.caller.subject).await?;
             stored.refuse_beyond(self.max_tills)?;
             let known = stored.sequence();
-            let mut receipt = Receipt::new(report, known);
+            let mut receipt = Receipt::new(upload, known);
             let (mut lines, mut count) = (Vec::new(), 0);
-            for reported in &report.decisions {
+            for reported in &upload.decisions {
                 if reported.sequence <= known {
                     receipt.repeated += 1;
                     continue;
@@ -109,7 +109,7 @@ impl HandIn<'_> {
                 if let Some(missing) = reported.dropped_before {
                     let line = Line {
                         missing: Some(missing),
-                        ..self.line(&report.till, reported)
+                        ..self.line(&upload.till, reported)
                     };
                     line.write(&mut lines);
                     count += 1;
@@ -118,11 +118,11 @@ impl HandIn<'_> {
                     receipt.left_out += 1;
                     continue;
                 }
-                self.decision(&report.till, reported).write(&mut lines);
+                self.decision(&upload.till, reported).write(&mut lines);
                 receipt.written += 1;
                 count += 1;
             }
-            if receipt.repeated == report.decisions.len() {
+            if receipt.repeated == upload.decisions.len() {
                 return Ok((Change::default(), receipt));
             }
             if count > 0 && !self.log.write(&lines, count, PATIENCE).await {

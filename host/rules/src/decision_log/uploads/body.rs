@@ -36,7 +36,7 @@ const DECISION_RULE: &str = "must be ALLOW, SOFT_DENY or HARD_DENY";
 
 /// The decisions of a till.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct Upload {
     pub(super) till: String,
     /// In ascending order of their numbers.
     pub(super) decisions: Vec<Reported>,
@@ -67,7 +67,7 @@ pub(super) enum Rule {
     Project(ProjectId),
 }
 
-impl Report {
+impl Upload {
     /// Reads the body of an upload.
     ///
     /// # Errors
@@ -77,12 +77,12 @@ impl Report {
             lenient: false,
             ..body.clone()
         };
-        Ok(read(&strict, report)?)
+        Ok(read(&strict, upload_body)?)
     }
 }
 
 /// Reads `{ till, decisions: [..] }`.
-pub fn report(value: Value<'_, '_, '_>) -> Option<Report> {
+pub fn upload_body(value: Value<'_, '_, '_>) -> Option<Upload> {
     value.component("DecisionReport", |value| {
         value.object(|fields| {
             let till = fields.required("till", "The name of the till.", till);
@@ -96,7 +96,7 @@ pub fn report(value: Value<'_, '_, '_>) -> Option<Report> {
                     })
                 },
             );
-            Some(Report {
+            Some(Upload {
                 till: till?,
                 decisions: decisions?,
             })

@@ -39,7 +39,7 @@ struct Count {
     tills: usize,
 }
 
-/// A till that hands in decisions.
+/// A till that uploads decisions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -53,7 +53,7 @@ struct Answered {
     sequence: u64,
     /// The time when it last sent decisions.
     #[schemars(schema_with = "time")]
-    handed_in_at: String,
+    uploaded_at: String,
 }
 
 /// The tills that a caller asks for.
@@ -124,7 +124,7 @@ impl Stored {
     /// Refuses a new till beyond the quota.
     pub(super) fn refuse_beyond(&self, quota: usize) -> Result<()> {
         if self.till.is_none() && self.count().tills >= quota {
-            Err(Error::quota("tills that hand in decisions", quota))
+            Err(Error::quota("tills that upload decisions", quota))
         } else {
             Ok(())
         }
@@ -163,7 +163,7 @@ pub async fn tills(records: &Records, query: TillQuery) -> Result<TillPage> {
             till: name.to_owned(),
             client_id: till.client,
             sequence: till.sequence,
-            handed_in_at: till.at.to_millis_text(),
+            uploaded_at: till.at.to_millis_text(),
         })
     });
     let items = items.collect::<Result<Vec<_>>>()?;
