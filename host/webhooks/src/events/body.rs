@@ -80,7 +80,7 @@ fn event(
             let data = fields.required("data", about, |value| {
                 value.of(|_| Schema::default(), |_, _| Some(()))
             });
-            let about = "The id, of at most 256 bytes of UTF-8. An event with an id \
+            let about = "The id. An event with an id \
                 that was accepted in the last 24 hours is not delivered \
                 again. Without an id, the event gets a UUID.";
             let id = fields.optional("id", about, |value| {
