@@ -15,7 +15,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    pub fn new() -> Self {
+    pub fn begin() -> Self {
         Self {
             terminal: std::io::stderr().is_terminal(),
             printed: Instant::now(),

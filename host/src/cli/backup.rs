@@ -90,7 +90,7 @@ fn with_progress(
     verb: &str,
     copy: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Contents, String>,
 ) -> Result<String, String> {
-    let mut line = ProgressLine::new();
+    let mut line = ProgressLine::begin();
     let copied = copy(&mut |progress| line.print(|| format!("{verb}: {}", amount(progress))));
     line.end();
     copied.map(describe)

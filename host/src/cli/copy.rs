@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: Copy) -> Result<(), String> {
         ));
     }
     let target = open_portable(&to, clock, false).await?;
-    let mut progress_line = ProgressLine::new();
+    let mut progress_line = ProgressLine::begin();
     let name = from.to_string();
     let copied = copy((source.as_ref(), &name), target.as_ref(), &mut |progress| {
         progress_line.print(|| describe(progress))

@@ -74,7 +74,7 @@ pub(super) async fn apply(
     secrets: &SecretsOf,
     manner: Manner<'_>,
 ) -> Outcome {
-    let (mut progress, mut outcome, mut first) = (ProgressLine::new(), Outcome::default(), 0);
+    let (mut progress, mut outcome, mut first) = (ProgressLine::begin(), Outcome::default(), 0);
     let has_failed = AtomicBool::new(false);
     for rank in steps.chunk_by(|(a, _), (b, _)| a == b) {
         let made = rank.iter().zip(first..).map(|((_, step), index)| {
