@@ -49,7 +49,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     next: Batch,
-    /// The bytes of the batch that is being written.
+    /// The bytes of the batch that is being written, or of one that could not be written when the log ended.
     writing: usize,
     is_ending: bool,
 }
@@ -96,7 +96,6 @@ impl Queue {
     /// Waits for the next lines, and takes them; `None` once no more come. `room` holds the lines after them.
     pub(super) fn next(&self, room: Vec<u8>) -> Option<Batch> {
         let mut waiting = self.waiting.lock();
-        waiting.writing = 0;
         while waiting.next.lines.is_empty() {
             if waiting.is_ending {
                 return None;
@@ -111,7 +110,7 @@ impl Queue {
         }
         let batch = mem::take(&mut waiting.next);
         waiting.next.lines = room;
-        waiting.writing = batch.lines.len();
+        waiting.writing += batch.lines.len();
         Some(batch)
     }
 
@@ -158,8 +157,9 @@ impl Queue {
         }
     }
 
-    /// Counts lines that were written.
+    /// Counts the lines of a batch that was written, whose room is free again.
     pub(super) fn succeed(&self, lines: u64) {
+        self.waiting.lock().writing = 0;
         self.lines.fetch_add(lines, Ordering::Relaxed);
         if self.is_failing.swap(false, Ordering::Relaxed) {
             tracing::info!("decisions are written to their log again");
