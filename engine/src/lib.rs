@@ -15,7 +15,6 @@
 #![warn(missing_docs)]
 
 pub mod catalog;
-
 pub mod compare;
 pub mod condition;
 pub mod draft;

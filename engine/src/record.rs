@@ -1,5 +1,5 @@
 //! The rows of a decision for a decision log, one for each item. A host asks for them with the answer, so it does not
-//! parse the answer again. They hold nothing about the customer, and are no longer than the answer.
+//! parse the answer again. They hold nothing about the customer, and are about as long as the answer.
 
 use crate::json::{push, write_text};
 use crate::outcome::{ItemDecision, Outcome, Subject};

@@ -3,7 +3,7 @@
 //!
 //! A set is finite if a check allows by a list: no other value passes that check. Otherwise it contains everything but
 //! the denied values: an absent property, a number and any other text pass too. Building a product looks at each value
-//! once. [`crate::check`] makes the decisions, fast and without this; this is made to take up little of the module.
+//! once. [`crate::restriction_checks`] makes the decisions, fast and without this; this is made to take up little of the module.
 
 mod factor;
 

@@ -1,6 +1,6 @@
 //! Project restrictions and the requests about them, and how they are read; `write.rs` writes them.
 //!
-//! The contract is `conditions.md`, "Project restrictions". [`crate::check`] decides by them.
+//! The contract is `conditions.md`, "Project restrictions". [`crate::restriction_checks`] decides by them.
 
 mod write;
 

@@ -1,7 +1,7 @@
 //! Tests beside a rule: requests that a condition or project must answer in a certain way, kept in its document.
 //!
 //! The member is `tests: [{ "name", "request", "expect": { "decision", "reasons"? } }]` (`conditions.md`, "Beyond an
-//! answer"). Tests decide nothing: [`crate::catalog`] and [`crate::check`] do not read them. Decisions and the set of
+//! answer"). Tests decide nothing: [`crate::catalog`] and [`crate::restriction_checks`] do not read them. Decisions and the set of
 //! their reasons are compared, not bytes, so a test stays right when answers get more members. `read.rs` reads tests,
 //! `run.rs` runs those of a document and `catalog.rs` those of a catalog, `stored.rs` finds them in a stored document,
 //! and `text.rs` runs them from JSON to JSON.

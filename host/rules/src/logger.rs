@@ -160,11 +160,13 @@ impl Logger {
         if rows == NO_ROWS {
             return;
         }
-        let rows = serde_json::from_slice::<Vec<Row<'_>>>(rows);
-        let rows = rows.unwrap_or_else(|cause| {
-            tracing::error!(%cause, "the module's record of a decision cannot be read");
-            Vec::new()
-        });
+        let rows = match serde_json::from_slice::<Vec<Row<'_>>>(rows) {
+            Ok(rows) => rows,
+            Err(cause) => {
+                tracing::error!(%cause, "the module's record of a decision cannot be read");
+                return self.log.miss(at);
+            }
+        };
         let (time, correlation) = (at.to_millis_text(), self.correlation.to_string());
         let (mut lines, mut count) = (Vec::with_capacity(LINE), 0);
         for mut row in rows {
@@ -195,7 +197,7 @@ impl Logger {
                 }
             }
         }
-        self.log.add(&lines, count, at);
+        self.log.add(lines, count, at);
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Sending {
     pub events_per_second: Usage,
     /// The tenant's deliveries that are not finished.
     pub waiting_deliveries: Usage,
-    /// The tenant's deliveries in flight from this host, to the target that has the most of them.
+    /// The tenant's deliveries in flight from this host to the target that has the most of them, besides one for each
+    /// webhook that answers.
     pub deliveries_per_target: Usage,
 }
 
@@ -35,7 +36,7 @@ impl Webhooks {
         let records = self.records(tenant);
         let webhooks = WEBHOOKS.used(&records).await?;
         let consumers = CONSUMERS.used(&records).await?;
-        let under_way = self.targets.most(tenant);
+        let under_way = self.targets.most(tenant, self.app.clock.now());
         Ok(Sending {
             webhooks: Usage::of(webhooks, quotas.webhooks),
             event_consumers: Usage::of(consumers, quotas.event_consumers),

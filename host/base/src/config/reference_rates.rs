@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
+use tillgate_api::rate::is_unit_id;
 use tillgate_engine::rate::RateType;
 
 use super::as_text::{rate_types, time_of_day};
@@ -96,10 +97,4 @@ impl ReferenceRates {
         let mut types = self.exchange_rate_types.iter().copied();
         types.find(|it| same_unit && other.exchange_rate_types.contains(it))
     }
-}
-
-/// Returns whether a text is the id of a business unit (`rates.md`, "Business units").
-fn is_unit_id(text: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
-    (1..=128).contains(&text.len()) && text.bytes().all(allowed)
 }

@@ -78,7 +78,7 @@ impl DecisionLog {
     }
 
     /// Adds the lines of a decision that was made at this time, or counts it as missing if there is no room.
-    pub fn add(&self, lines: &[u8], count: u64, at: Timestamp) {
+    pub fn add(&self, lines: Vec<u8>, count: u64, at: Timestamp) {
         if !self.queue.add(lines, count, None) {
             self.miss(at);
         }
@@ -95,7 +95,7 @@ impl DecisionLog {
     }
 
     /// Adds lines, and waits until they are on disk. Returns whether they are.
-    async fn write(&self, lines: &[u8], count: u64, patience: Duration) -> bool {
+    async fn write(&self, lines: Vec<u8>, count: u64, patience: Duration) -> bool {
         let (written, is_written) = oneshot::channel();
         self.queue.add(lines, count, Some(written))
             && matches!(

@@ -1,6 +1,7 @@
 //! The queue of lines to be written: limited in bytes, so that a slow or full disk costs no more memory than that. It
 //! counts decisions that found no room until a line of the log reports them.
 
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -13,6 +14,9 @@ use tokio::sync::oneshot;
 /// The time for which lines are collected.
 const LINGER: Duration = Duration::from_millis(50);
 
+/// The most bytes of a batch, unless lines that were added together are longer.
+const BATCH: usize = 256 << 10;
+
 /// Lines that are written together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
@@ -21,8 +25,6 @@ pub(super) struct Batch {
     pub(super) count: u64,
     /// Receive whether the lines are on disk.
     pub(super) written: Vec<oneshot::Sender<bool>>,
-    /// The missing decisions that the log does not report yet.
-    pub(super) missing: Option<Missing>,
 }
 
 /// Decisions that are not in the log.
@@ -39,7 +41,7 @@ pub(super) struct Missing {
 pub(super) struct Queue {
     pub(super) max_bytes: usize,
     waiting: Mutex<Waiting>,
-    has_lines: Condvar,
+    has_more: Condvar,
     /// The number of lines that were written, and of decisions that are missing, since the start.
     pub(super) lines: AtomicU64,
     pub(super) all_missing: AtomicU64,
@@ -48,16 +50,12 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    next: Batch,
-    /// The bytes of the batch that is being written, or of one that could not be written when the log ended.
-    writing: usize,
+    batches: VecDeque<Batch>,
+    /// The bytes of these, and of the batch that is being written.
+    bytes: usize,
+    /// The missing decisions that the log does not report yet.
+    missing: Option<Missing>,
     is_ending: bool,
-}
-
-impl Waiting {
-    const fn bytes(&self) -> usize {
-        self.next.lines.len() + self.writing
-    }
 }
 
 impl Queue {
@@ -65,59 +63,66 @@ impl Queue {
         Self {
             max_bytes,
             waiting: Mutex::default(),
-            has_lines: Condvar::new(),
+            has_more: Condvar::new(),
             lines: AtomicU64::new(0),
             all_missing: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
         }
     }
 
-    /// Adds lines. Returns whether there was room. `written` receives whether they are on disk.
+    /// Adds lines, which stay together. Returns whether there was room. `written` receives whether they are on disk.
     pub(super) fn add(
         &self,
-        lines: &[u8],
+        lines: Vec<u8>,
         count: u64,
         written: Option<oneshot::Sender<bool>>,
     ) -> bool {
         let mut waiting = self.waiting.lock();
-        let bytes = waiting.bytes().saturating_add(lines.len());
+        let bytes = waiting.bytes.saturating_add(lines.len());
         if waiting.is_ending || bytes > self.max_bytes {
             return false;
         }
-        let next = &mut waiting.next;
-        next.lines.extend_from_slice(lines);
-        next.count += count;
-        next.written.extend(written);
+        waiting.bytes = bytes;
+        match waiting.batches.back_mut() {
+            Some(last) if last.lines.len() + lines.len() <= BATCH => {
+                last.lines.extend_from_slice(&lines);
+                last.count += count;
+                last.written.extend(written);
+            }
+            _ => waiting.batches.push_back(Batch {
+                lines,
+                count,
+                written: written.into_iter().collect(),
+            }),
+        }
         drop(waiting);
-        self.has_lines.notify_one();
+        self.has_more.notify_one();
         true
     }
 
-    /// Waits for the next lines, and takes them; `None` once no more come. `room` holds the lines after them.
-    pub(super) fn next(&self, room: Vec<u8>) -> Option<Batch> {
+    /// Waits for the next batch or for missing decisions, and takes both; `None` once no more come.
+    pub(super) fn next(&self) -> Option<(Batch, Option<Missing>)> {
         let mut waiting = self.waiting.lock();
-        while waiting.next.lines.is_empty() {
+        while waiting.batches.is_empty() && waiting.missing.is_none() {
             if waiting.is_ending {
                 return None;
             }
-            self.has_lines.wait(&mut waiting);
+            self.has_more.wait(&mut waiting);
         }
-        if !waiting.is_ending {
+        if waiting.batches.len() < 2 && !waiting.is_ending {
             drop(waiting);
             // More lines come meanwhile, and are written with these.
             thread::sleep(LINGER);
             waiting = self.waiting.lock();
         }
-        let batch = mem::take(&mut waiting.next);
-        waiting.next.lines = room;
-        waiting.writing += batch.lines.len();
-        Some(batch)
+        let batch = waiting.batches.pop_front().unwrap_or_default();
+        Some((batch, mem::take(&mut waiting.missing)))
     }
 
     /// Ends: what waits is written, and later lines find no room.
     pub(super) fn end(&self) {
         self.waiting.lock().is_ending = true;
-        self.has_lines.notify_one();
+        self.has_more.notify_one();
     }
 
     pub(super) fn is_ending(&self) -> bool {
@@ -126,24 +131,26 @@ impl Queue {
 
     /// Returns the bytes that wait to be written.
     pub(super) fn bytes(&self) -> usize {
-        self.waiting.lock().bytes()
+        self.waiting.lock().bytes
     }
 
     /// Counts a decision that was made at this time as missing.
     pub(super) fn miss(&self, at: Timestamp) {
         self.all_missing.fetch_add(1, Ordering::Relaxed);
         let mut waiting = self.waiting.lock();
-        let missing = waiting.next.missing.get_or_insert(Missing {
+        let missing = waiting.missing.get_or_insert(Missing {
             decisions: 0,
             since: at,
         });
         missing.decisions += 1;
         missing.since = missing.since.min(at);
+        drop(waiting);
+        self.has_more.notify_one();
     }
 
     /// Returns the missing decisions that the log does not report yet.
     pub(super) fn missing(&self) -> Option<Missing> {
-        self.waiting.lock().next.missing
+        self.waiting.lock().missing
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -157,9 +164,9 @@ impl Queue {
         }
     }
 
-    /// Counts the lines of a batch that was written, whose room is free again.
-    pub(super) fn succeed(&self, lines: u64) {
-        self.waiting.lock().writing = 0;
+    /// Counts the lines of a batch that was written, and frees the bytes that it took.
+    pub(super) fn succeed(&self, lines: u64, bytes: usize) {
+        self.waiting.lock().bytes -= bytes;
         self.lines.fetch_add(lines, Ordering::Relaxed);
         if self.is_failing.swap(false, Ordering::Relaxed) {
             tracing::info!("decisions are written to their log again");

@@ -10,16 +10,10 @@ use tokio::sync::oneshot;
 
 use super::file::Sink;
 use super::line::Line;
-use super::queue::{Batch, Queue};
+use super::queue::{Batch, Missing, Queue};
 
 /// The delay before lines that could not be written are tried again.
 const RETRY: Duration = Duration::from_millis(250);
-
-/// The approximate size of a write in bytes: a file is renamed between two of them.
-const WRITE: usize = 256 << 10;
-
-/// The largest buffer in bytes that is kept for more lines.
-const KEPT: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -45,46 +39,47 @@ impl Writer {
         }
     }
 
-    /// Writes until the queue ends.
+    /// Writes until the queue ends, or until nothing can be written while it ends.
     pub(super) fn run(mut self) {
-        let mut room = Vec::new();
-        while let Some(mut batch) = self.queue.next(room) {
-            self.write(&mut batch);
-            room = batch.lines;
-            room.clear();
-            room.shrink_to(KEPT);
+        while let Some((batch, missing)) = self.queue.next() {
+            if !self.write(batch, missing) {
+                return;
+            }
         }
     }
 
-    fn write(&mut self, batch: &mut Batch) {
-        if let Some(missing) = batch.missing {
+    /// Writes a batch, and how many decisions are missing before its end. Returns whether it is written.
+    fn write(&mut self, batch: Batch, missing: Option<Missing>) -> bool {
+        let Batch {
+            mut lines,
+            mut count,
+            written,
+        } = batch;
+        let bytes = lines.len();
+        if let Some(missing) = missing {
             let line = Line {
                 at: self.clock.now().to_millis_text().into(),
                 since: Some(missing.since.to_millis_text().into()),
                 missing: Some(missing.decisions),
                 ..Line::default()
             };
-            line.write(&mut batch.lines);
-            batch.count += 1;
+            line.write(&mut lines);
+            count += 1;
         }
-        let mut rest = &*batch.lines;
-        let mut is_written = true;
-        while !rest.is_empty() && is_written {
-            let (lines, later) = rest.split_at(end_of_line(rest));
-            is_written = self.write_lines(lines);
-            rest = later;
-        }
+        let is_written = self.write_lines(&lines);
         if is_written {
-            self.queue.succeed(batch.count);
+            self.queue.succeed(count, bytes);
         }
-        if is_written && !batch.written.is_empty() {
+        let mut is_on_disk = is_written;
+        if is_written && !written.is_empty() {
             let synced = self.sink.sync();
-            is_written = synced.inspect_err(|cause| self.queue.fail(cause)).is_ok();
+            is_on_disk = synced.inspect_err(|cause| self.queue.fail(cause)).is_ok();
         }
-        for written in batch.written.drain(..) {
+        for written in written {
             // A till that no longer waits uploads again.
-            let _ = written.send(is_written);
+            let _ = written.send(is_on_disk);
         }
+        is_written
     }
 
     /// Writes lines, however often that takes. Returns whether they are written, which they are not if the log ends first.
@@ -105,11 +100,4 @@ impl Writer {
         }
         true
     }
-}
-
-/// Returns where the last line ends that begins within a write.
-fn end_of_line(lines: &[u8]) -> usize {
-    let rest = lines.get(WRITE..).unwrap_or_default();
-    let end = rest.iter().position(|byte| *byte == b'\n');
-    end.map_or(lines.len(), |end| WRITE + end + 1)
 }

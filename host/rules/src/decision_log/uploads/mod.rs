@@ -125,7 +125,7 @@ impl Uploads<'_> {
             if receipt.repeated == upload.decisions.len() {
                 return Ok((Change::default(), receipt));
             }
-            if count > 0 && !self.log.write(&lines, count, PATIENCE).await {
+            if count > 0 && !self.log.write(lines, count, PATIENCE).await {
                 return Err(NO_LOG);
             }
             let till = Till {

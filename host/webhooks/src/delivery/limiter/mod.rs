@@ -3,8 +3,8 @@
 //!
 //! A webhook is proven if its last delivery succeeded at most a minute ago, and it is not silent (`under_way.rs`). An
 //! unproven one has one delivery under way, and all unproven ones of a tenant and target have at most half of the
-//! target's places (`targets.rs`). A proven one may always have one delivery under way. So those that stop answering delay
-//! no others (`webhooks.md`, "Fairness").
+//! target's places (`targets.rs`). The first delivery of a proven one needs no place. So those that stop answering delay no
+//! others (`webhooks.md`, "Fairness").
 //!
 //! A limiter is in memory, one per webhook and host. A delivery is sent at once, waits briefly for those before it, or
 //! is deferred until room is expected (`pacing.rs`). What waits for a webhook that is silent, or that fails

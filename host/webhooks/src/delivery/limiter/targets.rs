@@ -1,9 +1,8 @@
 //! Limits a tenant's deliveries under way to one target, a scheme, host and port: webhooks may share a receiver.
 //!
-//! A proven webhook may always have one delivery under way, so that others that stop answering at once do not delay it.
-//! What proven webhooks have beyond that shares the places. Unproven webhooks get at most half of the places. In all, up
-//! to [`MOST`] times as many deliveries as places are under way, so that a receiver that becomes slow is not sent more and
-//! more.
+//! The first delivery of a proven webhook needs no place, so that others that stop answering at once do not delay it.
+//! Its further deliveries do. Unproven webhooks get at most half of the places. In all, up to [`MOST`] times as many
+//! deliveries as places are under way, so that a receiver that becomes slow is not sent more and more.
 //!
 //! Neither a webhook nor a job waits for a place: a delivery without one is deferred until one is expected. A target is
 //! in memory while a delivery to it is under way.
@@ -101,11 +100,11 @@ impl Targets {
         self.lock().len()
     }
 
-    /// Returns how many deliveries of a tenant are under way to the target that has most of them.
-    pub(crate) fn most(&self, tenant: &TenantId) -> usize {
+    /// Returns how many places of a target a tenant has taken, where it has taken most.
+    pub(crate) fn most(&self, tenant: &TenantId, now: Timestamp) -> usize {
         let targets = self.lock();
         let own = targets.iter().filter(|((of, _), _)| of == tenant);
-        let most = own.map(|(_, target)| target.under_way()).max();
+        let most = own.map(|(_, target)| target.taken(now)).max();
         most.unwrap_or(0).min(self.0.max_under_way)
     }
 
@@ -118,6 +117,13 @@ impl Targets {
 impl Target {
     fn under_way(&self) -> usize {
         self.webhooks.iter().map(|(_, under_way)| under_way).sum()
+    }
+
+    /// Returns how many places are taken: by unproven webhooks, and by what proven ones have beside their first delivery.
+    fn taken(&self, now: Timestamp) -> usize {
+        let taken = self.webhooks.iter();
+        let taken = taken.map(|(of, under_way)| under_way - usize::from(of.is_proven(now)));
+        taken.sum()
     }
 
     /// Checks whether there is a place for a webhook's delivery.
@@ -258,7 +264,10 @@ mod tests {
         ];
         assert!(besides.iter().all(Result::is_ok));
         assert!(enter("acme", "https://ERP.example:443/b?c").is_err());
-        assert_eq!((targets.count(), targets.most(&tenant("acme"))), (4, 2));
+        assert_eq!(
+            (targets.count(), targets.most(&tenant("acme"), START)),
+            (4, 2)
+        );
         drop((first, own, besides));
         assert_eq!(targets.count(), 0);
     }
@@ -298,7 +307,7 @@ mod tests {
         );
         let (second, _) = enter(&targets, &good, later);
         assert_eq!(second.len(), 2, "half of the places");
-        assert_eq!(targets.most(&tenant("acme")), 4);
+        assert_eq!(targets.most(&tenant("acme"), START), 4);
     }
 
     #[tokio::test]
