@@ -5,8 +5,9 @@
 //! WebAssembly module. The same bytes decide in the host, in the npm package and on the page, so a preview is the
 //! decision.
 //!
-//! Read it in this order: [`outcome`] (the parts of answers), [`condition`], [`restriction`] and [`restriction_checks`] (the rules that
-//! decide), [`catalog`] (a tenant's rules, and the basket), `explain` (explanations) and [`many`] (long lists),
+//! Read it in this order: [`outcome`] (the parts of answers), [`condition`], [`restriction`] and
+//! [`restriction_checks`] (the rules that decide), [`catalog`] (a tenant's rules, and the basket), `explain`
+//! (explanations) and [`many`] (long lists),
 //! [`draft`], [`findings`] and [`compare`] (statements about a rule, in force or not yet), [`tests`] (the answers that
 //! a rule must give, kept beside it), [`rate`] and [`signature`] (the rest of the math), [`json`] and [`error`]
 //! (reading input, and reporting its faults), `face` (the same calls over bytes and over JavaScript strings). The
