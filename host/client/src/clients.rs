@@ -239,7 +239,7 @@ fn hand_over(
         let is_read = print_on(&content)?;
         return is_read
             .then_some(())
-            .ok_or_else(|| "nobody reads the output, which contains the secret".to_owned());
+            .ok_or_else(|| "the output, which contains the secret, is closed".to_owned());
     };
     let shown = shown_path(file);
     write_private(file, &content).map_err(|cause| format!("{shown} cannot be written: {cause}"))?;

@@ -19,8 +19,8 @@ export { Host } from "../shared/host.js";
 export { clientCredentials } from "../shared/token.js";
 
 /**
- * How many times, and with which pause, the client fetches when the catalog is not yet the announced one: hosts may differ for
- * a second.
+ * The number of fetches, and the pause between them, while the catalog is not yet the announced one: hosts may differ for a
+ * second.
  */
 const MAX_FETCHES = 8;
 const FETCH_PAUSE_MS = 250;

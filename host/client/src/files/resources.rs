@@ -1,4 +1,4 @@
-//! What the program knows of resources, and this crate must know to keep them as files.
+//! The program provides the readers and schemas of resources that this crate keeps as files.
 
 use schemars::{Schema, SchemaGenerator};
 use tillgate_engine::Fault;

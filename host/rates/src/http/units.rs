@@ -195,7 +195,7 @@ fn describe_delete_unit() -> Operation {
         "Delete a business unit",
     );
     with_unit_id(operation)
-        .says("This also deletes the rates that are set at the unit, whoever set them. `If-Match` does not cover them; `ifRatesMatch` does.")
+        .says("This also deletes the rates that are set at the unit, including those that others have set. `If-Match` does not cover them; `ifRatesMatch` does.")
         .query(&IF_RATES_MATCH)
         .with_note()
         .empty(204, "The unit was deleted")

@@ -52,7 +52,7 @@ pub(crate) struct HistoryPage {
     next: Option<String>,
 }
 
-/// A value. It has no `by` if nobody made a change at that time, as with the first value and published values.
+/// A value. `by` is absent if no change was made at that time, as with the first value and published values.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "HistoricRate")]
 struct Item {

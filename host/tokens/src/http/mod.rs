@@ -193,7 +193,7 @@ fn describe_caller() -> Operation {
 
 fn describe_register() -> Operation {
     Operation::new("registerClient", Tag::Clients, "Register a client")
-        .says("A client registers itself, without a token. It is `Pending` and gets no tokens until an administrator authorizes it; if nobody does, it is removed. With a software statement that approves its clients, it is `Authorized` at once. Its claims must match the schema of its template. Its id is made from its claims, its software and its tenant, and has at most 255 characters.")
+        .says("A client registers itself, without a token. It is `Pending` and gets no tokens until an administrator authorizes it. A client that is not authorized in time is removed. With a software statement that approves its clients, it is `Authorized` at once. Its claims must match the schema of its template. Its id is made from its claims, its software and its tenant, and has at most 255 characters.")
         .takes(|generator| describe(generator, body::registration))
         .answers(201, "It was registered", schema_of::<Registered>)
         .with_header(NO_STORE.0, NO_STORE.1)

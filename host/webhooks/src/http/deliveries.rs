@@ -236,8 +236,8 @@ fn describe_replay() -> Operation {
         "Send a delivery again",
     ))
     .says(
-        "The same event is sent, with the same id. A delivery that waits for \
-            its next attempt is sent at once.",
+        "The delivery sends the same event with the same id. If it waits for \
+            its next attempt, it is sent at once.",
     )
     .answers(202, "The delivery, which is sent again", schema_of::<Entry>)
     .refuses(&[

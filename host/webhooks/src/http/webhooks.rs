@@ -42,7 +42,7 @@ const WEBHOOK: &str = "/api/v1/webhooks/{webhookId}";
 struct KeyAnswer<'a> {
     /// The key, which is never shown again.
     shared_key: &'a str,
-    /// The same key in the form that Standard Webhooks libraries take.
+    /// The key in the form that Standard Webhooks libraries take.
     #[schemars(regex(pattern = "^whsec_"))]
     standard_webhooks_secret: String,
     /// The time until which the previous key also signs.
@@ -376,7 +376,7 @@ fn describe_resume() -> Operation {
         "A webhook is paused after five failed attempts in a row; its health \
             then has `pausedSince` and `pausedUntil`. Once it is resumed, \
             deliveries that were tried before are tried at once, and those that \
-            were put off before their first attempt within five minutes. If \
+            were deferred before their first attempt within five minutes. If \
             they fail, the webhook is paused again.",
     )
     .empty(204, "The webhook is no longer paused")

@@ -1,4 +1,4 @@
-//! Replays one delivery, or all that a filter selects. The same event is sent, with the same id.
+//! Replays one delivery, or all that a filter selects. A replay sends the same event with the same id.
 //!
 //! A job replays many deliveries, a page per commit, and stores its progress with each page. A replay goes backwards
 //! through the journal from the time of its request, so it meets each delivery once, and no later ones.

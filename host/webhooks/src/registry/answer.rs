@@ -77,7 +77,7 @@ pub(crate) struct Answer<'a> {
     /// The shared key, only in the answer to the request that generated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shared_key: Option<&'a str>,
-    /// The same key in the form that Standard Webhooks libraries take, if it is shown.
+    /// The key in the form that Standard Webhooks libraries take, if it is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^whsec_"))]
     pub(crate) standard_webhooks_secret: Option<String>,
